@@ -1,0 +1,53 @@
+# README's two commands are `make run` and `make test`. Everything runs under tools/sealed: scratch HOME, empty environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SEALED := tools/sealed
+# Real transcripts to test on, when a folder of them is at hand; tests that need them say so when it is not.
+export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
+# Real agents are kept by version here, so that they are fetched once.
+export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
+
+.PHONY: run test lint docs bench check clients live stress clean
+.DEFAULT_GOAL := check
+
+run: $(VENV)/ready ## play the whole story on a bundled session
+	@$(SEALED) $(BIN)/leftoff demo
+
+test: $(VENV)/ready ## every test but the long and the live ones, with coverage
+	$(SEALED) $(BIN)/python -m pytest -n auto --cov --cov-report=term $(ARGS)
+
+lint: $(VENV)/ready ## ruff, mypy --strict, import contracts, docs up to date
+	$(SEALED) $(BIN)/ruff check --no-cache src tests tools
+	$(SEALED) $(BIN)/ruff format --no-cache --check src tests tools
+	$(SEALED) $(BIN)/mypy
+	$(SEALED) $(BIN)/lint-imports --no-cache
+	$(SEALED) $(BIN)/python tools/docs.py --check
+	$(SEALED) $(BIN)/python tools/house.py
+
+docs: $(VENV)/ready ## write the generated parts of README, ARCHITECTURE and docs/
+	$(SEALED) $(BIN)/python tools/docs.py
+
+bench: $(VENV)/ready ## the measures, at full size
+	$(SEALED) $(BIN)/leftoff bench speed
+
+check: lint test ## what must be green before a commit
+	$(SEALED) $(BIN)/leftoff bench speed --quick
+
+clients: $(VENV)/ready ## the real agents, from npm (outside the seal: npm may need the user's npmrc; runs no agent)
+	$(BIN)/python tests/agents_live/clients.py
+
+live: $(VENV)/ready clients ## the real agents, against a local API
+	$(SEALED) $(BIN)/python tests/agents_live/run.py $(ARGS)
+
+stress: $(VENV)/ready ## the long runs: appends, kills, full disks
+	$(SEALED) $(BIN)/python -m pytest -m stress $(ARGS)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
+
+$(VENV)/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "leftoff needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

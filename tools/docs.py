@@ -1,0 +1,143 @@
+"""Writes the generated parts of README, ARCHITECTURE and docs/, or says which of them are out of date (--check).
+
+A generated part stands between ``<!-- generated: NAME -->`` and ``<!-- /generated -->``; the rest of a page is written by
+hand. Shell examples in README are run: what stands there is what they print.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from leftoff.cli.main import cli
+from leftoff.config.keys import known_keys
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "leftoff"
+PAGES = ("README.md", "ARCHITECTURE.md", "docs/cli.md", "docs/configuration.md")
+_PART = re.compile(r"(<!-- generated: ([\w ./-]+) -->\n)(.*?)(<!-- /generated -->)", re.DOTALL)
+
+
+def main() -> int:
+    """Write, or check."""
+    check = "--check" in sys.argv[1:]
+    stale = []
+    for name in PAGES:
+        page = ROOT / name
+        old = page.read_text(encoding="utf-8")
+        new = _PART.sub(lambda part: part[1] + generated(part[2]) + part[4], old)
+        if old == new:
+            continue
+        stale.append(name)
+        if check:
+            print(
+                "".join(
+                    difflib.unified_diff(
+                        old.splitlines(keepends=True), new.splitlines(keepends=True), name, "generated", n=1
+                    )
+                )
+            )
+        else:
+            page.write_text(new, encoding="utf-8")
+            print(f"wrote {name}")
+    if check and stale:
+        print(f"Out of date: {', '.join(stale)}. Run: make docs")
+        return 1
+    return 0
+
+
+def generated(name: str) -> str:
+    """The text of one generated part."""
+    if name.startswith("leftoff"):
+        return example(name)
+    return PARTS[name]()
+
+
+def example(command: str) -> str:
+    """A command as typed, and what it prints in a sealed folder; the scratch folder's name is left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        ended = subprocess.run(
+            [sys.executable, "-m", *command.split()],
+            cwd=folder,
+            env={
+                "HOME": folder,
+                "PATH": "/usr/bin:/bin",
+                "COLUMNS": "100",
+                "LANG": "C.UTF-8",
+                "NO_COLOR": "1",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        output = (ended.stdout + ended.stderr).replace(str(Path(folder).resolve()), "~").replace(folder, "~")
+    lines = [line.rstrip() for line in output.strip("\n").splitlines()]
+    return "\n".join(["```console", f"$ {command}", *lines, "```", ""])
+
+
+def tree() -> str:
+    """The house: every room and module with the first line of its docstring."""
+    lines = ["```", "src/leftoff/"]
+    for path in sorted(SOURCE.rglob("*.py"), key=_place):
+        relative = path.relative_to(SOURCE)
+        depth = len(relative.parts)
+        if path.name == "__init__.py":
+            if depth > 1:
+                lines.append(_line("  " * (depth - 1) + relative.parts[-2] + "/", path))
+        else:
+            lines.append(_line("  " * depth + path.name, path))
+    return "\n".join([*lines, "```", ""])
+
+
+def _place(path: Path) -> tuple[tuple[int, str], ...]:
+    """Modules of a room before the rooms inside it."""
+    parts = path.relative_to(SOURCE).parts
+    names = [*parts[:-1]] if path.name == "__init__.py" else [*parts]
+    return tuple((int(number < len(parts) - 1), name) for number, name in enumerate(names))
+
+
+def _line(name: str, path: Path) -> str:
+    first = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n")[0]
+    return f"{name:<28} {first}"
+
+
+def commands() -> str:
+    """The help of every command."""
+    return "\n".join(_help(("leftoff",), cli))
+
+
+def _help(names: tuple[str, ...], command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=" ".join(names), max_content_width=100, terminal_width=100)
+    yield f"## {' '.join(names)}\n\n```text\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _help((*names, name), inner)
+
+
+def settings() -> str:
+    """Every setting."""
+    rows = ["| key | takes | default | a project may set it | meaning |", "|---|---|---|---|---|"]
+    for key in known_keys().values():
+        takes = key.takes.replace("|", "\\|")
+        shown = ", ".join(map(str, key.default)) if isinstance(key.default, tuple) else str(key.default)
+        rows.append(
+            f"| `{key.dotted}` | {takes} | `{shown}` | {'yes' if key.project else 'no'} | {key.words} |"
+        )
+    return "\n".join([*rows, ""])
+
+
+PARTS: dict[str, Callable[[], str]] = {"tree": tree, "commands": commands, "settings": settings}
+
+if __name__ == "__main__":
+    sys.exit(main())
