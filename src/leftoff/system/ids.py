@@ -1,0 +1,50 @@
+"""Ids: made so that they cannot collide (L13), checked so that they cannot lead anywhere (L14)."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from datetime import datetime
+
+from leftoff.errors import InvalidIdError
+
+LONGEST_ID = 128
+_ALLOWED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+# Names that some systems take for devices; a file called so can be neither written nor deleted there.
+_DEVICES = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}
+
+
+def checked(text: str, *, what: str = "session id") -> str:
+    """``text`` itself when it may become part of a file name; InvalidIdError otherwise."""
+    if not text:
+        raise InvalidIdError(f"The {what} is empty.")
+    shown = text if len(text) <= 40 else text[:37] + "…"
+    if len(text) > LONGEST_ID:
+        raise InvalidIdError(
+            f"The {what} {shown!r} is {len(text)} characters long; {LONGEST_ID} are allowed."
+        )
+    if not _ALLOWED.fullmatch(text) or ".." in text or text.endswith("."):
+        raise InvalidIdError(f"The {what} {shown!r} may hold letters, digits, '-', '_' and single dots only.")
+    if text.split(".", 1)[0].lower() in _DEVICES:
+        raise InvalidIdError(f"The {what} {shown!r} is a reserved name on some systems.")
+    return text
+
+
+def timed_id(prefix: str, moment: datetime) -> str:
+    """``session-20260106-120000-123456-9f3a51c8``: sorts by time, and two of the same microsecond still differ."""
+    return f"{prefix}-{moment:%Y%m%d-%H%M%S-%f}-{secrets.token_hex(4)}"
+
+
+def uuid4() -> str:
+    """A random UUID."""
+    return str(uuid.uuid4())
+
+
+def uuid7(moment: datetime) -> str:
+    """A UUID that sorts by time (RFC 9562)."""
+    milliseconds = int(moment.timestamp() * 1000)
+    value = (milliseconds << 80) | secrets.randbits(80)
+    value = (value & ~(0xF << 76)) | (0x7 << 76)
+    value = (value & ~(0x3 << 62)) | (0x2 << 62)
+    return str(uuid.UUID(int=value))

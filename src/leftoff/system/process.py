@@ -1,0 +1,79 @@
+"""Running other programs: with a time limit, without a terminal, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from leftoff.errors import ProcessError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How a program ended."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def complaint(self) -> str:
+        """The last line it wrote to standard error, or its exit code."""
+        lines = self.stderr.decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else f"exit code {self.exit_code}"
+
+
+def run(
+    command: Sequence[str],
+    *,
+    timeout_seconds: float,
+    folder: Path | None = None,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+) -> Finished:
+    """Run ``command`` to its end. It gets a process group of its own, so that a time-out ends its children too."""
+    try:
+        child = subprocess.Popen(
+            [*command],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=None if environment is None else dict(environment),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ProcessError(f"{command[0]}: could not be started: {reason}.") from error
+    try:
+        stdout, stderr = child.communicate(stdin, timeout=timeout_seconds)
+    except subprocess.TimeoutExpired:
+        _end_group(child)
+        raise ProcessError(f"{command[0]}: no answer within {timeout_seconds:g} s; it was ended.") from None
+    except BaseException:  # Ctrl-C while we wait: the child must not outlive us
+        _end_group(child)
+        raise
+    return Finished(exit_code=child.returncode, stdout=stdout, stderr=stderr)
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
+    """End the child and whatever it started; only ever the group that we made."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError, PermissionError):  # macOS answers EPERM for a group of zombies
+            os.killpg(child.pid, signal.SIGKILL)
+    else:  # pragma: no cover
+        child.kill()
+    for pipe in (
+        child.stdin,
+        child.stdout,
+        child.stderr,
+    ):  # not read to their end: a daemon may hold them open
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    child.wait()

@@ -1,0 +1,143 @@
+"""Ids: those that are made cannot collide, those that are let in cannot lead anywhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leftoff.errors import InvalidIdError
+from leftoff.system import clock, ids
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MOMENT = datetime(2026, 1, 6, 12, 0, 0, 123456, tzinfo=UTC)
+
+
+@given(
+    st.text()
+    | st.text(alphabet="ab./\\-_~:\0 ", max_size=20)
+    | st.from_regex(r"(\.|/|\w|-)+", fullmatch=True)
+)
+def test_whatever_is_let_through_stays_in_its_folder(text: str) -> None:
+    """As a name of its own, and as part of one, on any system."""
+    try:
+        ids.checked(text)
+    except InvalidIdError:
+        return
+    for name in (text, f"session-{text}.json"):
+        path = Path(os.path.normpath(f"/store/{name}"))
+        assert path == Path("/store") / name
+        assert path.parent == Path("/store")
+    assert len(os.fsencode(text)) <= ids.LONGEST_ID
+    assert not set(text) & set('/\\:*?"<>|\0\n\r ')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", ".", "..", "../x", "x/../../evil", "a/b", "/etc/passwd", "\\\\server\\x", "C:x", "a\\b"),
+        *(
+            "a\0b",
+            "a\n",
+            "\na",
+            "a b",
+            "a\tb",
+            "~root",
+            "-rf",
+            ".hidden",
+            "a..b",
+            "a.",
+            "*",
+            "a:b",
+            "$HOME",
+            "`x`",
+        ),
+        *("con", "NUL", "com1.txt", "Lpt9", "aux.tar.gz"),
+        *("\uff41", "\u0430", "a\u202eb", "a\u2044b", "‥", "a\u0301", "a\ud800", "٣"),
+        "a" * 129,
+    ],
+)
+def test_what_could_lead_elsewhere_is_refused(text: str) -> None:
+    """Steps up, absolute paths, NULs, devices, look-alikes, and names too long to extend."""
+    with pytest.raises(InvalidIdError) as refused:
+        ids.checked(text, what="log")
+    assert str(refused.value).startswith("The log ")
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "0",
+        "my-session_1.v2",
+        "a" * 128,
+        "console",
+        "com",
+        "019b8f2e-7c1a-7def-8abc-0123456789ab",
+        "ses_5fK2",
+    ],
+)
+def test_what_agents_use_is_let_through(text: str) -> None:
+    """UUIDs, words with dashes, dots and digits, and names that only begin like a device's."""
+    assert ids.checked(text) == text
+
+
+_MANY = """
+import sys
+from leftoff.system import clock, ids
+while not __import__("os").path.exists("go"): pass
+sys.stdout.write("\\n".join(ids.timed_id("session", clock.now()) for _ in range(25_000)))
+"""
+
+
+def test_a_hundred_thousand_ids_of_four_processes_differ() -> None:
+    """Made at the same time, several in each microsecond."""
+    makers = [subprocess.Popen([sys.executable, "-c", _MANY], stdout=subprocess.PIPE) for _ in range(4)]
+    Path("go").touch()
+    made = [line for maker in makers for line in maker.communicate(timeout=60)[0].split()]
+    assert len(made) == len({*made}) == 100_000
+
+
+def test_ids_of_one_moment_differ() -> None:
+    """A flow asks for the time once: its ids are told apart by their random part alone."""
+    assert len({ids.timed_id("session", MOMENT) for _ in range(200)}) == 200
+
+
+def test_a_timed_id_is_an_id_and_sorts_by_time() -> None:
+    """Sub-second, and fit for a file name."""
+    made = [
+        ids.timed_id("session", MOMENT + timedelta(microseconds=n)) for n in (0, 1, 999_999, 86_400_000_000)
+    ]
+    assert made == sorted(made)
+    assert made[0].startswith("session-20260106-120000-123456-")
+    assert [ids.checked(each) for each in made] == made
+
+
+@given(
+    st.integers(min_value=0, max_value=250_000_000_000_000_000).map(
+        lambda n: EPOCH + timedelta(microseconds=n)
+    )
+)
+def test_a_uuid7_carries_its_millisecond(moment: datetime) -> None:
+    """Version and variant as RFC 9562 wants them; the first 48 bits are the time."""
+    made = uuid.UUID(ids.uuid7(moment))
+    assert (made.version, made.variant) == (7, uuid.RFC_4122)
+    assert abs((made.int >> 80) - moment.timestamp() * 1000) < 1.5
+
+
+def test_uuids_sort_by_time_and_differ() -> None:
+    """A later millisecond sorts later; of one moment no two are the same."""
+    made = [ids.uuid7(MOMENT + timedelta(milliseconds=n)) for n in range(1000)]
+    assert made == sorted(made)
+    assert len({ids.uuid7(MOMENT) for _ in range(10_000)}) == 10_000
+    assert uuid.UUID(ids.uuid4()).version == 4
+    assert ids.uuid4() != ids.uuid4()
+    assert uuid.UUID(ids.uuid7(clock.now())).version == 7
