@@ -1,0 +1,128 @@
+"""A YAML text as a flat list of entries: dotted key, plain value, line.
+
+The text can come from anywhere, so nothing is ever constructed from it: the parser gives a tree of nodes, and only plain
+text, numbers, true, false and null are taken out of it, at the top of an entry or one level below. Aliases that multiply,
+tags that name classes, nesting without end: what cannot be a setting comes back as ``Unusable`` and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+LARGEST_TEXT_BYTES = 32 * 1024  # ten times what all settings take; parsing more than that would be felt
+_DEEPEST = 16
+_LONGEST_NUMBER = 40
+_TAG = "tag:yaml.org,2002:"
+_AS_TEXT = {_TAG + "str", _TAG + "timestamp", "!"}
+
+Scalar: TypeAlias = "bool | int | float | str | Unusable | None"
+Value: TypeAlias = "Scalar | list[Scalar] | dict[str, Scalar]"
+
+
+class NotYamlError(ValueError):
+    """The text cannot be parsed. ``line`` is 1-based, None when it is not known."""
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A value that no setting takes, in words."""
+
+    words: str
+
+    def __repr__(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One value and where it stands. ``line`` is 1-based."""
+
+    dotted: str
+    value: Value
+    line: int
+
+
+def entries(text: str, *, section: str, groups: Set[str]) -> Iterator[Entry]:
+    """The entries below the mapping named ``section``; a mapping is gone into when its dotted key is in ``groups``."""
+    root = _tree(text)
+    if root is None or _is_empty(root):
+        return
+    for key, node in root.value if root.id == "mapping" else ():
+        if key.value == section and (node.id == "mapping" or _is_empty(node)):
+            yield from _flat(node, "", groups)
+            return
+    raise NotYamlError(f"holds no mapping named {section}")
+
+
+def _tree(text: str) -> Any:
+    """The root node; None for an empty text. ruamel is loaded only when there is something to read."""
+    if not text.strip():
+        return None
+    from ruamel.yaml import YAML  # noqa: PLC0415
+    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = _DEEPEST
+    yaml.composer.warn_double_anchors = False
+    try:
+        return yaml.compose(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise NotYamlError(f"not YAML: {error.problem}", line) from error
+    except Exception as error:  # the parser raises whatever it trips over, and a file must not take us along
+        raise NotYamlError(f"not YAML: {str(error).partition(chr(10))[0]}") from error
+
+
+def _flat(mapping: Any, prefix: str, groups: Set[str]) -> Iterator[Entry]:
+    for key, node in () if _is_empty(mapping) else mapping.value:
+        dotted = prefix + (key.value if key.id == "scalar" else f"(a {key.id})")
+        if dotted in groups and (node.id == "mapping" or _is_empty(node)):
+            yield from _flat(node, f"{dotted}.", groups)
+        else:
+            yield Entry(dotted=dotted, value=_value(node), line=key.start_mark.line + 1)
+
+
+def _is_empty(node: Any) -> bool:
+    """A heading below which everything is commented out."""
+    return bool(node.id == "scalar" and node.tag == _TAG + "null")
+
+
+def _value(node: Any) -> Value:
+    if node.id == "sequence" and node.tag == _TAG + "seq":
+        return [_scalar(each) for each in node.value]
+    if node.id == "mapping" and node.tag == _TAG + "map":
+        return {key.value: _scalar(each) for key, each in node.value if key.id == "scalar"}
+    return _scalar(node)
+
+
+def _scalar(node: Any) -> Scalar:
+    if node.id != "scalar":
+        return Unusable(f"a {node.id}")
+    kind, text = node.tag, node.value
+    if _is_empty(node):
+        return None
+    if kind in {_TAG + "bool", _TAG + "int", _TAG + "float"}:
+        return _plain(kind, text)
+    return text if kind in _AS_TEXT else Unusable("a tagged value")
+
+
+def _plain(kind: str, text: str) -> Scalar:
+    if kind == _TAG + "bool":
+        return {"true": True, "false": False}.get(text.lower(), Unusable(repr(text[:_LONGEST_NUMBER])))
+    bare = text.replace("_", "")
+    for read in (int, _int_of_any_base, float) if kind == _TAG + "int" else (float,):
+        try:
+            return read(bare) if len(bare) <= _LONGEST_NUMBER else Unusable("a very long number")
+        except ValueError:
+            continue
+    return Unusable(repr(text[:_LONGEST_NUMBER]))
+
+
+def _int_of_any_base(text: str) -> int:
+    return int(text, 0)
