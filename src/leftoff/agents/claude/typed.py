@@ -1,0 +1,49 @@
+"""Tells what the user typed from what the client put into the user's lines: caveats, command output, notices, hook text."""
+
+from __future__ import annotations
+
+import re
+
+from leftoff.agents.claude.known import known
+from leftoff.agents.fields import table, text
+from leftoff.model.records import Block, Image, Text
+from leftoff.model.wire import JsonObject
+
+# A slash command that goes to the model puts its message first; one that only the client runs puts its name first.
+_COMMAND = re.compile(
+    r"<command-message>.*?</command-message>\s*<command-name>(?P<name>[^<]*)</command-name>"
+    r"(?:\s*<command-args>(?P<args>.*?)</command-args>)?",
+    re.DOTALL,
+)
+
+
+def is_own(line: JsonObject, blocks: tuple[Block, ...]) -> bool:
+    """Whether the user's line holds words or pictures that the user gave."""
+    return not _is_clients(line) and any(_is_typed(block) for block in blocks)
+
+
+def is_typed(words: str) -> bool:
+    """Whether the words are somebody's own, as far as their beginning shows."""
+    begins = words.lstrip()
+    return bool(begins) and not begins.startswith(known().not_typed)
+
+
+def shown(words: str) -> str:
+    """What the user typed, as it was typed: a slash command without the envelope it is sent in."""
+    command = _COMMAND.match(words.lstrip())
+    return f"{command['name']} {command['args'] or ''}".strip() if command else words.strip()
+
+
+def _is_clients(line: JsonObject) -> bool:
+    """Whether the line says itself that the client wrote it, or the agent for a subagent."""
+    origin = text(table(line, "origin"), "kind")
+    return (
+        line.get("isMeta") is True
+        or line.get("isSidechain") is True
+        or (origin is not None and origin != "human")
+        or line.get("promptSource") == "system"
+    )
+
+
+def _is_typed(block: Block) -> bool:
+    return isinstance(block, Image) or (isinstance(block, Text) and is_typed(block.text))
