@@ -1,0 +1,1 @@
+"""Storage backends: where resume logs are kept, and the promises they keep."""
