@@ -1,0 +1,147 @@
+"""The door: which commands there are, and how every ending becomes an exit code and one clear sentence.
+
+0 done, 1 could not, 2 wrong usage, 3 nothing to do, 130 interrupted. With ``--json`` an error is ``{"error": …}`` on
+standard output. A reader that closes the pipe has had enough, which is no error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+import leftoff
+from leftoff.cli import display
+from leftoff.errors import LeftoffError
+
+# The whole command line on one screen: name → where its command is.
+COMMANDS: Mapping[str, str] = {
+    "demo": "leftoff.cli.commands.demo:demo",
+    "sessions": "leftoff.cli.commands.sessions:sessions",
+    "status": "leftoff.cli.commands.status:status",
+    "show": "leftoff.cli.commands.show:show",
+    "doctor": "leftoff.cli.commands.doctor:doctor",
+    "bench": "leftoff.cli.commands.bench:bench",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called, so that no command pays for another."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All names, in the order of the table."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Example: leftoff status",
+)
+@click.version_option(leftoff.__version__, prog_name="leftoff", message="%(prog)s %(version)s")
+@display.with_json
+@click.pass_context
+def cli(context: click.Context, *, as_json: bool) -> int:
+    """Pick up where you left off: keep an AI coding agent's work going past the end of its context window.
+
+    Without a command: this project at a glance.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    from leftoff.cli.commands.glance import glance
+
+    return glance(as_json=as_json)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line; the exit code."""
+    as_json = "--json" in arguments
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(
+            errors="replace"
+        )  # a terminal of another encoding shows ? and does not end the command
+    try:
+        code = cli.main([*arguments], prog_name="leftoff", standalone_mode=False)
+        sys.stdout.flush()
+    except (
+        Exception,
+        KeyboardInterrupt,
+        SystemExit,
+    ) as ended:  # every ending becomes a number and a sentence
+        return _ended(ended, as_json=as_json)
+    return code if isinstance(code, int) else 0
+
+
+def _ended(ended: BaseException, *, as_json: bool) -> int:
+    match ended:
+        case click.exceptions.Exit():
+            return ended.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            display.error("Interrupted.", as_json=as_json)
+            return 130
+        case click.ClickException():
+            return _wrong_usage(ended, as_json=as_json)
+        case (
+            BrokenPipeError() | SystemExit()
+        ):  # click ends the process when the pipe of a help text is closed
+            return _pipe_closed()
+        case _:
+            return _failed(ended, as_json=as_json)
+
+
+def _wrong_usage(wrong: click.ClickException, *, as_json: bool) -> int:
+    context = getattr(wrong, "ctx", None)
+    command = context.command_path if context is not None else "leftoff"
+    display.error(f"{wrong.format_message()} Try: {command} --help", as_json=as_json)
+    return 2
+
+
+def _pipe_closed() -> int:
+    """Keep the interpreter from complaining about the same pipe once more on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _failed(error: BaseException, *, as_json: bool) -> int:
+    if isinstance(error, LeftoffError):
+        display.error(error.message, as_json=as_json)
+        return error.exit_code
+    return _no_way(error, as_json=as_json) if isinstance(error, OSError) else _bug(error, as_json=as_json)
+
+
+def _no_way(error: OSError, *, as_json: bool) -> int:
+    """The system refused something that no room expects: a full disk behind standard output, a folder that is gone."""
+    what = f"{error.filename}: " if error.filename else ""
+    try:
+        display.error(f"{what}{error.strerror or error}.", as_json=as_json)
+    except OSError:
+        _pipe_closed()
+    return 1
+
+
+def _bug(bug: BaseException, *, as_json: bool) -> int:
+    place = bug.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "?"
+    display.error(
+        f"This is a bug in leftoff, sorry: {type(bug).__name__}: {bug} ({where}). Nothing you have was changed by it. "
+        "Please report it with the output of: leftoff doctor --json",
+        as_json=as_json,
+    )
+    return 1

@@ -1,0 +1,228 @@
+"""The measures of speed, as ratios in one run: each round takes both sides in turn, so that a busy machine slows both."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from leftoff.flows.agents import agents_here
+from leftoff.flows.choose import Chosen
+from leftoff.flows.sessions import Found, entries
+from leftoff.flows.settings import settings_here
+from leftoff.flows.status import status_of
+from leftoff.model.context_metrics import ContextMetrics
+from leftoff.model.protocols import Agent
+from leftoff.model.resume_log import ResumeLog
+from leftoff.samples.generate import generate
+from leftoff.system import clock, files, process
+from leftoff.system.redaction import Redactor
+
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much is measured."""
+
+    rounds: int
+    large_bytes: int
+    small_bytes: int
+    sessions: int
+
+
+FULL = Size(rounds=7, large_bytes=200 * _MEGABYTE, small_bytes=_MEGABYTE, sessions=10_000)
+QUICK = Size(rounds=3, large_bytes=12 * _MEGABYTE, small_bytes=_MEGABYTE, sessions=300)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One measure: ``ratio`` against ``limit``, at most or at least."""
+
+    what: str
+    against: str
+    ratio: float
+    limit: float
+    at_most: bool = True
+    note: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the goal is met in this run."""
+        return self.ratio <= self.limit if self.at_most else self.ratio >= self.limit
+
+
+def measures(*, quick: bool) -> Iterator[Row]:
+    """All measures, one after the other. ``quick`` takes small files and few rounds."""
+    size = QUICK if quick else FULL
+    with tempfile.TemporaryDirectory(prefix="leftoff-bench-") as name:
+        folder = Path(name)
+        for measure in (_append, _resume_log, _redaction):
+            yield measure(folder, size)
+        for agent in agents_here():
+            yield from _transcripts(agent, folder, size)
+        yield _list(folder, size)
+
+
+def ratio(ours: Callable[[], object], theirs: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """The median over the rounds of our time divided by theirs, and our median seconds."""
+    ratios, seconds = [], []
+    for _ in range(rounds):
+        mine, other = _timed(ours), _timed(theirs)
+        ratios.append(mine / other)
+        seconds.append(mine)
+    return median(ratios), median(seconds)
+
+
+def _append(folder: Path, size: Size) -> Row:
+    line = b'{"type": "tool_call", "data": {"tool": "Read"}}' + b" " * 150 + b"\n"
+    ours, theirs = folder / "ours.jsonl", folder / "theirs.jsonl"
+
+    def bare() -> None:
+        for _ in range(1000):
+            fd = os.open(theirs, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            os.write(fd, line)
+            os.close(fd)
+
+    def locked() -> None:
+        for _ in range(1000):
+            files.append_lines(ours, line)
+
+    found, seconds = ratio(locked, bare, size.rounds)
+    return Row(
+        what="locked append",
+        against="bare O_APPEND write",
+        ratio=found,
+        limit=4.0,
+        note=f"{seconds * 1000:.0f} us",
+    )
+
+
+def _resume_log(folder: Path, size: Size) -> Row:  # noqa: ARG001 - every measure is called alike
+    state = full_log().to_dict()
+
+    def ours() -> None:
+        for _ in range(20):
+            log = ResumeLog.from_dict(state)
+            log.to_markdown()
+            json.dumps(log.to_dict())
+
+    def theirs() -> None:
+        for _ in range(20):
+            json.dumps(state)
+
+    found, seconds = ratio(ours, theirs, size.rounds)
+    note = f"{seconds / 20 * 1000:.1f} ms"
+    return Row(
+        what="resume log: make, Markdown, JSON",
+        against="json.dumps of the state",
+        ratio=found,
+        limit=5.0,
+        note=note,
+    )
+
+
+def _redaction(folder: Path, size: Size) -> Row:  # noqa: ARG001
+    text = "\n".join(full_log().accomplishments) * 40
+    redactor = Redactor()
+    redactor.redact(text)
+    seconds = median(_timed(lambda: redactor.redact(text)) for _ in range(size.rounds))
+    speed = len(text.encode()) / seconds / 1e6
+    return Row(what="redaction", against="MB/s", ratio=speed, limit=40.0, at_most=False)
+
+
+def _transcripts(agent: Agent, folder: Path, size: Size) -> Iterator[Row]:
+    """Reading a large transcript against copying it, and looking at a large one against a small one."""
+    large, small = folder / f"{agent.id}-large.jsonl", folder / f"{agent.id}-small.jsonl"
+    agent.transcribe(generate(seed=1, size_bytes=size.large_bytes), large)
+    _shorten(large, small, size.small_bytes)
+    copy = folder / "copy"
+
+    def cp() -> None:
+        process.run(["cp", str(large), str(copy)], timeout_seconds=600)
+
+    metering, seconds = ratio(lambda: _count(agent.usages(large)), cp, size.rounds)
+    note = f"{large.stat().st_size / _MEGABYTE:.0f} MB in {seconds:.2f} s"
+    yield Row(what=f"{agent.name}: meter every reply", against="cp", ratio=metering, limit=3.5, note=note)
+    reading, _ = ratio(lambda: _count(agent.read(large)), cp, min(3, size.rounds))
+    yield Row(what=f"{agent.name}: read every record", against="cp", ratio=reading, limit=15.0)
+    config = settings_here()
+    of_large, of_small = Chosen(agent=agent, transcript=large), Chosen(agent=agent, transcript=small)
+    now = clock.now()
+    found, seconds = ratio(
+        lambda: [status_of(of_large, config, now) for _ in range(20)],
+        lambda: [status_of(of_small, config, now) for _ in range(20)],
+        size.rounds,
+    )
+    what, note = f"{agent.name}: status of a large transcript", f"{seconds / 20 * 1000:.1f} ms"
+    yield Row(what=what, against="of a small one", ratio=found, limit=1.2, note=note)
+    for path in (large, small, copy):
+        path.unlink()
+
+
+def _shorten(large: Path, small: Path, size_bytes: int) -> None:
+    """The same session without its middle: what it costs to look at the one and the other differs by size alone."""
+    with large.open("rb") as source, small.open("wb") as target:
+        target.write(source.readline())
+        source.seek(-size_bytes, os.SEEK_END)
+        source.readline()
+        target.write(source.read())
+
+
+def _list(folder: Path, size: Size) -> Row:
+    """Listing sessions whose files have not changed: what it costs each time but the first."""
+    agent = agents_here()[0]
+    pattern = folder / "pattern.jsonl"
+    agent.transcribe(generate(seed=2, size_bytes=20_000), pattern)
+    found = []
+    for number in range(size.sessions):
+        path = folder / f"{number:05}.jsonl"
+        path.hardlink_to(pattern)
+        stat = path.stat()
+        found.append(
+            Found(agent=agent, transcript=path, modified_ns=stat.st_mtime_ns, size_bytes=stat.st_size)
+        )
+    cold = _timed(lambda: _count(entries(found)))
+    warm = median(_timed(lambda: _count(entries(found))) for _ in range(size.rounds))
+    what = f"list {size.sessions:,} sessions again"
+    return Row(
+        what=what,
+        against="the first time",
+        ratio=warm / cold,
+        limit=0.5,
+        note=f"{warm:.2f} s, first {cold:.1f} s",
+    )
+
+
+def _count(items: Iterable[object]) -> int:
+    return sum(1 for _ in items)
+
+
+def full_log() -> ResumeLog:
+    """A resume log whose sections are just full: some 40 KB of text."""
+    words = (
+        "The limiter in src/limits/bucket.py counts per user and window: RateLimiter.allow asks Redis once, "
+        "and test_limits.py::test_burst shows that a burst of 100 passes while the next one waits"
+    )
+    return ResumeLog(
+        session_id="bench",
+        context_metrics=ContextMetrics(total_budget=167_000, used_tokens=150_000),
+        mission_summary=". ".join([words] * 20),
+        accomplishments=[f"{words} (part {number})" for number in range(36)],
+        key_findings=[f"{words} (finding {number})" for number in range(44)],
+        decisions=[{"decision": f"Use Redis, case {number}", "rationale": words} for number in range(24)],
+        next_steps=[f"{words} (step {number})" for number in range(26)],
+        critical_context={"files": [f"src/module_{number}.py: edited, lines 1-200" for number in range(60)]},
+        metadata={"files_modified": [f"src/module_{number}.py" for number in range(30)]},
+    )
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun

@@ -1,0 +1,221 @@
+"""Finding, listing and choosing sessions."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError
+from leftoff.flows.choose import choose, open_session
+from leftoff.flows.list_sessions import list_sessions, remember
+from leftoff.flows.sessions import entries, found_sessions, numbered
+from leftoff.flows.status import status
+from leftoff.system import paths
+from leftoff.testing.builders import Story
+
+CLAUDE_ID = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
+CODEX_ID = "01a1e0be-dee8-7b23-ae31-94e0123734a3"
+
+
+def listed(agent=None, project=None):
+    return [*list_sessions(agent, project)]
+
+
+def test_sessions_of_all_agents_are_listed_newest_first(two_sessions):
+    """With first prompt, project and usage."""
+    found = listed()
+    assert [each.entry.session_id for each in found] == [CODEX_ID, CLAUDE_ID]
+    assert [each.entry.first_prompt for each in found] == ["Write docs", "Fix the login"]
+    assert 83_500 <= found[1].status.metrics.used_tokens < 83_600  # with what came after the last reply
+    assert found[1].to_dict()["context"]["total_budget"] == 167_000
+
+
+def test_a_list_can_be_of_one_agent_or_one_project(two_sessions):
+    """A project is the same from any folder below it."""
+    below = Path("src/deep")
+    below.mkdir(parents=True)
+    Path(".git").mkdir()
+    assert [each.entry.agent for each in listed(agent="codex")] == ["codex"]
+    assert [each.entry.session_id for each in listed(project=below)] == [CLAUDE_ID]
+    with pytest.raises(NotFoundError, match="claude, codex"):
+        listed(agent="nobody")
+
+
+def test_a_transcript_is_read_again_only_when_it_has_changed(two_sessions):
+    """The second list asks the file system alone; a session that went on is read anew."""
+    listed()
+    first = two_sessions[0]
+    stamp = first.stat()
+    data = first.read_bytes()
+    first.write_bytes(b"x" * len(data))  # same size, same time: taken from what is known
+    os.utime(first, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert listed()[1].entry.first_prompt == "Fix the login"
+    first.write_bytes(data + b"\n")
+    assert listed()[0].entry.size_bytes == len(data) + 1
+
+
+def test_what_is_known_of_sessions_may_be_lost_or_broken(two_sessions):
+    """Whatever stands in the file, the list is the same."""
+    expected = [each.entry for each in listed()]
+    kept = paths.state_folder() / "entries.json"
+    for damage in (
+        b"",
+        b"{",
+        b"[]",
+        b'{"schema": 1, "entries": []}',
+        b'{"schema": 99, "entries": {}}',
+        b"\xff",
+    ):
+        kept.write_bytes(damage)
+        assert [each.entry for each in listed()] == expected
+
+
+def test_prompts_are_kept_redacted(home):
+    """The state folder never holds a credential."""
+    secret = "ghp_" + "a1B2" * 9
+    home.claude(Story(project=str(Path.cwd())).asked(f"use {secret} please").replied("no"))
+    (only,) = listed()
+    assert secret not in (only.entry.first_prompt or "")
+    assert secret.encode() not in (paths.state_folder() / "entries.json").read_bytes()
+
+
+def test_one_bad_transcript_hides_no_other(home, two_sessions):
+    """Unreadable, empty and vanishing files are passed over or shown as they are."""
+    folder = two_sessions[0].parent
+    (folder / "11111111-1111-4111-8111-111111111111.jsonl").symlink_to(folder / "nowhere")
+    (folder / "22222222-2222-4222-8222-222222222222.jsonl").write_bytes(b"")
+    (folder / "33333333-3333-4333-8333-333333333333.jsonl").mkdir()
+    found = found_sessions()
+    two_sessions[1].unlink()
+    assert CLAUDE_ID in {entry.session_id for entry in entries(found)}
+
+
+def test_numbers_stay_bound_to_the_list_last_shown(home, two_sessions):
+    """A newer session does not move them."""
+    remember(listed())
+    home.claude(Story(session_id="44444444-4444-4444-8444-444444444444").asked("newer").replied("yes"))
+    assert choose("1", Path.cwd()).transcript == two_sessions[1]
+    assert choose("2", Path.cwd()).transcript == two_sessions[0]
+    assert numbered(3) is None
+    with pytest.raises(NotFoundError, match="no number 3"):
+        choose("3", Path.cwd())
+
+
+def test_numbers_can_be_lost(two_sessions):
+    """Without a list, and with a broken one, there are no numbers."""
+    assert numbered(1) is None
+    paths.state_folder().mkdir(parents=True)
+    (paths.state_folder() / "last-list.json").write_text("nonsense", encoding="utf-8")
+    assert numbered(1) is None
+
+
+def test_a_full_or_read_only_state_folder_does_not_stop_a_list(two_sessions):
+    """What cannot be remembered is not remembered."""
+    paths.state_folder().parent.mkdir(parents=True, exist_ok=True)
+    paths.state_folder().write_text("a file where the folder should be", encoding="utf-8")
+    found = listed()
+    remember(found)
+    assert len(found) == 2
+
+
+def test_latest_is_the_newest_of_this_project(two_sessions):
+    """Not the newest of all."""
+    assert choose("latest", Path.cwd()).transcript == two_sessions[0]
+    assert open_session().session_id == CLAUDE_ID
+    elsewhere = Path("/")
+    with pytest.raises(NotFoundError, match="lists those of all projects"):
+        choose("latest", elsewhere)
+
+
+def test_an_id_or_a_unique_prefix_names_a_session(two_sessions):
+    """Of any agent."""
+    for words in (CODEX_ID, CODEX_ID[:8], CODEX_ID[:4]):
+        assert choose(words, Path.cwd()).transcript == two_sessions[1]
+    with pytest.raises(NotFoundError, match="Claude Code, Codex"):
+        choose("ffffffff", Path.cwd())
+    with pytest.raises(NotFoundError):
+        choose(CODEX_ID[:3], Path.cwd())
+
+
+def test_a_prefix_of_two_sessions_is_ambiguous_and_says_which(home, two_sessions):
+    """One sentence with the ids."""
+    home.claude(Story(session_id=CLAUDE_ID[:8] + "-1111-4111-8111-111111111111").asked("x").replied("y"))
+    with pytest.raises(AmbiguousSessionError, match="names 2 sessions") as caught:
+        choose(CLAUDE_ID[:8], Path.cwd())
+    assert CLAUDE_ID in caught.value.message
+    assert choose(CLAUDE_ID, Path.cwd()).transcript == two_sessions[0]
+
+
+def test_a_path_names_a_session_whatever_its_place(two_sessions, tmp_path):
+    """The agent is told by the head of the file."""
+    moved = tmp_path / "moved.jsonl"
+    moved.write_bytes(two_sessions[1].read_bytes())
+    chosen = choose(str(moved), Path.cwd())
+    assert (chosen.agent.id, chosen.open().session_id) == ("codex", CODEX_ID)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "is no transcript that leftoff knows"),
+        (b'{"some": "other tool"}\n' * 5, "is no transcript that leftoff knows"),
+        (b'{"torn', "is no transcript that leftoff knows"),
+        (None, "no such file"),
+        ("folder", "this is a folder"),
+        ("loop", "cannot be read"),
+        ("pipe", "a pipe, socket or device"),
+    ],
+)
+def test_what_is_no_transcript_gets_one_clear_sentence(tmp_path, content, words):
+    """It names the file and what is wrong with it."""
+    path = tmp_path / "odd.jsonl"
+    if content == "folder":
+        path.mkdir()
+    elif content == "loop":
+        path.symlink_to(path)
+    elif content == "pipe":
+        os.mkfifo(path)
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(TranscriptError, match=words) as caught:
+        choose(str(path), Path.cwd()).open()
+    assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize("folder", ["/tmp/a\0b", "/" + "x" * 5_000, "relative", ""])
+def test_a_folder_that_cannot_be_is_the_project_of_no_session(home, two_sessions, folder):
+    """A transcript may name anything; the list, the glance and the status go on."""
+    story = (
+        Story(session_id="55555555-5555-4555-8555-555555555555", project=folder).asked("odd").replied("yes")
+    )
+    home.claude(story)
+    assert len(listed()) == 3
+    assert choose("latest", Path.cwd()).transcript == two_sessions[0]
+    assert status(story.session_id, Path.cwd()).session_id == story.session_id
+
+
+def test_the_users_own_patterns_are_redacted_before_a_prompt_is_kept(home, own_world):
+    """``redaction.deny`` holds for what the list keeps, and ``enabled: false`` is obeyed."""
+    mine = own_world / ".config" / "leftoff" / "configuration.yaml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("context_management:\n  redaction:\n    deny: ['Project Swan']\n", encoding="utf-8")
+    home.claude(Story(project=str(Path.cwd())).asked("about Project Swan").replied("yes"))
+    (only,) = listed()
+    assert only.entry.first_prompt == "about [REDACTED:denied]"
+    assert b"Swan" not in (paths.state_folder() / "entries.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "damage", [[1, 2, 3], [1, 2, "claude", {}], [1, 2, "claude", {"parent": None, "modified_at": "x"}], "x"]
+)
+def test_one_damaged_entry_is_read_anew(two_sessions, damage):
+    """The others are taken as they are."""
+    expected = [each.entry for each in listed()]
+    kept = paths.state_folder() / "entries.json"
+    data = json.loads(kept.read_bytes())
+    stamp = data["entries"][str(two_sessions[0])][:3]
+    data["entries"][str(two_sessions[0])] = stamp + damage[3:] if isinstance(damage, list) else damage
+    kept.write_text(json.dumps(data), encoding="utf-8")
+    assert [each.entry for each in listed()] == expected
