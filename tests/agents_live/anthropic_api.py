@@ -1,0 +1,120 @@
+"""A local stand-in for Anthropic's Messages API, as much of it as Claude Code needs.
+
+POST /v1/messages, streamed or not, and /v1/messages/count_tokens. What is answered stands in the prompt (directives.py).
+A request that asks for "a detailed summary" gets one: so compactions can be provoked. Started as a program with the
+folder for its records.
+"""
+
+import json
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Reply, Script
+from local_api import Answer, Body, serve
+from received import Message, from_messages_api
+
+OUTPUT_TOKENS = 20
+
+
+class MessagesApi:
+    def __init__(self) -> None:
+        self.script = Script()
+
+    def __call__(self, path: str, body: Body) -> Answer:
+        if path == "/v1/messages/count_tokens":
+            return Answer(kind="count", payload={"input_tokens": DEFAULT_USAGE_TOKENS})
+        if path != "/v1/messages":
+            return Answer(
+                kind="unknown", status=404, payload=error("not_found_error", f"no such path: {path}")
+            )
+        messages = from_messages_api(body)
+        if asks_for_summary(messages):
+            return answer(
+                "summary", body, Reply(text=f"<analysis>all of it</analysis>\n<summary>{SUMMARY}</summary>")
+            )
+        if not body.get("tools"):  # titles and the like: no part of the conversation
+            return answer("side", body, Reply(text="side"))
+        reply = self.script.next(messages)
+        if reply.too_long:
+            refusal = error("invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
+            return Answer(kind="refused", status=400, payload=refusal)
+        return answer("reply", body, reply)
+
+
+def asks_for_summary(messages: list[Message]) -> bool:
+    last = messages[-1]["blocks"] if messages else []
+    return any("a detailed summary" in block["text"] for block in last if block["type"] == "text")
+
+
+def answer(kind: str, body: Body, reply: Reply) -> Answer:
+    message = {
+        "id": f"msg_{uuid.uuid4().hex}",
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model", "local"),
+        "content": content(reply),
+        "stop_reason": "tool_use" if reply.calls else "end_turn",
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": reply.used_tokens,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "output_tokens": OUTPUT_TOKENS,
+        },
+    }
+    if body.get("stream"):
+        return Answer(kind=kind, events=events(message))
+    return Answer(kind=kind, payload=message)
+
+
+def content(reply: Reply) -> list[Body]:
+    blocks: list[Body] = []
+    if reply.thinking:
+        blocks.append(
+            {"type": "thinking", "thinking": reply.thinking, "signature": f"local-{uuid.uuid4().hex}"}
+        )
+    if reply.text or not reply.calls:
+        blocks.append({"type": "text", "text": reply.text or "done"})
+    for call in reply.calls:
+        identity = f"toolu_{uuid.uuid4().hex}"
+        blocks.append({"type": "tool_use", "id": identity, "name": call.tool, "input": call.input})
+    return blocks
+
+
+def events(message: Body) -> list[Body]:
+    opening = {**message, "content": [], "stop_reason": None}
+    stream: list[Body] = [{"type": "message_start", "message": opening}]
+    for index, block in enumerate(message["content"]):
+        stream.append({"type": "content_block_start", "index": index, "content_block": emptied(block)})
+        stream += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas(block)]
+        stream.append({"type": "content_block_stop", "index": index})
+    ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    stream.append({"type": "message_delta", "delta": ending, "usage": {"output_tokens": OUTPUT_TOKENS}})
+    return [*stream, {"type": "message_stop"}]
+
+
+def emptied(block: Body) -> Body:
+    """A block as it starts: what the deltas will fill is empty."""
+    fills: dict[str, Any] = {"text": "", "thinking": "", "signature": "", "input": {}}
+    return {key: fills.get(key, value) if key != "type" else value for key, value in block.items()}
+
+
+def deltas(block: Body) -> list[Body]:
+    match block["type"]:
+        case "text":
+            return [{"type": "text_delta", "text": block["text"]}]
+        case "thinking":
+            words = {"type": "thinking_delta", "thinking": block["thinking"]}
+            return [words, {"type": "signature_delta", "signature": block["signature"]}]
+        case _:
+            return [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+
+
+def error(kind: str, words: str) -> Body:
+    return {"type": "error", "error": {"type": kind, "message": words}}
+
+
+if __name__ == "__main__":
+    serve(MessagesApi(), Path(sys.argv[1]))

@@ -1,0 +1,132 @@
+"""Fetches the pinned clients from npm and says where their native executables are.
+
+Promises: a version is fetched once and used only when its install was finished; two runs at once do not collide.
+Runs npm, never a client. As a script it fetches every client: `make clients` does so outside the seal, because on some
+machines npm needs the user's own configuration to reach a registry.
+"""
+
+import fcntl
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+INSTALL_SECONDS = 900
+
+
+class ClientMissingError(Exception):
+    """A client could not be fetched or has no executable for this platform."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """One line of clients.json."""
+
+    name: str
+    package: str
+    version: str
+    executable: str
+    """Pattern below the installed tree; `{platform}` is npm's name of this platform."""
+
+    @property
+    def folder(self) -> Path:
+        return clients_folder() / f"{self.name}-{self.version}"
+
+
+def main() -> int:
+    for client in pinned().values():
+        sys.stdout.write(f"{client.name} {client.version}: {ensure(client.name)}\n")
+    return 0
+
+
+def ensure(name: str) -> Path:
+    """The native executable of a pinned client; fetched first when it is not there."""
+    client = pinned()[name]
+    if not client.folder.is_dir():
+        client.folder.parent.mkdir(parents=True, exist_ok=True)
+        with locked(client.folder.parent / ".lock"):
+            if not client.folder.is_dir():  # another run may have fetched it while we waited
+                install(client)
+    return executable(client)
+
+
+def pinned() -> dict[str, Client]:
+    text = Path(__file__).with_name("clients.json").read_text(encoding="utf-8")
+    return {name: Client(name=name, **fields) for name, fields in json.loads(text).items()}
+
+
+def clients_folder() -> Path:
+    folder = os.environ.get("LEFTOFF_CLIENTS", "")  # noqa: TID251 - the harness stands outside leftoff
+    if not folder:
+        raise ClientMissingError(
+            "LEFTOFF_CLIENTS is not set. It names the folder that keeps the real agents; `make live` sets it."
+        )
+    return Path(folder)
+
+
+def install(client: Client) -> None:
+    """Installs beside the final place and renames, so that a half install is never used."""
+    half = Path(tempfile.mkdtemp(prefix=f".{client.name}-", dir=client.folder.parent))
+    # npm looks upwards for a project; with this file it stops here. Not --prefix: that hides the machine's global npmrc.
+    (half / "package.json").write_text("{}", encoding="utf-8")
+    # Scripts are not needed (the native file comes in a platform package) and would run foreign code.
+    command = ["npm", "install", f"{client.package}@{client.version}"]
+    command += [
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--no-package-lock",
+        "--no-update-notifier",
+        "--loglevel=error",
+    ]
+    try:
+        done = subprocess.run(
+            command, cwd=half, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
+        if done.returncode != 0:
+            raise ClientMissingError(
+                f"npm could not fetch {client.package}@{client.version}. Try `make clients`.\n{done.stderr.strip()}"
+            )
+        half.rename(client.folder)
+    except FileNotFoundError:
+        raise ClientMissingError(
+            "npm is not on the PATH. The real agents come from npm: install Node.js, then `make clients`."
+        ) from None
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+
+
+def executable(client: Client) -> Path:
+    pattern = client.executable.format(platform=npm_platform())
+    # The shortest name first: npm leaves out a `-musl` package on glibc and the other way round, but not every version does.
+    found = sorted(client.folder.glob(pattern), key=lambda path: (len(str(path)), path))
+    if not found:
+        raise ClientMissingError(
+            f"{client.folder}: no file {pattern}. Remove that folder and run `make clients` again."
+        )
+    return found[0]
+
+
+def npm_platform() -> str:
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(
+        platform.machine().lower(), platform.machine()
+    )
+    return f"{sys.platform}-{machine}"
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    with path.open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())

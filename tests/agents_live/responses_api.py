@@ -1,0 +1,111 @@
+"""A local stand-in for OpenAI's Responses API, as much of it as Codex needs.
+
+POST /v1/responses, streamed. What is answered stands in the prompt (directives.py). A request that ends in Codex' words for
+a compaction gets a summary. Started as a program with the folder for its records.
+"""
+
+import json
+import sys
+import uuid
+from pathlib import Path
+
+from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Call, Reply, Script
+from local_api import Answer, Body, serve
+from received import Message, from_responses_api
+
+OUTPUT_TOKENS = 20
+OPAQUE_SUMMARY = "local-opaque-summary"
+FREEFORM_TOOLS = {"apply_patch"}
+
+
+class ResponsesApi:
+    def __init__(self) -> None:
+        self.script = Script()
+
+    def __call__(self, path: str, body: Body) -> Answer:
+        if path != "/v1/responses":
+            return Answer(kind="unknown", status=404, payload={"error": {"message": f"no such path: {path}"}})
+        if body["input"][-1]["type"] == "compaction_trigger":  # OpenAI as provider: the summary is opaque
+            return Answer(
+                kind="summary", events=stream([{"type": "compaction", "encrypted_content": OPAQUE_SUMMARY}])
+            )
+        messages = from_responses_api(body)
+        if asks_for_summary(messages):
+            return Answer(kind="summary", events=events(Reply(text=SUMMARY)))
+        reply = self.script.next(messages)
+        if reply.too_long:
+            return Answer(kind="refused", events=refusal())
+        return Answer(kind="reply", events=events(reply))
+
+
+def asks_for_summary(messages: list[Message]) -> bool:
+    last = messages[-1]["blocks"] if messages else []
+    return any("CONTEXT CHECKPOINT COMPACTION" in block["text"] for block in last if block["type"] == "text")
+
+
+def events(reply: Reply) -> list[Body]:
+    return stream(items(reply), reply.used_tokens)
+
+
+def stream(output: list[Body], used_tokens: int = DEFAULT_USAGE_TOKENS) -> list[Body]:
+    response = identity("resp")
+    sent: list[Body] = [{"type": "response.created", "response": {"id": response}}]
+    for index, item in enumerate(output):
+        sent.append({"type": "response.output_item.added", "output_index": index, "item": item})
+        sent.append({"type": "response.output_item.done", "output_index": index, "item": item})
+    usage = {
+        "input_tokens": max(used_tokens - OUTPUT_TOKENS, 0),
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": OUTPUT_TOKENS,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": used_tokens,
+    }
+    return [*sent, {"type": "response.completed", "response": {"id": response, "usage": usage}}]
+
+
+def items(reply: Reply) -> list[Body]:
+    found: list[Body] = []
+    if reply.thinking:
+        summary = [{"type": "summary_text", "text": reply.thinking}]
+        hidden = f"local-{uuid.uuid4().hex}"
+        found.append(
+            {"type": "reasoning", "id": identity("rs"), "summary": summary, "encrypted_content": hidden}
+        )
+    if reply.text or not reply.calls:
+        words = [{"type": "output_text", "text": reply.text or "done", "annotations": []}]
+        found.append({"type": "message", "id": identity("msg"), "role": "assistant", "content": words})
+    return [*found, *map(call_item, reply.calls)]
+
+
+def call_item(call: Call) -> Body:
+    if call.tool in FREEFORM_TOOLS:
+        names = {
+            "type": "custom_tool_call",
+            "id": identity("ctc"),
+            "call_id": identity("call"),
+            "name": call.tool,
+        }
+        return {**names, "input": call.input["input"]}
+    names = {"type": "function_call", "id": identity("fc"), "call_id": identity("call"), "name": call.tool}
+    return {**names, "arguments": json.dumps(call.input)}
+
+
+def refusal() -> list[Body]:
+    """Codex is told in the stream, not by the status, that the window is full."""
+    words = {
+        "code": "context_length_exceeded",
+        "message": "Your input exceeds the context window of this model.",
+    }
+    failed = {"id": identity("resp"), "status": "failed", "error": words}
+    return [
+        {"type": "response.created", "response": {"id": failed["id"]}},
+        {"type": "response.failed", "response": failed},
+    ]
+
+
+def identity(prefix: str) -> str:
+    return f"{prefix}_{uuid.uuid4().hex}"
+
+
+if __name__ == "__main__":
+    serve(ResponsesApi(), Path(sys.argv[1]))
