@@ -33,7 +33,7 @@ LOADED_BY_AGENTS = (
     ".opencode",
 )
 AGENT_NAMES = re.compile(r"\b(claude|codex|gemini|opencode|copilot)\b", re.IGNORECASE)
-MOCKS = re.compile(r"unittest\.mock|from mock import|\bMagicMock\b|\bmocker\b|import mock\b")
+MOCKS = re.compile(r"unittest[.]mock|(from|import) mock\b|\bMagic[M]ock\b|\bmocker\b")
 PRIVATE_PATHS = tuple(
     f"{folder}/"
     for folder in (ROOT, *(each.pw_dir for each in pwd.getpwall() if each.pw_uid == os.getuid()))

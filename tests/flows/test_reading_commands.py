@@ -318,3 +318,10 @@ def test_a_fork_whose_parent_is_gone_is_named(home, capsys):
     }
     path.write_bytes(json.dumps(meta).encode() + b"\n" + b"".join(lines[1:]))
     assert "which is not here: what it inherits is missing" in said(capsys, "doctor", str(path))
+
+
+def test_doctor_tells_where_it_looked(two_sessions, own_world, capsys):
+    """Each agent's home and what is in it."""
+    findings = {each["what"]: each["words"] for each in json.loads(said(capsys, "doctor", "--json"))}
+    assert findings["Claude Code"] == f"{own_world / '.claude'}: 1 transcripts"
+    assert findings["Codex"] == f"{own_world / '.codex'}: 1 transcripts"

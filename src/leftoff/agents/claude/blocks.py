@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from leftoff.agents.fields import size, table, text
+from leftoff.agents import weight
+from leftoff.agents.fields import table, text
 from leftoff.model.records import Block, Image, Opaque, Text, Thinking, ToolResult, ToolUse
 from leftoff.model.wire import JsonObject, JsonValue
 
@@ -25,7 +26,7 @@ def blocks(content: JsonValue) -> tuple[Block, ...]:
 
 def chars(found: tuple[Block, ...]) -> int:
     """Characters that the model is sent, a picture at what it costs: no signatures, no base64, no envelope."""
-    return sum(_chars(block) for block in found)
+    return weight.chars(found, image_chars=_IMAGE_CHARS)
 
 
 def saved_output(result: ToolResult) -> str | None:
@@ -74,7 +75,7 @@ def result_parts(content: JsonValue) -> tuple[Text | Image | Opaque, ...]:
     return tuple(
         block
         if isinstance(block, Text | Image | Opaque)
-        else Opaque(type=type(block).__name__, chars=_chars(block))
+        else Opaque(type=type(block).__name__, chars=chars((block,)))
         for block in blocks(content)
     )
 
@@ -103,17 +104,3 @@ _READERS: Mapping[str, Callable[[JsonObject], Block]] = {
     "document": _image,
     "tool_reference": _tool_reference,
 }
-
-
-def _chars(block: Block) -> int:
-    match block:
-        case Text() | Thinking():
-            return len(block.text)
-        case ToolUse():
-            return len(block.tool) + size(block.input)
-        case ToolResult():
-            return sum(_chars(part) for part in block.parts)
-        case Opaque():
-            return block.chars
-        case Image():
-            return _IMAGE_CHARS

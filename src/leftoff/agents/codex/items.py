@@ -11,9 +11,10 @@ from typing import Final
 
 import orjson
 
+from leftoff.agents import weight
 from leftoff.agents.codex.known import known
 from leftoff.agents.codex.outputs import is_error
-from leftoff.agents.fields import rows, size, table, text
+from leftoff.agents.fields import rows, table, text
 from leftoff.model.records import (
     Block,
     Image,
@@ -55,7 +56,7 @@ def kind(name: str, item: JsonObject, sent: Message | None) -> RecordKind:
 
 def chars(sent: Message) -> int:
     """Characters that the model is sent, a picture at what it costs: no encrypted thoughts, no base64, no envelope."""
-    return sum(map(_chars, sent.blocks))
+    return weight.chars(sent.blocks, image_chars=_IMAGE_CHARS)
 
 
 def _is_typed(item: JsonObject, sent: Message) -> bool:
@@ -68,20 +69,6 @@ def _is_typed(item: JsonObject, sent: Message) -> bool:
         for block in sent.blocks
         if isinstance(block, Text)
     )
-
-
-def _chars(block: Block) -> int:
-    match block:
-        case Text() | Thinking():
-            return len(block.text)
-        case ToolUse():
-            return len(block.tool) + size(block.input)
-        case ToolResult():
-            return sum(map(_chars, block.parts))
-        case Opaque():
-            return block.chars
-        case Image():
-            return _IMAGE_CHARS
 
 
 def _message(item: JsonObject) -> Message:
