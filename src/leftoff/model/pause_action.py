@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from leftoff.errors import DocumentError
-from leftoff.model.wire import as_json, upgraded
+from leftoff.model.wire import JsonObject, JsonValue, as_json, upgraded
 
 ActionType = Literal[
     "pause_started", "tool_call", "assistant_response", "user_message", "system_event", "pause_finalized"
 ]
 ACTION_TYPES: tuple[str, ...] = get_args(ActionType)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)  # json.dumps would make one for every line
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +35,14 @@ class PauseAction:
 
     def to_json_line(self) -> str:
         """One line of JSON without its line end."""
-        return json.dumps(
+        return _ENCODER.encode(
             {
                 "type": self.type,
                 "timestamp": self.timestamp,
                 "session_id": self.session_id,
                 "data": self.data,
                 "context_percentage": self.context_percentage,
-            },
-            ensure_ascii=False,
-            allow_nan=False,
+            }
         )
 
     @classmethod
@@ -56,16 +55,37 @@ class PauseAction:
             data = json.loads(line)
         except RecursionError as error:
             raise DocumentError(f"Not a line of a pause: {error}") from error
-        match data:
-            case {
-                "type": str(type_),
-                "timestamp": str(timestamp),
-                "session_id": str(session_id),
-                "data": dict(inner),
-                "context_percentage": float() | int() as fraction,
-            }:
-                if "schema" in inner and type_ == "pause_started":
-                    upgraded("pause_action", inner, where=session_id)
-                return cls(type_, timestamp, session_id, inner, float(fraction))
-            case _:
-                raise DocumentError(f"Not a line of a pause: {line[:80]}")
+        return cls(*_fields(data))
+
+
+def action_of(data: JsonValue) -> PauseAction:
+    """The action that a strict parser has read."""
+    return plain_action(*_fields(data))
+
+
+def plain_action(
+    type_: str, timestamp: str, session_id: str, data: JsonObject, fraction: float
+) -> PauseAction:
+    """An action whose data is JSON already and is taken as it is: copying it takes longer than writing it down."""
+    action = object.__new__(PauseAction)
+    for name, value in zip(
+        PauseAction.__slots__, (type_, timestamp, session_id, data, fraction), strict=True
+    ):
+        object.__setattr__(action, name, value)
+    return action
+
+
+def _fields(data: JsonValue) -> tuple[str, str, str, JsonObject, float]:
+    match data:
+        case {
+            "type": str(type_),
+            "timestamp": str(timestamp),
+            "session_id": str(session_id),
+            "data": dict(inner),
+            "context_percentage": float() | int() as fraction,
+        }:
+            if "schema" in inner and type_ == "pause_started":
+                upgraded("pause_action", inner, where=session_id)
+            return type_, timestamp, session_id, inner, float(fraction)
+        case _:
+            raise DocumentError(f"Not a line of a pause: {str(data)[:80]}")

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # a protocol is only ever read; who keeps one has the nouns it needs
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from leftoff.model.actions import Action, Answer
     from leftoff.model.context_metrics import ContextMetrics
+    from leftoff.model.hook_event import HookEvent, Saying
     from leftoff.model.occupancy import AgentWindow, Occupancy
-    from leftoff.model.records import Place, Record
+    from leftoff.model.records import Place, Record, ToolResult, ToolUse
     from leftoff.model.resume_log import ResumeLog
     from leftoff.model.script import Script
     from leftoff.model.session import LiveChain, Session, SessionEntry
+    from leftoff.model.status_input import StatusInput
     from leftoff.model.trim_plan import TrimPlan
-    from leftoff.model.wire import JsonValue
+    from leftoff.model.wire import JsonObject, JsonValue
+    from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
 
 
 @runtime_checkable
@@ -84,6 +88,22 @@ class Agent(Protocol):
         """
         ...
 
+    def typed(self, record: Record) -> str:
+        """What the user typed in a prompt, as it was typed: without what the client puts around or beside it."""
+        ...
+
+    def actions(self, use: ToolUse) -> tuple[Action, ...]:
+        """What a tool call does, in words that no agent owns; empty for what does nothing by itself."""
+        ...
+
+    def answer(self, use: ToolUse, result: ToolResult) -> Answer:
+        """What came back of it."""
+        ...
+
+    def rewound(self, record: Record) -> int | str | None:
+        """How far the record takes the conversation back: so many turns, or to just behind the record of that id."""
+        ...
+
     def transcribe(self, script: Script, transcript: Path) -> None:
         """Write an invented session as this agent would have: ``transcript`` must not exist yet."""
         ...
@@ -115,6 +135,84 @@ class CanRunHeadless(Protocol):
 
     def headless_command(self) -> tuple[str, ...]:
         """A command that reads the prompt on standard input and prints the answer, with no tool allowed."""
+        ...
+
+
+@runtime_checkable
+class CanResume(Protocol):
+    """An agent that a person can go on with from the command line, in the session's folder."""
+
+    def resume_command(self, session_id: str) -> tuple[str, ...]:
+        """What starts the agent on that session."""
+        ...
+
+    def start_command(self, prompt: str) -> tuple[str, ...]:
+        """What starts the agent on a first prompt."""
+        ...
+
+
+@runtime_checkable
+class HasEvents(Protocol):
+    """An agent whose hooks we understand.
+
+    Promises. *No object raises*: what is no event is None. *Nothing harms a turn*: a reply holds only what the agent honours
+    at that event, blocks nothing but a prompt that was for us, and is empty where there is nothing to say.
+    """
+
+    @property
+    def tail_format(self) -> str:
+        """By which reader of the fast path the end of a transcript is understood."""
+        ...
+
+    def event(self, said: JsonObject) -> HookEvent | None:
+        """The event that a hook is called with."""
+        ...
+
+    def reply(self, event: HookEvent, saying: Saying) -> bytes:
+        """What the hook prints to say it."""
+        ...
+
+
+@runtime_checkable
+class HasHooks(Protocol):
+    """An agent that calls commands at its events, as its settings say.
+
+    Promises. *Nothing is written*: texts in, texts out. *Only ours*: foreign entries, their order and every byte around
+    ours stay as they are. *There and back*: the edits taken back give the text before; ``unwired`` gives it too, up to
+    white space, and works on a text that others have changed since. *Broken settings are refused* with ConfigError.
+    """
+
+    def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
+        """The file to be wired, last; before it those that it stands above."""
+        ...
+
+    def wired(self, text: str, commands: Commands, beneath: Sequence[str], *, where: Path) -> Wired:
+        """The settings with ours in them, which must not hold ours yet; ``beneath`` are the texts that ``where`` stands above."""
+        ...
+
+    def unwired(self, text: str, was: Trace | None, *, where: Path) -> str:
+        """The settings without ours; ``was`` is what is remembered of putting them in, None when nobody does."""
+        ...
+
+    def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
+        """What of a settings text is ours; a broken text holds nothing."""
+        ...
+
+    def hooks_here(self, project: Path) -> tuple[Hook, ...]:
+        """Every hook that runs in the project, whoever brought it."""
+        ...
+
+    def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookTrouble, ...]:
+        """Why the hooks in the settings of that scope would not be called."""
+        ...
+
+
+@runtime_checkable
+class HasStatusLine(Protocol):
+    """An agent that shows a line which a command prints."""
+
+    def status_input(self, said: JsonObject) -> StatusInput | None:
+        """What the agent hands to the command; None when this is no input of this agent."""
         ...
 
 

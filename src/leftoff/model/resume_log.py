@@ -10,6 +10,7 @@ from leftoff.errors import DocumentError, InvalidValueError
 from leftoff.model import budget, markdown
 from leftoff.model.budget import Keep, Section, truncate
 from leftoff.model.context_metrics import ContextMetrics
+from leftoff.model.edits import Edit
 from leftoff.model.sources import Ground, Source
 from leftoff.model.tokens import estimate_tokens, prefix_within, quarters
 from leftoff.model.wire import SCHEMAS, JsonObject, as_json, upgraded, well_formed
@@ -88,16 +89,19 @@ class ResumeLog:
     custom_sections: list[CustomSection] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     ground: Ground | None = None  # None: nobody looked
+    edits: list[Edit] = field(
+        default_factory=list
+    )  # what a person changed by hand, in the order of the changes
 
     def __post_init__(self) -> None:
         for name, shape in _SHAPES.items():
             value = as_json(getattr(self, name))
             if not isinstance(value, shape):
                 raise InvalidValueError(f"{name} is not {_WORDS[shape]}.")
-            if isinstance(value, list) and not all(isinstance(entry, _ENTRIES[name]) for entry in value):
+            if isinstance(value, list) and not _all_are(_ENTRIES[name], value):
                 raise InvalidValueError(f"{name} holds something that is not {_WORDS[_ENTRIES[name]]}.")
             object.__setattr__(self, name, value)
-        for name in ("custom_sections", "sources"):
+        for name in ("custom_sections", "sources", "edits"):
             object.__setattr__(self, name, list(getattr(self, name)))
 
     @staticmethod
@@ -120,7 +124,8 @@ class ResumeLog:
         for section in sections:
             body = "\n".join(budget.fit(section, given[section.name])).strip("\n")
             parts.append(f"## {section.heading}\n\n{body or (_LEFT_OUT if section.items else _NONE)}")
-        return truncate("\n\n".join(parts) + "\n", limit)
+        text = "\n\n".join(parts) + "\n"
+        return text if sections else truncate(text, limit)  # the shares of sections are within the limit
 
     def to_dict(self) -> dict[str, Any]:
         """The wire form: everything, in full."""
@@ -141,7 +146,7 @@ class ResumeLog:
             ],
             "sources": [source.to_dict() for source in self.sources],
             "ground": None if self.ground is None else self.ground.to_dict(),
-        }
+        } | ({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *, where: str = "resume log") -> ResumeLog:
@@ -151,6 +156,11 @@ class ResumeLog:
             return cls(**_fields(known))
         except (InvalidValueError, DocumentError) as error:
             raise DocumentError(f"{where}: {error}", path=where) from error
+
+
+def _all_are(shape: type, values: list[Any]) -> bool:
+    """Asked of each kind that there is, not of each value."""
+    return all(issubclass(kind, shape) for kind in {*map(type, values)})
 
 
 def _fields(known: JsonObject) -> dict[str, Any]:
@@ -163,6 +173,7 @@ def _fields(known: JsonObject) -> dict[str, Any]:
         "custom_sections": [_custom_from(own) for own in _list(known, "custom_sections")],
         "sources": [Source.from_dict(source) for source in _list(known, "sources")],
         "ground": None if ground is None else Ground.from_dict(ground),
+        "edits": [Edit.from_dict(edit) for edit in _list(known, "edits")],
     }
 
 
@@ -196,9 +207,11 @@ def _sections(log: ResumeLog) -> Iterator[Section]:
     )
     yield _section("accomplishments", "Accomplishments", _bullets(log.accomplishments), keep="last")
     yield _section("key_findings", "Key Findings", _bullets(log.key_findings), keep="last")
-    yield _section("decisions", "Decisions & Rationale", tuple(map(_decision, log.decisions)), keep="last")
+    yield _section(
+        "decisions", "Decisions & Rationale", tuple(map(shown_decision, log.decisions)), keep="last"
+    )
     yield _section("next_steps", "Next Steps", _bullets(log.next_steps))
-    yield _section("critical_context", "Critical Context", tuple(_tree(log.critical_context)))
+    yield _section("critical_context", "Critical Context", tuple(shown_tree(log.critical_context)))
 
 
 def _section(name: str, heading: str, items: tuple[str, ...], keep: Keep = "first") -> Section:
@@ -221,22 +234,25 @@ def _count(tokens: int | None) -> str:
 
 
 def _bullets(items: Iterable[str]) -> tuple[str, ...]:
-    return tuple([f"- {text}" for text in markdown.items([text for text in items if text.strip()])])
+    return tuple(map("- ".__add__, markdown.items([*filter(str.strip, items)])))
 
 
-def _decision(decision: dict[str, str]) -> str:
+def shown_decision(decision: Mapping[str, Any]) -> str:
+    """A decision as a bullet of the Markdown."""
     what, reason = _flat(decision.get("decision", "")), _flat(decision.get("rationale", ""))
     return f"- **{what or '(not said)'}**" + (f"\n  - Rationale: {reason}" if reason else "")
 
 
-def _tree(value: Mapping[str, Any]) -> Iterator[str]:
+def shown_tree(value: Mapping[str, Any]) -> Iterator[str]:
     """A bold name for each entry with its value behind it, or below it a bullet per part; what is deeper on one line."""
     for name, entry in value.items():
         match entry:
+            case [] | {} if not entry:
+                continue
             case dict():
                 parts = [f"{key}: {_part(inner)}" for key, inner in entry.items()]
             case list():
-                parts = [_part(inner) for inner in entry]
+                parts = entry if _all_are(str, entry) else [_part(inner) for inner in entry]
             case _:
                 yield f"\n**{_label(name)}:** {_flat(entry)}"
                 continue
@@ -255,6 +271,8 @@ def _part(value: Any) -> str:
 
 
 def _flat(value: Any) -> str:
+    if isinstance(value, str):
+        return markdown.inline(value)
     match value:
         case dict():
             return ", ".join(f"{markdown.inline(key)}: {_flat(inner)}" for key, inner in value.items())
@@ -287,7 +305,7 @@ def _metadata_section(log: ResumeLog) -> Section:
     return Section(
         name="metadata",
         heading="Session Metadata",
-        items=(*_tree(known), *_tree(others)),
+        items=(*shown_tree(known), *shown_tree(others)),
         budget_tokens=ResumeLog.FRAME_TOKENS,
     )
 

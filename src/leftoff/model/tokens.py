@@ -18,6 +18,7 @@ _QUARTERS_FOUR_BYTES = 10  # emoji, rare scripts
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n"
 _DIGITS = b"0123456789"
 _FOLLOWERS = bytes(range(0x80, 0xC0))  # every byte of a character but its first
+_COUNTED_ELSEWHERE = _LETTERS + _FOLLOWERS
 _LEADS_TWO = bytes(range(0xC0, 0xE0))
 _LEADS_THREE = bytes(range(0xE0, 0xF0))
 _LEADS_FOUR = bytes(range(0xF0, 0x100))
@@ -31,7 +32,7 @@ def estimate_tokens(text: str) -> int:
 def quarters(text: str) -> int:
     """The same in quarters of a token: adds up exactly when texts are joined."""
     # What is no letter is a small part of most text, so everything else is counted in that.
-    rest = text.encode("utf-8", "surrogatepass").translate(None, _LETTERS + _FOLLOWERS)
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _COUNTED_ELSEWHERE)
     total = len(text) * _QUARTERS_LETTER + len(rest) * (_QUARTERS_PUNCTUATION - _QUARTERS_LETTER)
     total += _count(rest, _DIGITS) * (_QUARTERS_DIGIT - _QUARTERS_PUNCTUATION)
     if text.isascii():
@@ -48,6 +49,8 @@ def prefix_within(text: str, tokens: int) -> str:
     """The longest beginning of ``text`` that fits into so many tokens."""
     if tokens <= 0:
         return ""
+    if len(text) * _QUARTERS_FOUR_BYTES <= tokens * 4:  # whatever it is made of
+        return text
     if estimate_tokens(text) <= tokens:
         return text
     low, high = 0, min(len(text), tokens * 4)

@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from leftoff.errors import DocumentError, InvalidValueError
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
 
-Kind = Literal["resume_log", "pause_action", "register", "session_entries", "last_list", "compactions"]
+Kind = Literal[
+    "resume_log",
+    "pause_action",
+    "register",
+    "session_entries",
+    "last_list",
+    "compactions",
+    "pin",
+    "extraction",
+    "pause_snapshot",
+    "discarded_pause",
+    "last_pauses",
+    "usage_state",
+    "installations",
+    "seen_window",
+    "watch_state",
+]
 
 SCHEMAS: Mapping[Kind, int] = {
     "resume_log": 1,  # 0: the logs of a predecessor, without number, sources or ground
@@ -25,6 +41,15 @@ SCHEMAS: Mapping[Kind, int] = {
     "session_entries": 1,
     "last_list": 1,
     "compactions": 1,
+    "pin": 1,
+    "extraction": 1,
+    "pause_snapshot": 1,  # the .json and .yaml of a finished pause
+    "discarded_pause": 1,
+    "last_pauses": 1,
+    "usage_state": 1,
+    "installations": 1,  # what was put into the settings of agents
+    "seen_window": 1,  # the size of a session's window, as its agent told the status line
+    "watch_state": 1,  # of a live session; the fast path reads it too, and knows this number
 }
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -64,16 +89,30 @@ def as_json(value: object, *, depth: int = 0) -> JsonValue:
             return well_formed(value)
         case None | bool() | int() | float() if not isinstance(value, float) or math.isfinite(value):
             return value
+        case dict() | list() | tuple() if (copy := _copy_of_texts(value)) is not None:
+            return copy
         case dict() | Mapping():
             return {well_formed(str(key)): as_json(inner, depth=depth + 1) for key, inner in value.items()}
-        case list() | tuple() if {*map(type, value)} == {str}:  # most are, and need no look at each type
-            return [*map(well_formed, value)]
         case list() | tuple():
             return [as_json(inner, depth=depth + 1) for inner in value]
         case set() | frozenset():
             return [as_json(inner, depth=depth + 1) for inner in sorted(value, key=str)]
         case _:
             return well_formed(str(value))
+
+
+def _copy_of_texts(value: Any) -> JsonValue:
+    """A copy of what holds nothing but texts that stay as they are, as most does: seen at one look; None for any other."""
+    if isinstance(value, dict):
+        return dict(value) if _are_plain_texts([*value, *value.values()]) else None
+    if {*map(type, value)} == {dict}:  # decisions
+        pairs = [text for entry in value for pair in entry.items() for text in pair]
+        return [*map(dict, value)] if _are_plain_texts(pairs) else None
+    return [*value] if _are_plain_texts(value) else None
+
+
+def _are_plain_texts(values: Sequence[Any]) -> bool:
+    return {*map(type, values)} == {str} and "".join(values).isascii()
 
 
 def well_formed(text: str) -> str:
