@@ -292,6 +292,11 @@ REQUESTS = (
         ("curl -sS --user 'bob:", "Tr0ub4dor&3", "' https://x.example.com"),
         ('\\"curl -X POST -u ci:', "{A20}", ' https://x.example.com\\"'),
     ], ["curl -u $USER:$PASS https://x.example.com", "curl -u admin https://x.example.com", 'curl -u "user:${TOKEN}" https://x.example.com']),
+    _beside("short-password-option", [
+        ("sshpass -p ", "hunter2x", " ssh deploy@web1"),
+        ("mysql -uroot -p", "Tr0ub4dor9", " shop < dump.sql"),
+        ("docker login -u ci -p ", "{A20}", " registry.example.com"),
+    ], ["sshpass -p $SSH_PASSWORD ssh web1", "mysql -uroot -p shop", "docker login -u ci --password-stdin registry.example.com"]),
     _beside("command-line-secret", [
         ("vault login --token ", "{A24}", "\n"),
         ("tool --db-password '", "n0t-4-word", "' --verbose"),

@@ -262,6 +262,9 @@ _REQUESTS: Final = (
     _beside("url-key", "key", r"(?<=[?&])key=([\w.~%-]{16,256})", _is_random),
     _beside("curl-user", "curl",
             rf"curl[ ][^\r\n]{{0,300}}?(?<=[ ])(?:-u|--user)[ =]?{_QUOTE}[\w.@+-]{{1,80}}:([^\s\"'`\\]{{1,200}})", _is_given),
+    _beside("short-password-option", "sshpass mysql mariadb docker",
+            rf"(?:sshpass[ ]{{1,2}}-p[ ]?|(?:mysql|mariadb)(?:dump|admin)?[ ][^\r\n|;&]{{0,200}}?(?<=[ ])-p"
+            rf"|docker[ ]login[ ][^\r\n|;&]{{0,200}}?(?<=[ ])-p[ ]?){_QUOTE}([^\s\"'`\\]{{4,200}})", _is_given),
     _beside("command-line-secret", "pass token secret key",
             rf"(?i)(?<=-)(?:password|passphrase|token|secret|key)[ ]{{1,2}}{_QUOTE}([^\s\"'`\\]{{6,500}})", _is_option),
 )

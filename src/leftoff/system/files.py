@@ -14,7 +14,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,11 +23,13 @@ from leftoff.system import clock, locks, reasons
 
 LOCK_NAME = ".lock"
 JOURNAL_NAME = ".journal"
+HEAD_BYTES = 512
 _PRIVATE_FILE = 0o600
 _PRIVATE_FOLDER = 0o700
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{12}\.tmp", re.DOTALL)
 _LARGEST_JOURNAL_BYTES = 1024 * 1024
 _STALE_SECONDS = 3600  # nobody takes so long to write one file
+_APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -151,13 +153,31 @@ def append_lines(path: Path, lines: bytes, *, lock: Path | None = None, sync: bo
     # Said with text: building a Path takes longer than the write.
     with locks.held(lock or f"{os.path.dirname(path) or os.curdir}{os.sep}{LOCK_NAME}"):
         try:
-            _append(path, lines, sync=sync)
+            _append(os.open(path, _APPENDING | os.O_CREAT, _PRIVATE_FILE), lines, sync=sync)
         except OSError as error:
             raise _trouble(path, error) from error
 
 
-def _append(path: Path, lines: bytes, *, sync: bool) -> None:
-    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _PRIVATE_FILE)
+def extend_file(path: Path, lines_after: Callable[[bytes], bytes], *, sync: bool = False) -> bool:
+    """Add whole lines to a file that is there, as ``append_lines`` does; False when it is not. The caller holds its lock.
+
+    ``lines_after`` makes them from the file's first bytes, which may say what the lines have to agree with.
+    """
+    try:
+        fd = os.open(path, _APPENDING)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _trouble(path, error) from error
+    try:
+        _append(fd, lines_after(os.pread(fd, HEAD_BYTES, 0)), sync=sync)
+    except OSError as error:
+        raise _trouble(path, error) from error
+    return True
+
+
+def _append(fd: int, lines: bytes, *, sync: bool) -> None:
+    """Write the lines and close the file, whatever happens."""
     try:
         size = os.lseek(fd, 0, os.SEEK_END)
         if size and os.pread(fd, 1, size - 1) != b"\n":

@@ -20,6 +20,17 @@ from leftoff.system import reasons
 DEFAULT_TIMEOUT_SECONDS = 10.0
 _FIRST_NAP_SECONDS = 0.0005
 _LONGEST_NAP_SECONDS = 0.02
+_patient_seconds = [DEFAULT_TIMEOUT_SECONDS]
+
+
+def hurry(seconds: float) -> None:
+    """From now on this process waits no longer than that for any lock: somebody waits for it."""
+    _patient_seconds[0] = seconds
+
+
+def _patience(timeout_seconds: float | None) -> float:
+    return _patient_seconds[0] if timeout_seconds is None else timeout_seconds
+
 
 if sys.platform == "win32":  # pragma: no cover
     from filelock import FileLock, Timeout
@@ -28,22 +39,22 @@ if sys.platform == "win32":  # pragma: no cover
     def held(
         lock: Path | str,
         *,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        timeout_seconds: float | None = None,
         shared: bool = False,  # noqa: ARG001 - there are no shared locks here; readers take turns
     ) -> Iterator[None]:
         """Hold ``lock`` for as long as the block runs."""
         try:
-            with FileLock(lock, timeout=timeout_seconds):
+            with FileLock(lock, timeout=_patience(timeout_seconds)):
                 yield
         except Timeout as error:
-            raise _too_long(lock, timeout_seconds) from error
+            raise _too_long(lock, _patience(timeout_seconds)) from error
 
 else:
     import fcntl
 
     @contextmanager
     def held(
-        lock: Path | str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS, shared: bool = False
+        lock: Path | str, *, timeout_seconds: float | None = None, shared: bool = False
     ) -> Iterator[None]:
         """Hold ``lock`` for as long as the block runs; ``shared`` lets other readers in, but no writer."""
         fd = _opened_to_read(lock) if shared else _opened(lock)
@@ -51,7 +62,7 @@ else:
             yield
             return
         try:
-            _take(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, lock, timeout_seconds)
+            _take(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, lock, _patience(timeout_seconds))
             yield
         finally:
             os.close(fd)  # closing lets go of the lock

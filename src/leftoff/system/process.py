@@ -61,6 +61,39 @@ def run(
     return Finished(exit_code=child.returncode, stdout=stdout, stderr=stderr)
 
 
+def detach(command: Sequence[str], *, folder: Path | None = None) -> int:
+    """Start a program that nobody waits for: in a session of its own, holding none of our files. Its number."""
+    try:
+        child = subprocess.Popen(
+            [*command],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise ProcessError(f"{command[0]}: could not be started: {error}.") from error
+    child.returncode = 0  # nobody asks how it ends, not even Python on its way out
+    return child.pid
+
+
+def attend(command: Sequence[str], *, folder: Path) -> int:
+    """Run a program on our own terminal, in ``folder``, until it ends; its exit code."""
+    try:
+        return subprocess.run([*command], cwd=folder, check=False).returncode
+    except (OSError, ValueError) as error:
+        raise ProcessError(f"{command[0]}: could not be started: {error}.") from error
+
+
+def humble(*, most_seconds: int) -> None:
+    """Make this process give way to all others, and end by itself when it takes too long."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    if hasattr(signal, "alarm"):
+        signal.alarm(most_seconds)
+
+
 def _end_group(child: subprocess.Popen[bytes]) -> None:
     """End the child and whatever it started; only ever the group that we made."""
     if os.name == "posix":

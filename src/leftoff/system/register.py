@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -29,11 +30,15 @@ class Register:
 
     def note_written(self, path: Path, document_id: str, at: datetime) -> None:
         """This machine wrote the document as it stands now."""
-        self._add("written", path, document_id, at)
+        self._add([_entry("written", path, document_id, at)])
+
+    def note_set(self, paths: Iterable[Path], document_id: str, at: datetime) -> None:
+        """The same of several documents that belong together, in one write."""
+        self._add([_entry("written", path, document_id, at) for path in paths])
 
     def trust(self, path: Path, at: datetime) -> None:
         """The user says that the document as it stands now may be used."""
-        self._add("trusted", path, path.stem, at)
+        self._add([_entry("trusted", path, path.stem, at)])
 
     def standing(self, path: Path) -> Standing:
         """What the document at ``path`` is to this machine."""
@@ -51,17 +56,10 @@ class Register:
                 f"{path}: this machine did not write it. Read it, then: leftoff trust {path}", path=path
             )
 
-    def _add(self, standing: Standing, path: Path, document_id: str, at: datetime) -> None:
-        entry = {
-            "schema": SCHEMAS["register"],
-            "standing": standing,
-            "id": document_id,
-            "sha256": _digest(path),
-            "path": str(path),
-            "at": clock.rfc3339(at),
-        }
+    def _add(self, entries: list[dict[str, str | int]]) -> None:
         files.make_folder(self.folder)
-        files.append_lines(self.folder / _NAME, json.dumps(entry).encode() + b"\n", sync=True)
+        lines = "".join(json.dumps(entry) + "\n" for entry in entries)
+        files.append_lines(self.folder / _NAME, lines.encode(), sync=True)
 
     def _entries(self, digest: str) -> set[str]:
         """What the register says of that content. The digest is looked for before anything is decoded."""
@@ -73,6 +71,17 @@ class Register:
             raise _unreadable(self.folder / _NAME, error) from error
         needle = digest.encode()
         return {standing for line in lines if needle in line and (standing := _standing_in(line, digest))}
+
+
+def _entry(standing: Standing, path: Path, document_id: str, at: datetime) -> dict[str, str | int]:
+    return {
+        "schema": SCHEMAS["register"],
+        "standing": standing,
+        "id": document_id,
+        "sha256": _digest(path),
+        "path": str(path),
+        "at": clock.rfc3339(at),
+    }
 
 
 def _standing_in(line: bytes, digest: str) -> str | None:
