@@ -18,7 +18,7 @@ from leftoff.model.records import Place
 
 HEAD_BYTES = 1024 * 1024
 _STEP_BYTES = 16 * 1024
-_WIDEST_STEP_BYTES = 256 * _STEP_BYTES
+_WIDEST_STEP_BYTES = 16 * _STEP_BYTES  # what is read too much is decoded for nothing
 
 
 def oldest_first(path: Path, limit_bytes: int = HEAD_BYTES) -> Iterator[Piece]:

@@ -19,7 +19,9 @@ def text(line: JsonObject, key: str) -> str | None:
 def count(line: JsonObject, key: str) -> int | None:
     """The whole number at ``key``, from zero on; one that nothing can have counted is not said."""
     value = line.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST else None
+    return (
+        value if type(value) is int and 0 <= value <= _MOST else None
+    )  # not by isinstance: a bool is no count
 
 
 def table(line: JsonObject, key: str) -> JsonObject:

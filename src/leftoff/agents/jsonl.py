@@ -48,7 +48,7 @@ def pieces(path: Path, after: Place | None = None) -> Iterator[Piece]:
             try:
                 value = orjson.loads(line)
             except orjson.JSONDecodeError:
-                yield from _mend(name, line_idx, start, line)
+                yield from mended(name, line_idx, start, line)
             else:
                 place = Place(name, line_idx, start, start + len(line))
                 yield (
@@ -93,7 +93,7 @@ def _begin(file: IO[bytes], after: Place | None) -> tuple[int, int]:
     return after.line_idx + at_line_end, after.end
 
 
-def _mend(name: str, line_idx: int, start: int, line: bytes) -> Iterator[Piece]:
+def mended(name: str, line_idx: int, start: int, line: bytes) -> Iterator[Piece]:
     """What can be saved of a line that is not one JSON value. Whoever goes on after a piece finds the same rest."""
     for begin, end, value, note in _parts(line):
         yield Piece(Place(name, line_idx, start + begin, start + end), line[begin:end], value, note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leftoff.agents.codex import Codex, metering
+from leftoff.agents.jsonl import pieces
 from leftoff.model.records import RecordKind
 
 CLIENTS = Path(__file__).parents[2] / "golden" / "clients"
@@ -33,7 +35,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 @given(data=damaged())
 def test_no_damage_raises_and_every_byte_is_in_a_record(codex: Codex, tmp_path: Path, data: bytes) -> None:
-    """Records, chain, gauge, entry and readings all answer."""
+    """Records, chain, gauge, entry and usages all answer."""
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(data)
     records = [*codex.read(path)]
@@ -42,8 +44,10 @@ def test_no_damage_raises_and_every_byte_is_in_a_record(codex: Codex, tmp_path: 
     chain = codex.live_chain(session)
     assert {*chain.places} <= {record.place for record in records}
     chain.messages(session.records)
-    readings = [each.reading for each in metering.readings(path)]
+    readings = [found for piece in pieces(path) if piece.value and (found := metering.reading(piece.value))]
     assert codex.occupancy(path).used_tokens == (readings[-1].used_tokens if readings else None)
+    replies = [each.used_tokens for each in readings if each.used_tokens and not each.is_estimate]
+    assert [*codex.usages(path)] == [tokens for tokens, _ in groupby(replies)]
     assert codex.entry(path).used_tokens == codex.occupancy(path).used_tokens
 
 

@@ -1,24 +1,30 @@
 """Claude Code as leftoff sees it: finds, reads and measures its sessions, and writes invented ones.
 
-Each call is done by a module of its own; here they come together as ``leftoff.model.protocols.Agent``.
+Each call is done by a module of its own; here they come together as ``leftoff.model.protocols.Agent``. What a gauge does
+not need is imported when it is called: somebody waits for ``leftoff status``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leftoff.agents.claude import chain, glance, metering, tail, window
+from leftoff.agents.claude import glance, headless, tail, typed, window
 from leftoff.agents.claude.queued import record_of
 from leftoff.agents.jsonl import pieces
 from leftoff.model.occupancy import AgentWindow, Occupancy
-from leftoff.model.records import Place, Record
+from leftoff.model.records import Place, Record, Text, ToolResult, ToolUse
 from leftoff.model.session import LiveChain, Session, SessionEntry
 
 if TYPE_CHECKING:
+    from leftoff.model.actions import Action, Answer
+    from leftoff.model.hook_event import HookEvent, Saying
     from leftoff.model.script import Script
+    from leftoff.model.status_input import StatusInput
+    from leftoff.model.wire import JsonObject
+    from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +81,8 @@ class Claude:
 
     def live_chain(self, session: Session) -> LiveChain:
         """What the model is sent next."""
+        from leftoff.agents.claude import chain  # noqa: PLC0415
+
         return chain.live_chain(session.records)
 
     def occupancy(self, transcript: Path) -> Occupancy:
@@ -83,11 +91,116 @@ class Claude:
 
     def usages(self, transcript: Path) -> Iterator[int]:
         """What stood in the window after each reply."""
-        return (metered.usage.occupancy_tokens for metered in metering.usages(transcript))
+        from leftoff.agents.claude import metering  # noqa: PLC0415
+
+        return metering.usages(transcript)
 
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
         """What the window holds and where the client compacts by itself."""
         return window.window(self.home, self.environment, occupancy, project)
+
+    def typed(self, record: Record) -> str:
+        """What the user typed in a prompt."""
+        own = (
+            block.text for block in record.blocks if isinstance(block, Text) and typed.is_typed(block.text)
+        )
+        return "\n".join(map(typed.shown, own))
+
+    def actions(self, use: ToolUse) -> tuple[Action, ...]:
+        """What a tool call does."""
+        from leftoff.agents.claude import actions  # noqa: PLC0415
+
+        return actions.actions(use)
+
+    def answer(self, use: ToolUse, result: ToolResult) -> Answer:
+        """What came back of it."""
+        from leftoff.agents.claude import actions  # noqa: PLC0415
+
+        return actions.answer(use, result)
+
+    def rewound(self, record: Record) -> int | str | None:
+        """The leaf that the client will go on from."""
+        from leftoff.agents.claude import chain  # noqa: PLC0415
+
+        return chain.named_leaf(record)
+
+    @property
+    def tail_format(self) -> str:
+        """How the fast path reads the end of a transcript."""
+        from leftoff.agents.claude import events  # noqa: PLC0415
+
+        return events.TAIL_FORMAT
+
+    def event(self, said: JsonObject) -> HookEvent | None:
+        """The event that a hook is called with."""
+        from leftoff.agents.claude import events  # noqa: PLC0415
+
+        return events.event(said, self.environment)
+
+    def reply(self, event: HookEvent, saying: Saying) -> bytes:
+        """What the hook prints."""
+        from leftoff.agents import hook_events  # noqa: PLC0415
+
+        return hook_events.reply(event, saying)
+
+    def resume_command(self, session_id: str) -> tuple[str, ...]:
+        """What starts the agent on that session."""
+        return ("claude", "--resume", session_id)
+
+    def start_command(self, prompt: str) -> tuple[str, ...]:
+        """What starts the agent on a first prompt, for a person to go on with."""
+        return ("claude", prompt)
+
+    def headless_command(self) -> tuple[str, ...]:
+        """What answers one prompt without tools."""
+        return headless.COMMAND
+
+    def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
+        """The settings of that scope, last; before it those that it stands above."""
+        from leftoff.agents.claude import wiring  # noqa: PLC0415
+
+        return wiring.settings_files(self.home, scope, project)
+
+    def wired(self, text: str, commands: Commands, beneath: Sequence[str], *, where: Path) -> Wired:
+        """The settings with our hooks and status line in them."""
+        from leftoff.agents.claude import wiring  # noqa: PLC0415
+
+        return wiring.wired(text, commands, beneath, where=where, client_version=self._client_version())
+
+    def unwired(self, text: str, was: Trace | None, *, where: Path) -> str:
+        """The settings without ours."""
+        from leftoff.agents.claude import wiring  # noqa: PLC0415
+
+        return wiring.unwired(text, was, where=where)
+
+    def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
+        """What of the settings is ours, the status line included."""
+        from leftoff.agents.claude import wiring  # noqa: PLC0415
+
+        return (*wiring.ours_in(text, where),)
+
+    def hooks_here(self, project: Path) -> tuple[Hook, ...]:
+        """Every hook that runs in the project."""
+        from leftoff.agents.claude import wiring  # noqa: PLC0415
+
+        return (*wiring.hooks_here(self.home, project),)
+
+    def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookTrouble, ...]:  # noqa: ARG002 - the same for both
+        """Whether settings switch all hooks off."""
+        from leftoff.agents.claude import wiring  # noqa: PLC0415
+
+        return (*wiring.troubles(self.home, project),)
+
+    def status_input(self, said: JsonObject) -> StatusInput | None:
+        """What the client tells the command behind its status line."""
+        from leftoff.agents.claude import status_line  # noqa: PLC0415
+
+        return status_line.status_input(said)
+
+    def _client_version(self) -> str | None:
+        """Of the client that wrote the newest transcript."""
+        newest = max(self.transcripts(), key=lambda path: path.stat().st_mtime_ns, default=None)
+        return tail.looked_at(newest, reach_bytes=0).client_version if newest else None
 
     def transcribe(self, script: Script, transcript: Path) -> None:
         """Write an invented session as Claude Code would have."""

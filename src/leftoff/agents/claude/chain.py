@@ -67,8 +67,13 @@ def _index(records: Iterable[Record]) -> _Index:
         elif kind == "progress" and record.id:
             index.bridges[record.id] = _bridged(index, record.parent_id)
         elif kind == "last-prompt":
-            index.named_leaf = text(_line(record), "leafUuid")
+            index.named_leaf = named_leaf(record)
     return index
+
+
+def named_leaf(record: Record) -> str | None:
+    """The id of the record that the client will go on from, where this record says so."""
+    return text(_line(record), "leafUuid") if record.type == "last-prompt" else None
 
 
 def _add(index: _Index, record: Record) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from leftoff.model.records import RecordKind
 
@@ -49,7 +49,7 @@ class Known:
 @cache
 def known() -> Known:
     """The data file."""
-    data = tomllib.loads(resources.files(__package__).joinpath("known.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
     return Known(
         seen=data["seen"],
         newest_version=version(data["newest_version"]),

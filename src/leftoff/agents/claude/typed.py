@@ -16,6 +16,9 @@ _COMMAND = re.compile(
     re.DOTALL,
 )
 
+# What the client puts below a plan that the user hands to a fresh conversation.
+_ADDED_TO_PLAN = "\n\nIf you need specific details from before exiting plan mode"
+
 
 def is_own(line: JsonObject, blocks: tuple[Block, ...]) -> bool:
     """Whether the user's line holds words or pictures that the user gave."""
@@ -31,7 +34,9 @@ def is_typed(words: str) -> bool:
 def shown(words: str) -> str:
     """What the user typed, as it was typed: a slash command without the envelope it is sent in."""
     command = _COMMAND.match(words.lstrip())
-    return f"{command['name']} {command['args'] or ''}".strip() if command else words.strip()
+    if command:
+        return f"{command['name']} {command['args'] or ''}".strip()
+    return words.partition(_ADDED_TO_PLAN)[0].strip()
 
 
 def _is_clients(line: JsonObject) -> bool:

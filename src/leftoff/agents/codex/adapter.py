@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leftoff.agents import jsonl
-from leftoff.agents.codex import chain, finding, forks, glance, metering, tail, window
+from leftoff.agents import hook_groups, jsonl
+from leftoff.agents.codex import (
+    actions,
+    chain,
+    events,
+    finding,
+    forks,
+    glance,
+    headless,
+    items,
+    metering,
+    tail,
+    window,
+    wiring,
+)
 from leftoff.agents.codex.compressed import readable
 from leftoff.agents.codex.reading import record
+from leftoff.model.actions import Action, Answer
 from leftoff.model.occupancy import AgentWindow, Occupancy
-from leftoff.model.records import Place, Record
+from leftoff.model.records import Place, Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.model.session import LiveChain, Session, SessionEntry
 
 if TYPE_CHECKING:
+    from leftoff.model.hook_event import HookEvent, Saying
     from leftoff.model.script import Script
+    from leftoff.model.wire import JsonObject
+    from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
 
 _NOTHING: Mapping[str, str] = {}
 _HEADS = (
@@ -58,7 +74,7 @@ class Codex:
             agent=self.id,
             session_id=own.meta.session_id,
             transcript=str(transcript),
-            records=_Records(segments=segments),
+            records=_Records(segments=segments, home=self.home),
             project=begins.project,
             model=begins.model,
             client_version=own.meta.client_version,
@@ -78,14 +94,79 @@ class Codex:
         return tail.occupancy(transcript, self.home)
 
     def usages(self, transcript: Path) -> Iterator[int]:
-        """What stood in the window after each reply; two lines may say it, one after the other."""
-        said = (metered.reading for metered in metering.readings(readable(transcript)))
-        real = (reading.used_tokens for reading in said if reading.used_tokens and not reading.is_estimate)
-        return (tokens for tokens, _ in groupby(real))
+        """What stood in the window after each reply."""
+        return metering.usages(readable(transcript))
 
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:  # noqa: ARG002 - the same everywhere
         """What it holds in such a session: as it reports itself, else ``config.toml``, else the dated table."""
         return window.window(self.home, occupancy)
+
+    def typed(self, record: Record) -> str:
+        """What the user typed in a prompt."""
+        return "\n".join(
+            block.text.strip() for block in record.blocks if isinstance(block, Text) and items.is_own(block)
+        )
+
+    def actions(self, use: ToolUse) -> tuple[Action, ...]:
+        """What a tool call does."""
+        return actions.actions(use)
+
+    def answer(self, use: ToolUse, result: ToolResult) -> Answer:
+        """What came back of it."""
+        return actions.answer(use, result)
+
+    def rewound(self, record: Record) -> int | str | None:
+        """The turns that a rollback takes back."""
+        return chain.turns_taken_back(record) if record.type == chain.ROLLED_BACK else None
+
+    @property
+    def tail_format(self) -> str:
+        """How the fast path reads the end of a transcript."""
+        return events.TAIL_FORMAT
+
+    def event(self, said: JsonObject) -> HookEvent | None:
+        """The event that a hook is called with."""
+        return events.event(said)
+
+    def reply(self, event: HookEvent, saying: Saying) -> bytes:
+        """What the hook prints."""
+        return events.reply(event, saying)
+
+    def resume_command(self, session_id: str) -> tuple[str, ...]:
+        """What starts the agent on that session."""
+        return ("codex", "resume", session_id)
+
+    def start_command(self, prompt: str) -> tuple[str, ...]:
+        """What starts the agent on a first prompt, for a person to go on with."""
+        return ("codex", prompt)
+
+    def headless_command(self) -> tuple[str, ...]:
+        """What answers one prompt without tools that could do anything."""
+        return headless.COMMAND
+
+    def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
+        """The ``hooks.json`` of that scope."""
+        return wiring.settings_files(self.home, scope, project)
+
+    def wired(self, text: str, commands: Commands, beneath: Sequence[str], *, where: Path) -> Wired:  # noqa: ARG002
+        """The file with our hooks in it."""
+        return wiring.wired(text, commands, where=where)
+
+    def unwired(self, text: str, was: Trace | None, *, where: Path) -> str:
+        """The file without ours."""
+        return wiring.unwired(text, was, where=where)
+
+    def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
+        """What of the file is ours."""
+        return tuple(hook for hook in hook_groups.hooks_in(text, str(where)) if hook.origin)
+
+    def hooks_here(self, project: Path) -> tuple[Hook, ...]:
+        """Every hook that runs in the project."""
+        return (*wiring.hooks_here(self.home, project),)
+
+    def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookTrouble, ...]:
+        """Which of our hooks the user has not approved."""
+        return (*wiring.troubles(self.home, scope, project),)
 
     def transcribe(self, script: Script, transcript: Path) -> None:
         """Write an invented session as Codex 0.166 would have."""
@@ -96,9 +177,14 @@ class Codex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Records:
-    """The records of a session, read anew at each pass."""
+    """The records of a session, read anew at each pass; one without bytes says that its beginning cannot be had."""
 
     segments: tuple[forks.Segment, ...]
+    home: Path
 
     def __iter__(self) -> Iterator[Record]:
-        return map(record, forks.oldest_first(self.segments))
+        note = forks.missing(self.segments, self.home)
+        if note:
+            place = Place(str(self.segments[0].path), 0, 0, 0)
+            yield Record(place=place, kind=RecordKind.BROKEN, type="missing", raw=b"", note=note)
+        yield from map(record, forks.oldest_first(self.segments))

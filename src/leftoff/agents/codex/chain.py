@@ -20,6 +20,7 @@ from leftoff.model.session import LiveChain
 from leftoff.model.wire import JsonObject
 
 _NEW_TURN = frozenset({"response_item/agent_message", "inter_agent_communication"})
+ROLLED_BACK = "event_msg/thread_rolled_back"
 _CHARS_PER_TOKEN = 4  # as the client reckons
 
 
@@ -41,8 +42,8 @@ def live_chain(records: Iterable[Record]) -> LiveChain:
     for record in records:
         if record.kind is RecordKind.COMPACTION:
             history = _compacted(history, record)
-        elif record.type == "event_msg/thread_rolled_back":
-            del history[_cut(history, _turns_taken_back(record)) :]
+        elif record.type == ROLLED_BACK:
+            del history[_cut(history, turns_taken_back(record)) :]
         elif record.messages:
             history.append(_item(record))
     return _without_orphans(history)
@@ -85,7 +86,8 @@ def _last_prompts(history: list[_Item]) -> list[_Item]:
     return kept[::-1]
 
 
-def _turns_taken_back(record: Record) -> int:
+def turns_taken_back(record: Record) -> int:
+    """How many of the user's turns a rollback takes back."""
     return count(_payload(record), "num_turns") or 0
 
 

@@ -1,7 +1,7 @@
 """A session that was forked or reverted goes on from another's rollout: the files it is made of, in order.
 
 ``history_base`` names the rollout and where in it the new one begins. The chain is followed to its beginning; a rollout that
-is missing, cannot be read, or was passed already, ends it, and what is there is read.
+is missing, cannot be read, or was passed already, ends it, and what is there is read. What is not there is said.
 """
 
 from __future__ import annotations
@@ -43,6 +43,16 @@ def lineage(transcript: Path, home: Path) -> tuple[Segment, ...]:
         except TranscriptError:  # the fork itself can be read, and that is more than nothing
             break
     return tuple(reversed(found))
+
+
+def missing(segments: tuple[Segment, ...], home: Path) -> str | None:
+    """What the session goes on from and cannot be had, in words; None when all of it is there."""
+    base = segments[0].meta.base
+    if base is None or base.rollout_id in {rollout_id(segment.path) for segment in segments}:
+        return None
+    found = finding.rollout(base.rollout_id, home, near=segments[0].path)
+    why = "is not here" if found is None else f"cannot be read ({found})"
+    return f"goes on from {base.rollout_id[:60]}, which {why}: what it inherits is missing"
 
 
 def _segment(path: Path, *, end: Base | None) -> Segment:

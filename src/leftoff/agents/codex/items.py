@@ -64,11 +64,12 @@ def _is_typed(item: JsonObject, sent: Message) -> bool:
     told = [kind for kind in kinds if isinstance(kind, str) and kind != "unknown"]
     if told:
         return any(kind.startswith("user.") for kind in told)
-    return not any(
-        block.text[:120].lstrip().lower().startswith(known().not_typed)
-        for block in sent.blocks
-        if isinstance(block, Text)
-    )
+    return all(is_own(block) for block in sent.blocks if isinstance(block, Text))
+
+
+def is_own(block: Text) -> bool:
+    """Whether the words are somebody's own, as far as their beginning shows."""
+    return not block.text[:120].lstrip().lower().startswith(known().not_typed)
 
 
 def _message(item: JsonObject) -> Message:

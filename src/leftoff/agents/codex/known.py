@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from leftoff.model.records import RecordKind
 
@@ -38,6 +38,7 @@ class Known:
     summary_prefix: str
     no_summary: str
     failed: tuple[str, ...]
+    refused: tuple[str, ...]
     unanswered: str
     prompts_kept_tokens: int
     compacts_at_percent: int
@@ -53,7 +54,7 @@ class Known:
 @cache
 def known() -> Known:
     """The data file."""
-    data = tomllib.loads(resources.files(__package__).joinpath("known.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
     words, compaction = data["words"], data["compaction"]
     return Known(
         seen=data["seen"],
@@ -67,6 +68,7 @@ def known() -> Known:
         summary_prefix=words["summary_prefix"],
         no_summary=words["no_summary"],
         failed=tuple(words["failed"]),
+        refused=tuple(words["refused"]),
         unanswered=words["unanswered"],
         prompts_kept_tokens=compaction["prompts_kept_tokens"],
         compacts_at_percent=compaction["at_percent_of_raw"],

@@ -1,4 +1,4 @@
-"""Every reading of the gauge in a rollout, fast: lines that can hold one are found by their bytes, and only those decoded.
+"""What stood in the window after every reply of a rollout, fast: lines that can say it are found by their bytes.
 
 A reading is what Codex says stands in the window after a reply, or its own estimate after a compaction. The bytes looked
 for cannot stand inside a text, where quotes are escaped; what is found is looked at again when it is decoded.
@@ -6,21 +6,20 @@ for cannot stand inside a text, where quotes are escaped; what is found is looke
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import takewhile
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
 from leftoff.agents.fields import count, table
-from leftoff.agents.jsonl import LONGEST_LINE_BYTES, opened, pieces
-from leftoff.model.records import Place
+from leftoff.agents.jsonl import LONGEST_LINE_BYTES, mended, opened
 from leftoff.model.wire import JsonObject
 
 _BLOCK_BYTES = 1024 * 1024
-_MARKS = (b'"type":"token_', b'"type":"compacted"')
-_SPACED_MARKS = (b'"type": "token_', b'"type": "compacted"')  # as other tools write JSON
+_MARK = b'"type":"token_'
+_SPACED_MARK = b'"type": "token_'  # as other tools write JSON
 
 
 class Reading(NamedTuple):
@@ -30,12 +29,13 @@ class Reading(NamedTuple):
     is_estimate: bool = False
 
 
-class Metered(NamedTuple):
-    """A reading and the bytes of the file it stands in; the line is not counted, for that would cost a quarter more."""
-
-    start: int
-    end: int
-    reading: Reading
+def usages(transcript: Path) -> Iterator[int]:
+    """What stood in the window after each reply, in order; two lines may say it of the same reply, one after the other."""
+    said = (
+        reading(line) for start, raw in _marked_lines(transcript) for line in _objects(transcript, start, raw)
+    )
+    real = (each.used_tokens for each in said if each and each.used_tokens and not each.is_estimate)
+    return (tokens for tokens, _ in groupby(real))
 
 
 def reading(line: JsonObject) -> Reading | None:
@@ -52,19 +52,6 @@ def reading(line: JsonObject) -> Reading | None:
             return None
 
 
-def readings(transcript: Path) -> Iterator[Metered]:
-    """All readings of the file in order, repeats included."""
-    for start, raw in _marked_lines(transcript):
-        try:
-            line = orjson.loads(raw)
-        except orjson.JSONDecodeError:  # glued, torn or no UTF-8
-            yield from _mended(transcript, start, start + len(raw))
-            continue
-        found = reading(line) if isinstance(line, dict) else None
-        if found:
-            yield Metered(start, start + len(raw), found)
-
-
 def _reading(said: JsonObject) -> Reading | None:
     total = count(said, "total_tokens")
     if not total:
@@ -73,32 +60,24 @@ def _reading(said: JsonObject) -> Reading | None:
 
 
 def _marked_lines(transcript: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold the mark, and where they begin."""
     start = 0
-    marks: tuple[bytes, ...] = ()
+    mark = b""
     with opened(transcript) as file:
         while block := file.read(_BLOCK_BYTES):
             block += file.readline(LONGEST_LINE_BYTES)
-            marks = marks or (_SPACED_MARKS if b'"type": "' in block else _MARKS)
-            for begin, end in _marked_spans(block, marks):
+            mark = mark or (_SPACED_MARK if b'"type": "' in block else _MARK)
+            end = 0
+            while (found := block.find(mark, end)) >= 0:
+                begin = block.rfind(b"\n", end, found) + 1 or end
+                end = block.find(b"\n", found) + 1 or len(block)
                 yield start + begin, block[begin:end]
             start += len(block)
 
 
-def _marked_spans(block: bytes, marks: tuple[bytes, ...]) -> list[tuple[int, int]]:
-    """Where the lines stand in the block that hold one of the marks."""
-    spans: set[tuple[int, int]] = set()
-    for mark in marks:
-        found = block.find(mark)
-        while found >= 0:
-            end = block.find(b"\n", found) + 1 or len(block)
-            spans.add((block.rfind(b"\n", 0, found) + 1, end))
-            found = block.find(mark, end)
-    return sorted(spans)
-
-
-def _mended(transcript: Path, start: int, end: int) -> Iterator[Metered]:
-    following = pieces(transcript, after=Place(str(transcript), 0, 0, start))
-    for place, _, value, _ in takewhile(lambda piece: piece.place.start < end, following):
-        found = reading(value) if value else None
-        if found:
-            yield Metered(place.start, place.end, found)
+def _objects(transcript: Path, start: int, raw: bytes) -> Iterable[JsonObject]:
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:  # glued, torn or no UTF-8
+        return [piece.value for piece in mended(str(transcript), 0, start, raw) if piece.value]
+    return (value,) if isinstance(value, dict) else ()

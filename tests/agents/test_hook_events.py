@@ -1,0 +1,237 @@
+"""Hook events of the agents that have them: read from what the real clients sent, answered as they honour it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leftoff.agents import claude, codex
+from leftoff.agents.codex import events as codex_events
+from leftoff.model.hook_event import NOTHING, CalledTool, Saying
+from leftoff.model.protocols import CanResume, HasEvents
+from leftoff.testing.event_promises import EventPromises
+
+COMMON = {"session_id": "s-1", "transcript_path": "/t.jsonl", "cwd": "/work"}
+AGENTS = {"claude": claude.here, "codex": codex.here}
+
+
+def event(whose, name, /, **fields):
+    return AGENTS[whose]().event(COMMON | {"hook_event_name": name} | fields)
+
+
+@pytest.mark.parametrize("agent_id", AGENTS)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("SessionStart", "start"),
+        ("UserPromptSubmit", "prompt"),
+        ("PostToolUse", "tools"),
+        ("Stop", "stop"),
+        ("PreCompact", "before_compaction"),
+        ("PostCompact", "after_compaction"),
+        ("SessionEnd", "end"),
+        ("SomethingNew", "other"),
+    ],
+)
+def test_events_have_one_meaning_for_all_agents(agent_id, name, kind):
+    """Whatever the agent calls them."""
+    found = event(agent_id, name, source="resume", prompt="p", reason="clear", agent_id="sub")
+    assert (found.kind, found.name, found.session_id, found.transcript, found.folder) == (
+        kind,
+        name,
+        "s-1",
+        "/t.jsonl",
+        "/work",
+    )
+    assert (found.source, found.prompt, found.reason, found.actor) == ("resume", "p", "clear", "sub")
+    assert isinstance(AGENTS[agent_id](), HasEvents)
+
+
+@pytest.mark.parametrize("agent_id", AGENTS)
+@pytest.mark.parametrize(
+    "said", [{}, {"hook_event_name": "Stop"}, {"session_id": "s"}, {"hook_event_name": 5, "session_id": []}]
+)
+def test_what_is_no_event_is_none(agent_id, said):
+    """No object raises."""
+    assert AGENTS[agent_id]().event(said) is None
+
+
+def test_fields_of_another_type_are_not_said():
+    """A client may change what it sends."""
+    found = event("claude", "PostToolBatch", tool_calls=[5, {"tool_name": 7}], prompt=[], source="elsewhere")
+    assert found.tools == (CalledTool(tool="", call_id=None),)
+    assert (found.prompt, found.source) == (None, None)
+    assert event("claude", "PostToolBatch", tool_calls="x").tools == ()
+
+
+def test_calls_come_one_by_one_or_as_a_batch():
+    """Newer clients call once per round trip."""
+    one = event("codex", "PostToolUse", tool_name="Bash", tool_use_id="c-1")
+    many = event("claude", "PostToolBatch", tool_calls=[{"tool_name": "Read", "tool_use_id": "c-2"}])
+    assert one.tools == (CalledTool(tool="Bash", call_id="c-1"),)
+    assert many.tools == (CalledTool(tool="Read", call_id="c-2"),)
+
+
+@pytest.mark.parametrize("agent_id", AGENTS)
+def test_nothing_to_say_prints_nothing(agent_id):
+    """At any event."""
+    for name in (
+        "SessionStart",
+        "UserPromptSubmit",
+        "PostToolUse",
+        "Stop",
+        "PreCompact",
+        "PostCompact",
+        "SessionEnd",
+    ):
+        assert AGENTS[agent_id]().reply(event(agent_id, name), NOTHING) == b""
+
+
+@pytest.mark.parametrize("agent_id", AGENTS)
+@pytest.mark.parametrize(
+    ("name", "heard"),
+    [
+        ("SessionStart", {"systemMessage", "hookSpecificOutput"}),
+        ("UserPromptSubmit", {"systemMessage", "hookSpecificOutput"}),
+        ("PostToolUse", {"systemMessage", "hookSpecificOutput"}),
+        ("Stop", {"systemMessage"}),
+    ],
+)
+def test_only_what_is_honoured_is_said(agent_id, name, heard):
+    """Additional context at the end of a turn would make it go on."""
+    agent, asked = AGENTS[agent_id](), event(agent_id, name)
+    said = json.loads(agent.reply(asked, Saying(to_user="u", to_agent="a", to_summariser="s")))
+    assert {*said} == heard
+    if "hookSpecificOutput" in heard:
+        assert said["hookSpecificOutput"] == {"hookEventName": name, "additionalContext": "a"}
+
+
+def test_the_summariser_is_told_in_plain_words_or_not_at_all():
+    """Claude Code refuses an object there; Codex hears nothing."""
+    saying = Saying(to_summariser="keep it", to_user="u")
+    assert claude.here().reply(event("claude", "PreCompact"), saying) == b"keep it"
+    assert codex.here().reply(event("codex", "PreCompact"), saying) == b""
+
+
+@pytest.mark.parametrize("agent_id", AGENTS)
+def test_a_prompt_that_was_for_us_is_blocked(agent_id):
+    """With the answer as the reason."""
+    said = AGENTS[agent_id]().reply(
+        event(agent_id, "UserPromptSubmit"), Saying(to_user="pinned", blocks=True)
+    )
+    assert json.loads(said) == {"decision": "block", "reason": "pinned"}
+
+
+def test_claude_code_says_who_it_is_and_whether_somebody_watches(monkeypatch):
+    """By variables of its own."""
+    monkeypatch.setenv("CLAUDE_PID", "4711")
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")
+    found = event("claude", "SessionStart")
+    assert (found.client_pid, found.is_headless) == (4711, True)
+    monkeypatch.setenv("CLAUDE_PID", "x")
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+    found = event("claude", "SessionStart")
+    assert (found.client_pid, found.is_headless) == (None, False)
+
+
+def test_claude_code_brings_its_summary_along():
+    """Codex leaves it in the rollout."""
+    assert event("claude", "PostCompact", compact_summary="all of it").summary == "all of it"
+
+
+def rollout(path: Path, *lines) -> str:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def test_codex_is_known_by_its_rollout(tmp_path):
+    """Headless by its source, the summary by its last compaction; an opaque one is none."""
+    meta = {"type": "session_meta", "payload": {"id": "s", "source": "exec"}}
+    path = tmp_path / "r.jsonl"
+    old = {"type": "compacted", "payload": {"message": "old"}}
+    new = {"type": "compacted", "payload": {"message": "new"}}
+    opaque = {"type": "compacted", "payload": {"message": ""}}
+    named = rollout(path, meta, old, new, {"type": "event_msg", "payload": {}})
+    found = event("codex", "PostCompact", transcript_path=named)
+    assert (found.is_headless, found.summary) == (True, "new")
+    assert event("codex", "PostCompact", transcript_path=rollout(path, meta, old, opaque)).summary is None
+    assert event("codex", "PostCompact", transcript_path=rollout(path, meta)).summary is None
+    gone = event("codex", "PostCompact", transcript_path="/nowhere")
+    assert (gone.is_headless, gone.summary) == (False, None)
+    assert codex_events._source(Path(rollout(path))) is None
+    assert event("codex", "Stop", transcript_path=None).is_headless is False
+
+
+def test_codex_is_two_processes_up(run_python):
+    """The shell that runs the hook stands between."""
+    code = (
+        "import subprocess, sys, os\n"
+        "inner = 'from leftoff.system import liveness; print(liveness.callers_caller())'\n"
+        "said = subprocess.run(['sh', '-c', f'{sys.executable} -c \"{inner}\"; true'], capture_output=True, text=True)\n"
+        "print(int(said.stdout) == os.getpid())"
+    )
+    assert run_python(code).stdout == "True\n"
+
+
+@pytest.mark.parametrize("agent_id", AGENTS)
+def test_a_person_can_be_told_how_to_go_on(agent_id):
+    """On the session, or on a first prompt."""
+    agent = AGENTS[agent_id]()
+    assert isinstance(agent, CanResume)
+    assert agent.resume_command("s-1")[0] == agent_id
+    assert agent.resume_command("s-1")[-1] == "s-1"
+    assert agent.start_command("go on") == (agent_id, "go on")
+
+
+@pytest.mark.parametrize("agent_id", AGENTS)
+def test_what_the_real_clients_sent_is_understood(agent_id, real_transcripts):
+    """Every event that was recorded of them."""
+    samples = real_transcripts.parent / "facts" / "samples"
+    found = [*samples.glob(f"{agent_id}-*-hook-inputs.jsonl")]
+    if not found:
+        pytest.skip(f"no recorded hook inputs at {samples}")
+    agent, kinds = AGENTS[agent_id](), set()
+    for line in found[0].read_text("utf-8").splitlines():
+        said = json.loads(line)
+        understood = agent.event(said.get("input", said))
+        assert understood is not None
+        assert Path(understood.folder).is_absolute()
+        kinds.add(understood.kind)
+    assert {"start", "prompt", "tools", "stop", "before_compaction", "after_compaction", "end"} <= kinds
+
+
+def sent(*names):
+    kinds = ("start", "prompt", "tools", "stop", "before_compaction", "after_compaction", "end")
+    return {kind: COMMON | {"hook_event_name": name} for kind, name in zip(kinds, names, strict=True)}
+
+
+class TestClaude(EventPromises):
+    def make_agent(self, home):
+        return claude.Claude(home=home)
+
+    def events(self):
+        return sent(
+            "SessionStart",
+            "UserPromptSubmit",
+            "PostToolBatch",
+            "Stop",
+            "PreCompact",
+            "PostCompact",
+            "SessionEnd",
+        )
+
+
+class TestCodex(EventPromises):
+    def make_agent(self, home):
+        return codex.Codex(home)
+
+    def events(self):
+        return sent(
+            "SessionStart",
+            "UserPromptSubmit",
+            "PostToolUse",
+            "Stop",
+            "PreCompact",
+            "PostCompact",
+            "SessionEnd",
+        )
