@@ -25,8 +25,8 @@ BUILT_IN: Mapping[Group, Mapping[str, str]] = {
     "agents": {"claude": "leftoff.agents.claude:here", "codex": "leftoff.agents.codex:here"},
     "sections": {},
     "triggers": {},
-    "storage": {"memory": "leftoff.stores.memory:MemoryStore"},
-    "summarisers": {},
+    "storage": {"files": "leftoff.stores.files:here", "memory": "leftoff.stores.memory:MemoryStore"},
+    "summarisers": {"rules": "leftoff.summarisers.rules:Rules"},
 }
 
 

@@ -105,6 +105,19 @@ def test_every_default_is_a_value_of_its_own_setting() -> None:
     assert built({}) == Settings()
 
 
+def test_settings_are_values() -> None:
+    """Equal when they say the same, never set, and none shares a mapping with another."""
+    quiet = built({"pause.enabled": False})
+    assert quiet == built({"pause.enabled": False}) != Settings()
+    assert {quiet: 1}[built({"pause.enabled": False})] == 1
+    assert quiet.pause.enabled is False
+    assert Settings().pause.enabled is True
+    assert "'enabled': False" in repr(quiet.pause)
+    with pytest.raises(AttributeError, match="never set"):
+        quiet.pause.enabled = True
+    assert Settings().project_state.layout is not Settings().project_state.layout
+
+
 @pytest.mark.parametrize(
     ("variable", "text", "words"),
     [

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import PureWindowsPath
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from leftoff.config.settings import Settings
+from leftoff.config.settings import Group, Setting, Settings
+
+AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 
 class WrongValueError(ValueError):
     """A value of the wrong type; the message says what was expected."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """One setting."""
+class Key(NamedTuple):
+    """One setting: its dotted key, the type it takes, and how it is declared."""
 
     dotted: str
     annotation: Any
@@ -78,39 +77,27 @@ def known_groups() -> frozenset[str]:
 
 def built(values: Mapping[str, Any]) -> Settings:
     """The settings with these values by dotted key, defaults for the rest."""
-    settings = _built(Settings, "", values)
-    assert isinstance(settings, Settings)
-    return settings
+    return _built(Settings, "", values)
 
 
-def _built(cls: Any, prefix: str, values: Mapping[str, Any]) -> Any:
-    arguments: dict[str, Any] = {}
-    for each in dataclasses.fields(cls):
-        dotted = prefix + each.name
-        if "words" not in each.metadata:
-            arguments[each.name] = _built(each.default_factory, dotted + ".", values)
+def _built(cls: type[AnyGroup], prefix: str, values: Mapping[str, Any]) -> AnyGroup:
+    given: dict[str, Any] = {}
+    for name, declared in cls.declared().items():
+        dotted = prefix + name
+        if not isinstance(declared, Setting):
+            given[name] = _built(declared, dotted + ".", values)
         elif dotted in values:
-            arguments[each.name] = values[dotted]
-    return cls(**arguments)
+            given[name] = values[dotted]
+    return cls(given)
 
 
-def _keys(cls: Any, prefix: str) -> Iterator[Key]:
+def _keys(cls: type[Group], prefix: str) -> Iterator[Key]:
     hints = get_type_hints(cls)
-    for each in dataclasses.fields(cls):
-        if "words" not in each.metadata:
-            yield from _keys(each.default_factory, f"{prefix}{each.name}.")
-            continue
-        default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
-        yield Key(
-            dotted=prefix + each.name,
-            annotation=hints[each.name],
-            default=default,
-            words=each.metadata["words"],
-            project=each.metadata["project"],
-            at_least=each.metadata["at_least"],
-            at_most=each.metadata["at_most"],
-            folder=each.metadata["folder"],
-        )
+    for name, declared in cls.declared().items():
+        if isinstance(declared, Setting):
+            yield Key(prefix + name, hints[name], *declared)
+        else:
+            yield from _keys(declared, f"{prefix}{name}.")
 
 
 def _takes(annotation: Any) -> str:

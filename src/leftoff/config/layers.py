@@ -5,12 +5,10 @@ A mistake never stops the reading: the value below stays in force and the mistak
 
 from __future__ import annotations
 
-import difflib
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from leftoff.config.keys import Key, WrongValueError, built, known_groups, known_keys
 from leftoff.config.settings import Settings
@@ -29,8 +27,7 @@ _LONGEST_SHOWN = 60
 Layer = Literal["default", "user file", "project file", "environment", "command line"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a value came from. ``place`` is a file, a variable or an option; ``line`` is 1-based."""
 
     layer: Layer
@@ -42,8 +39,7 @@ class Origin:
         return f"{self.layer} {where}".strip()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mistake:
+class Mistake(NamedTuple):
     """Something in a layer that could not be used."""
 
     origin: Origin
@@ -54,8 +50,7 @@ class Mistake:
         return f"{where}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(NamedTuple):
     """The settings in force, the origin of every value by dotted key, and the mistakes that were passed over."""
 
     settings: Settings
@@ -70,13 +65,13 @@ class Config:
             raise ConfigError(own[0] + more)
 
 
-@dataclass(slots=True)
 class _Pile:
     """The layers while they are being put on top of each other."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    origins: dict[str, Origin] = field(default_factory=dict)
-    mistakes: list[Mistake] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.origins: dict[str, Origin] = {}
+        self.mistakes: list[Mistake] = []
 
     def put(self, key: Key, raw: Any, origin: Origin, *, text: bool) -> None:
         try:
@@ -128,8 +123,7 @@ def load(
 
 def thresholds(settings: Settings) -> Thresholds:
     """The four marks as values."""
-    marks = settings.thresholds
-    return _thresholds({_MARKS + field.name: getattr(marks, field.name) for field in fields(marks)})
+    return _thresholds({_MARKS + name: value for name, value in vars(settings.thresholds).items()})
 
 
 def _file_layer(path: Path, layer: Layer) -> _Pile:
@@ -209,6 +203,8 @@ def _option_layer(options: Mapping[str, str]) -> _Pile:
 
 
 def _unknown(name: str, known: list[str] | None = None) -> str:
+    import difflib  # noqa: PLC0415 - only for those who mistyped
+
     near = difflib.get_close_matches(name, known or [*known_keys()], n=1, cutoff=0.5)
     return f"{_cut(name)} is no setting." + (f" Did you mean {near[0]}?" if near else "")
 

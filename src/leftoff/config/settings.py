@@ -8,8 +8,8 @@ which can come from anywhere: thresholds, budgets, layout and restore mode, neve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from copy import copy
+from typing import Any, Literal, NamedTuple
 
 TRIGGERS = (
     "model_context_window_exceeded",
@@ -23,6 +23,20 @@ Trigger = Literal[
 ]
 
 
+class Setting(NamedTuple):
+    """One setting as it is declared: its default, what it means, whether a project may set it, its lowest and highest value.
+
+    ``folder``: it names one that must lie below the project's root, or several.
+    """
+
+    default: Any
+    words: str
+    project: bool = False
+    at_least: float | None = None
+    at_most: float | None = None
+    folder: bool = False
+
+
 def setting(
     default: Any,
     words: str,
@@ -32,29 +46,45 @@ def setting(
     at_most: float | None = None,
     folder: bool = False,
 ) -> Any:
-    """A field of a settings class: its default, what it means, whether a project may set it, its lowest and highest value.
+    """A setting of the type that it is annotated with."""
+    return Setting(default, words, project, at_least, at_most, folder)
 
-    ``folder``: it names one that must lie below the project's root, or several.
+
+class Group:
+    """Settings that belong together, as attributes that cannot be set. ``values`` are by name; the rest is as declared.
+
+    No dataclass: each would generate code for a millisecond, and every command waits for all of them.
     """
-    metadata = {
-        "words": words,
-        "project": project,
-        "at_least": at_least,
-        "at_most": at_most,
-        "folder": folder,
-    }
-    if isinstance(default, dict):
-        return field(default_factory=lambda: dict(default), metadata=metadata)
-    return field(default=default, metadata=metadata)
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        for name, declared in self.declared().items():
+            self.__dict__[name] = copy(declared.default) if isinstance(declared, Setting) else declared()
+        self.__dict__.update(values or {})
+
+    @classmethod
+    def declared(cls) -> dict[str, Setting | type[Group]]:
+        """What is declared in the body of the class, by name: settings, and groups of them."""
+        return {name: each for name, each in vars(cls).items() if isinstance(each, Setting | type)}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name}: settings are read, never set.")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))  # few of a kind are ever compared
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({vars(self)})"
 
 
-def group(factory: type) -> Any:
-    """A field that holds a group of settings."""
-    return field(default_factory=factory)
+def group(of: type[Group]) -> Any:
+    """A group of settings inside another."""
+    return of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThresholdSettings:
+class ThresholdSettings(Group):
     """Marks on the gauge: a fraction of the usable window (0-1), or a whole number of tokens that remain."""
 
     caution: float | int = setting(0.70, "First word to the user.", project=True)
@@ -65,8 +95,7 @@ class ThresholdSettings:
     critical: float | int = setting(0.95, "A resume log is saved.", project=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CleanupSettings:
+class CleanupSettings(Group):
     """What happens to old resume logs."""
 
     enabled: bool = setting(True, "Whether `leftoff log cleanup` may delete anything.")
@@ -74,8 +103,7 @@ class CleanupSettings:
     auto_cleanup: bool = setting(True, "Clean up after each save.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeLogSettings:
+class ResumeLogSettings(Group):
     """How resume logs are made and kept."""
 
     enabled: bool = setting(True, "Whether resume logs are made at all.")
@@ -89,8 +117,7 @@ class ResumeLogSettings:
     cleanup: CleanupSettings = group(CleanupSettings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreSettings:
+class RestoreSettings(Group):
     """What a new session is given of the last one."""
 
     on_startup: Literal["offer", "full", "off"] = setting(
@@ -101,16 +128,14 @@ class RestoreSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PauseSettings:
+class PauseSettings(Group):
     """The incremental pause."""
 
     enabled: bool = setting(True, "Record actions from auto_pause on.")
     git_commit: bool = setting(False, "Commit the snapshot's own files when a pause is finalised.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectStateSettings:
+class ProjectStateSettings(Group):
     """The resume state of projects (`_resume.md`)."""
 
     warn: float = setting(0.90, "Fraction of the window at which saving is suggested.", project=True)
@@ -126,8 +151,7 @@ class ProjectStateSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrimSettings:
+class TrimSettings(Group):
     """Defaults of `leftoff trim` and `smart-trim`."""
 
     threshold: int = setting(1000, "Tool results above so many characters are cut.", at_least=1)
@@ -137,8 +161,7 @@ class TrimSettings:
     tail: int = setting(200, "Characters kept from its end.", at_least=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactionSettings:
+class RedactionSettings(Group):
     """Credentials are taken out before anything is written."""
 
     enabled: bool = setting(True, "Whether credentials are looked for at all.")
@@ -146,38 +169,33 @@ class RedactionSettings:
     deny: tuple[str, ...] = setting((), "Regular expressions of what is always redacted.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptureSettings:
+class CaptureSettings(Group):
     """What is never taken over from a transcript."""
 
     exclude_tools: tuple[str, ...] = setting((), "Tools whose inputs and results are left out everywhere.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveSettings:
+class ArchiveSettings(Group):
     """Copies of finished sessions, kept when the agent deletes its own."""
 
     enabled: bool = setting(False, "Whether copies are kept (asked at install).")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PluginSettings:
+class PluginSettings(Group):
     """Plugins by dotted path (`package.module:Name`), beside those found by entry point."""
 
     sections: tuple[str, ...] = setting((), "Section providers.")
     triggers: tuple[str, ...] = setting((), "Trigger conditions.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatSettings:
+class ChatSettings(Group):
     """The chat loop."""
 
     auto_save: bool = setting(True, "Save after every answer, with a summary on exit.")
     folder: str = setting(".leftoff/chats", "Where chats are kept, below the working folder.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Group):
     """Everything that can be set."""
 
     enabled: bool = setting(

@@ -8,8 +8,7 @@ tags that name classes, nesting without end: what cannot be a setting comes back
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 LARGEST_TEXT_BYTES = 32 * 1024  # ten times what all settings take; parsing more than that would be felt
 _DEEPEST = 16
@@ -29,8 +28,7 @@ class NotYamlError(ValueError):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(NamedTuple):
     """A value that no setting takes, in words."""
 
     words: str
@@ -39,8 +37,7 @@ class Unusable:
         return self.words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One value and where it stands. ``line`` is 1-based."""
 
     dotted: str
