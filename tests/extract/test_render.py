@@ -1,0 +1,330 @@
+"""What is told of a session, section by section: every kind of item, each with a source that holds."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff.agents.claude import Claude
+from leftoff.agents.codex.adapter import Codex
+from leftoff.extract import State, render, step
+from leftoff.model.actions import Answer, Moved, Ran, Wrote
+from leftoff.model.records import RecordKind
+from leftoff.samples.bundled import bundled_script
+from leftoff.samples.generate import generate
+from leftoff.testing.builders import Story, call
+from tests.extract.making import PLAIN, a_ref, noted, record, told
+
+SECTIONS = ("accomplishments", "key_findings", "decisions", "next_steps")
+
+
+def items_of(log: dict[str, Any]) -> set[str]:
+    """Every item of the log, by the name that its sources give it."""
+    found = {"mission_summary"} if log["mission_summary"] else set()
+    for section in SECTIONS:
+        found |= {f"{section}/{number}" for number in range(len(log[section]))}
+    for key, entries in log["critical_context"].items():
+        names = entries if isinstance(entries, dict) else range(len(entries))
+        found |= {f"critical_context/{key}/{name}" for name in names}
+    return found
+
+
+def scripts():
+    yield "bundled", bundled_script()
+    for seed in (1, 2, 3):
+        yield f"generated-{seed}", generate(seed=seed, size_bytes=250_000)
+
+
+@pytest.mark.parametrize("max_chars", [None, 9_900, 2_000])
+@pytest.mark.parametrize(("name", "script"), [*scripts()], ids=[name for name, _ in scripts()])
+@pytest.mark.parametrize("agent_type", [Claude, Codex])
+def test_every_item_has_a_source_that_holds(tmp_path: Path, agent_type, name: str, script, max_chars) -> None:
+    """Its bytes stand in the transcript where it says, with that hash; no source is of an item that is not there."""
+    path = tmp_path / f"rollout-2026-01-06T12-00-00-{script.session_id}.jsonl"
+    agent = agent_type(home=tmp_path)
+    agent.transcribe(script, path)
+    log = render(step(State(), agent.open(path).records, agent), max_chars)
+    data = path.read_bytes()
+    for source in log["sources"]:
+        assert source["transcript"] == str(path)
+        assert hashlib.sha256(data[source["start"] : source["end"]]).hexdigest() == source["sha256"]
+        assert data.count(b"\n", 0, source["start"]) == source["line_idx"]
+        assert source["excerpt"]
+    assert {source["item"] for source in log["sources"]} == items_of(log)
+
+
+def test_the_mission_is_what_the_user_asked() -> None:
+    """First, then each change of course, and the latest; go-aheads are none."""
+    story = Story().asked("Write an importer for CSV files").replied("Done.")
+    for prompt in ("yes", "Now read Excel files too", "ok, go ahead", "And write the docs"):
+        story.asked(prompt).replied("Done.")
+    mission = told(story)["mission_summary"]
+    assert mission == (
+        "The user first asked: “Write an importer for CSV files”\n\n"
+        "Then, in this order:\n- “Now read Excel files too”\n\n"
+        "The latest request: “And write the docs”"
+    )
+
+
+def test_a_single_request_is_the_whole_mission() -> None:
+    """And nothing at all is none; a form that the client expanded is told by its field."""
+    assert (
+        told(Story().asked("Write docs").replied("Done."))["mission_summary"]
+        == "The user first asked: “Write docs”"
+    )
+    assert told(Story().asked("yes").replied("Done."))["mission_summary"] == ""
+    assert render(State())["mission_summary"] == ""
+    form = "## User Input\n\n```text\nphase two\n```\n\nYou **MUST** do as the form says."
+    assert (
+        told(Story().asked(form).replied("Done."))["mission_summary"] == "The user first asked: “phase two”"
+    )
+
+
+def test_requests_that_do_not_fit_are_counted() -> None:
+    """The newest are told, and how many are not."""
+    story = Story()
+    for number in range(100):
+        story.asked(f"Request number {number} is about something else than the one before it").replied(
+            "Done."
+        )
+    mission = told(story)["mission_summary"]
+    assert "earlier requests left out), in this order:" in mission
+    assert "number 0 " in mission
+    assert "number 99 " in mission
+    assert "number 98 " in mission
+    assert "number 5 " not in mission
+
+
+def test_accomplishments() -> None:
+    """The agent's own accounts, commits, checks that pass, subagents, files with what was done to them."""
+    story = Story(project="/p").asked("Write an importer")
+    story.replied("", call("write", {"path": "/p/a.py", "content": "def read_rows(): ..."}))
+    story.replied("", call("edit", {"path": "/p/b.py", "old": "x", "new": "parse_line(x)"}))
+    story.replied("", call("shell", {"command": "git commit -am x"}, "[main 1a2b3c4] Add the importer"))
+    story.replied("", call("shell", {"command": "make test"}, "12 passed in 3s"))
+    story.delegated("Count the files", "There are 7.").replied("The importer reads CSV.")
+    told_of = told(story)["accomplishments"]
+    assert "Committed `1a2b3c4`: Add the importer" in told_of
+    assert "Passes: `make test` (12 passed in 3s)" in told_of
+    assert "Subagent on “Count the files”: There are 7." in told_of
+    assert "Asked “Write an importer”: The importer reads CSV." in told_of
+    assert any(text.startswith("Created `a.py`") and "read_rows" in text for text in told_of)
+    assert any(text.startswith("Changed `b.py`") and "parse_line" in text for text in told_of)
+
+
+def test_files_that_are_gone_or_elsewhere() -> None:
+    """Deleted and moved files are told as such, and are not among those modified."""
+    state = State(project="/p")
+    for action in (Wrote("/p/a.py", "x"), Ran("rm a.py"), Wrote("/p/b.py", "x"), Moved("/p/b.py", "/p/c.py")):
+        noted(state, action, answer=Answer("ok", failed=False))
+    log = render(state)
+    assert "Deleted `a.py`" in log["accomplishments"]
+    assert any(text.startswith("Moved `b.py`") and "c.py" in text for text in log["accomplishments"])
+    assert log["metadata"]["files_modified"] == ["c.py"]
+    assert "deleted" in log["critical_context"]["files"]["/p/a.py"]
+    assert "moved to /p/c.py" in log["critical_context"]["files"]["/p/b.py"]
+
+
+def failing(command: str = "make test", words: str = "E  ValueError: no rows") -> Any:
+    return call("shell", {"command": command}, f"Exit code 2\n{words}", failed=True)
+
+
+def test_a_failure_that_stands_is_told_and_is_to_be_mended() -> None:
+    """With its exit code and its telling line; a look at things that failed is not."""
+    log = told(
+        Story().asked("Go").replied("", failing(), failing("cat nothing", "No such file")).replied("Hm.")
+    )
+    assert "Fails now: `make test` (exit 2): “E ValueError: no rows”" in log["key_findings"]
+    assert "Mend what fails: `make test` → “E ValueError: no rows”" in log["next_steps"]
+    assert "`make test` → exit 2" in log["critical_context"]["commands"]
+    assert not any("cat nothing" in step for step in log["next_steps"])
+    assert any("ValueError" in error for error in log["metadata"]["errors"])
+
+
+def test_a_failure_without_an_exit_code() -> None:
+    """Failed is all that is known; or not even that."""
+    state = noted(State(), Ran("make test"), answer=Answer("error: no", failed=True))
+    noted(state, Ran("watch"), answer=Answer(""))
+    noted(state, Ran("watch"), answer=Answer(""))
+    log = render(state)
+    assert "`make test` → failed" in log["critical_context"]["commands"]
+    assert "`watch` → end not known, 2 times" in log["critical_context"]["commands"]
+    assert any(text.startswith("Fails now: `make test`: ") for text in log["key_findings"])
+
+
+def test_a_failure_that_was_cured_is_told_with_its_cure() -> None:
+    """And is nothing to mend any more, even where another command of its kind passed."""
+    story = Story(project="/p").asked("Go").replied("", failing())
+    story.replied("", call("edit", {"path": "/p/a.py", "old": "x", "new": "y"}))
+    story.replied("", call("shell", {"command": "make test"}, "3 passed")).replied("Done.")
+    log = told(story)
+    assert (
+        "Fixed after changes in `a.py`: `make test` had failed with “E ValueError: no rows”, and passes now"
+        in log["key_findings"]
+    )
+    assert not any("Mend" in step or "make test" in step for step in log["next_steps"])
+    kin = Story().asked("Go").replied("", failing("cd /p && make test -k one"))
+    kin.replied("", call("shell", {"command": "make test"}, "3 passed")).replied("Done.")
+    assert not any("Mend" in step for step in told(kin)["next_steps"])
+
+
+def test_a_cure_without_a_change() -> None:
+    """It simply passed the next time."""
+    story = (
+        Story().asked("Go").replied("", failing()).replied("", call("shell", {"command": "make test"}, "ok"))
+    )
+    assert any(text.startswith("Fixed: `make test` had failed") for text in told(story)["key_findings"])
+
+
+def test_an_unfinished_request_is_the_first_next_step() -> None:
+    """With what the agent was at, and the call that has no answer."""
+    story = (
+        Story()
+        .asked("Write the importer")
+        .replied("Looking at the parser.", call("shell", {"command": "make"}, None))
+    )
+    steps = told(story)["next_steps"]
+    assert steps[0] == "Go on with the request that is not finished: “Write the importer”"
+    assert "A call was under way and has no answer: shell" in steps
+    assert "The agent was at: “Looking at the parser.”" in steps
+
+
+def test_a_go_ahead_is_not_the_request() -> None:
+    """What is unfinished is what was asked before it; with go-aheads alone, the last of them."""
+    story = (
+        Story()
+        .asked("Write the importer")
+        .replied("Shall I?")
+        .asked("yes")
+        .replied("", call("shell", {"command": "make"}))
+    )
+    assert told(story)["next_steps"][0].endswith("“Write the importer”")
+    assert told(Story().asked("yes"))["next_steps"][0].endswith("“yes”")
+
+
+def test_the_agents_last_word_on_what_comes_next() -> None:
+    """Of a finished turn only the sentences that look ahead; where there are none, nothing is open."""
+    story = Story().asked("Write it").replied("It reads CSV. Next step: the docs.")
+    assert told(story)["next_steps"] == ["The agent's last word on it: “Next step: the docs.”"]
+    over = told(Story().asked("Write it").replied("It reads CSV."))["next_steps"]
+    assert over == ["Nothing is left open: “Write it” was answered with “It reads CSV.”"]
+
+
+def test_next_steps_fit_their_room() -> None:
+    """A long list is cut behind the first ones."""
+    todo = {
+        "items": [{"text": f"Thing {n} to do, at some length" * 4, "status": "pending"} for n in range(40)]
+    }
+    steps = told(Story().asked("Go").replied("", call("todo", todo)).replied("So."))["next_steps"]
+    assert 3 < len(steps) <= 14
+    short = told(Story().asked("Go").replied("", call("todo", todo)).replied("So."), 1_000)["next_steps"]
+    assert 0 < len(short) < len(steps)
+
+
+def test_critical_context_has_the_exact_things() -> None:
+    """Where it happens, files with range, commands, ids, ports, variables and names with their file."""
+    story = Story(project="/p").asked(
+        "See https://x.example/a, #12, ABC-7, port 8080, localhost:5432, $MY_TOKEN_NAME and UTF-8"
+    )
+    story.replied(
+        "", call("read", {"path": "/p/src/a.py", "offset": 10, "limit": 11}, "def parse_rows(max_size): ...")
+    )
+    story.replied(
+        "", call("search", {"pattern": "parse_rows", "path": "/p/src"}, "src/other_file.py:3: parse_rows")
+    )
+    story.replied("Run `make docs` later.", call("shell", {"command": "make test"}, "ok"))
+    context = told(story)["critical_context"]
+    assert context["where"]["project"] == "/p"
+    assert context["files"]["/p/src/a.py"] == "read, lines 10-20 seen"
+    assert context["files"]["src/other_file.py"] == "spoken of, not opened"
+    assert "`make docs` → spoken of, not run" in context["commands"]
+    assert {"https://x.example/a", "#12", "ABC-7", "port 8080", "localhost:5432"} <= {
+        *context["ids_and_urls"]
+    }
+    assert context["environment_variables"] == ["MY_TOKEN_NAME"]
+    assert "UTF-8" not in json.dumps(context)
+    assert "max_size" in json.dumps(told(story)["key_findings"])
+
+
+def test_names_of_no_file_stand_elsewhere() -> None:
+    """Those of commands and words."""
+    story = (
+        Story()
+        .asked("Look at parse_rows and maxSize")
+        .replied("", call("shell", {"command": "x"}, "deep_name"))
+    )
+    assert "deep_name" in told(story)["critical_context"]["names"]["elsewhere"]
+
+
+def test_rules_that_do_not_fit_are_named_with_their_place() -> None:
+    """The newest stand word for word, the others are counted."""
+    story = Story()
+    for number in range(100):
+        story.asked(f"Never do the thing that is called number {number}, " + "not even once, " * 12).replied(
+            "Yes."
+        )
+    rules = told(story)["critical_context"]["user_rules"]
+    assert "earlier rules do not fit: lines 2, " in rules[0]
+    assert "number 99" in rules[-1]
+    assert sum(map(len, rules)) < 8_000
+
+
+def test_metadata() -> None:
+    """What the transcript says, and None for what it does not."""
+    story = Story(project="/p").asked("Go").replied("", call("write", {"path": "/p/a.py", "content": "x"}))
+    story.replied("", failing()).compacted("so far").replied("Done.")
+    found = told(story)["metadata"]
+    assert found["files_modified"] == ["a.py"]
+    assert (found["turns"], found["tool_calls"], found["failed_calls"], found["compactions"]) == (1, 2, 1, 1)
+    assert found["session_duration_minutes"] == 1
+    assert found["transcript"] == "memory"
+    nothing = render(State())["metadata"]
+    assert (nothing["session_duration_minutes"], nothing["model"]) == (None, None)
+
+
+def test_where_it_happens_rests_on_the_record_that_says_so() -> None:
+    """Without one it is not told."""
+    assert render(State(project="/p", project_ref=a_ref()))["critical_context"]["where"] == {"project": "/p"}
+    assert "where" not in render(State(project="/p"))["critical_context"]
+
+
+def test_a_state_of_nothing_tells_nothing() -> None:
+    """No sections, no sources, and no error."""
+    log = render(State())
+    assert items_of(log) == set()
+    assert log["sources"] == []
+    only_words = step(State(), [record(RecordKind.REPLY, "Hello there.")], PLAIN)
+    assert render(only_words)["next_steps"] == []
+
+
+@pytest.mark.parametrize("max_chars", [600, 3_000, 9_900, 29_999, 30_000, 10**6])
+def test_any_size_can_be_asked_for(max_chars: int) -> None:
+    """A smaller one tells less; all of them tell the rule."""
+    story = Story().asked("Write an importer. Never use pandas.")
+    for number in range(60):
+        story.replied(
+            f"Step {number}: found that reader_{number}_name is slow.",
+            call("read", {"path": f"/p/f{number}.py"}, f"def some_name_{number}(): ..."),
+        )
+    log = told(story, max_chars)
+    assert log["critical_context"]["user_rules"] == ["“Never use pandas.”"]
+    whole = len(json.dumps({**told(story), "sources": []}))
+    assert len(json.dumps({**log, "sources": []})) <= whole
+
+
+def test_a_failure_is_refuted_by_a_later_check_of_its_kind() -> None:
+    """Another command for the same tests, or tests after a failed build; not by a smaller part of the same."""
+
+    def mended(*runs: tuple[str, bool]) -> list[str]:
+        story = Story().asked("Make it pass")
+        for command, failed in runs:
+            answer = "Exit code 1\nFAILED test_x" if failed else "12 passed"
+            story = story.replied("", call("shell", {"command": command}, answer, failed=failed))
+        return [step for step in told(story)["next_steps"] if step.startswith("Mend")]
+
+    assert mended(("pytest tests/a.py", True), ("make test", False)) == []
+    assert mended(("go build ./...", True), ("go test ./...", False)) == []
+    assert len(mended(("pytest", True), ("pytest tests/a.py", False))) == 1
+    assert len(mended(("make lint", True), ("pytest", False))) == 1
