@@ -1,0 +1,1 @@
+"""Resume logs: when one is due, how it is made, kept, listed, cleaned, verified; and the pins they carry."""

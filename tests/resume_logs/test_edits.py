@@ -1,0 +1,341 @@
+"""What a person changes in a resume log's Markdown: found again, kept, and put on the next log of the same session."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leftoff.errors import DocumentError
+from leftoff.model.context_metrics import ContextMetrics
+from leftoff.model.edits import Edit
+from leftoff.model.records import Place
+from leftoff.model.resume_log import CustomSection, ResumeLog
+from leftoff.model.sources import Source
+from leftoff.resume_logs.edited_text import FIELDS, changes, is_empty, items_of
+from leftoff.resume_logs.edits import applied
+from tests.model import nasty
+
+METRICS = ContextMetrics(200_000, 170_000, timestamp="2026-01-06T12:00:00Z")
+
+
+def a_log(**fields):
+    usual = {
+        "mission_summary": "Add rate limits.",
+        "accomplishments": ["Wrote src/a.py", "Ran it:\n```sh\npytest -q\n```\nand it passed"],
+        "key_findings": ["# Title is quoted", "Redis answers in 2 ms"],
+        "decisions": [{"decision": "Use Redis", "rationale": "shared"}, {"decision": "Keep it small"}],
+        "next_steps": ["Write the migration", "Deploy", "Tell Bob"],
+        "critical_context": {
+            "file_paths": {"service": "src/a.py", "test": "tests/test_a.py"},
+            "commands": ["make test", "cat <<E\nx\nE"],
+            "branch": "main",
+        },
+        "metadata": {"files_modified": ["src/a.py"]},
+    }
+    return ResumeLog("s", METRICS, **(usual | fields))
+
+
+def edited(log, old, new):
+    """The log after a person replaced ``old`` by ``new`` in its Markdown."""
+    before = log.to_markdown()
+    assert before.count(old) == 1, f"{old!r} stands there {before.count(old)} times"
+    found = changes(before, before.replace(old, new))
+    assert found.not_kept == ()
+    return applied(log, found.edits)
+
+
+@given(nasty.resume_logs, st.integers(500, 10_000))
+@settings(max_examples=100)
+def test_a_document_that_came_back_as_it_was_has_no_changes(log, max_tokens):
+    """Whatever stands in it."""
+    text = log.to_markdown(max_tokens)
+    assert changes(text, text).edits == ()
+    assert changes(text, text.replace("\n", "\r\n")).edits == () or "\r" in text
+
+
+@given(nasty.resume_logs, st.data())
+@settings(max_examples=150)
+def test_taking_out_any_one_item_takes_out_that_item(log, data):
+    """Of the lists, however odd the item is; all others stay as they were, in full."""
+    field = data.draw(st.sampled_from(["accomplishments", "key_findings", "next_steps", "decisions"]))
+    heading = next(heading for heading, each in FIELDS.items() if each == field)
+    log = replace(log, custom_sections=[])
+    body = re.split(r"^## .*$", log.to_markdown().split(f"\n## {heading}\n\n")[1], flags=re.MULTILINE)[0]
+    items = items_of(body)
+    if not items or "(none)" in body or "truncated to fit" in body or "(left out)" in body:
+        return
+    gone = data.draw(st.sampled_from(items))
+    after = applied(log, [Edit(section=field, before=gone)])
+    left = [*getattr(log, field)]
+    kept = getattr(after, field)
+    assert any(left[:place] + left[place + 1 :] == kept for place in range(len(left)))
+    assert after.edits == [Edit(section=field, before=gone)]
+
+
+def test_an_item_that_was_added_stands_where_it_was_written():
+    """Next steps are in order of doing."""
+    log = edited(a_log(), "- Deploy\n", "- Deploy\n- Watch the graphs\n")
+    assert log.next_steps == ["Write the migration", "Deploy", "Watch the graphs", "Tell Bob"]
+    first = edited(a_log(), "- Write the migration\n", "- Read the docs\n- Write the migration\n")
+    assert first.next_steps[0] == "Read the docs"
+
+
+def test_an_item_that_was_changed_or_taken_out_is():
+    """And nothing else."""
+    assert edited(a_log(), "- Deploy\n", "").next_steps == ["Write the migration", "Tell Bob"]
+    changed = edited(a_log(), "Redis answers in 2 ms", "Redis answers in 3 ms")
+    assert changed.key_findings == ["# Title is quoted", "Redis answers in 3 ms"]
+    assert changed.accomplishments == a_log().accomplishments
+
+
+def test_an_item_of_many_lines_is_one_item():
+    """Also where a person writes it, with or without bullet and indent."""
+    log = edited(a_log(), "- Wrote src/a.py\n", "- Wrote src/a.py\n  with care\nand love\n\nA paragraph\n")
+    assert log.accomplishments[:2] == ["Wrote src/a.py\nwith care\nand love", "A paragraph"]
+    assert log.accomplishments[2] == a_log().accomplishments[1]
+    assert edited(a_log(), "and it passed", "and it failed").accomplishments[1].endswith("```\nand it failed")
+
+
+def test_an_empty_section_can_be_written_into_and_emptied():
+    """``(none)`` is no item."""
+    log = edited(a_log(next_steps=[]), "## Next Steps\n\n(none)", "## Next Steps\n\n- Ask Bob")
+    assert log.next_steps == ["Ask Bob"]
+    assert edited(log, "- Ask Bob", "").next_steps == []
+
+
+def test_decisions_come_back_with_their_reasons():
+    """In the form of the document, or in any words."""
+    log = edited(
+        a_log(), "- **Keep it small**", "- **Keep it small**\n  - Rationale: it is read often\n- No cache"
+    )
+    assert log.decisions == [
+        {"decision": "Use Redis", "rationale": "shared"},
+        {"decision": "Keep it small", "rationale": "it is read often"},
+        {"decision": "No cache"},
+    ]
+
+
+def test_the_mission_is_replaced_as_a_whole():
+    """It is one text."""
+    log = edited(a_log(), "Add rate limits.", "Add rate limits.\n\nBut not for admins.")
+    assert log.mission_summary == "Add rate limits.\n\nBut not for admins."
+
+
+def test_critical_context_is_changed_under_its_names():
+    """Lists, pairs and single values."""
+    log = edited(a_log(), "- make test\n", "- make test\n- make lint\n")
+    assert log.critical_context["commands"] == ["make test", "cat <<E\nx\nE", "make lint"]
+    log = edited(a_log(), "- service: src/a.py\n", "- service: src/b.py\n- docs: docs/a.md\n")
+    assert log.critical_context["file_paths"] == {
+        "test": "tests/test_a.py",
+        "service": "src/b.py",
+        "docs": "docs/a.md",
+    }
+    assert edited(a_log(), "**Branch:** main", "**Branch:** dev").critical_context["branch"] == "dev"
+    assert "branch" not in edited(a_log(), "**Branch:** main", "").critical_context
+    log = edited(a_log(), "**Branch:** main", "**Branch:** main\n\n**Ports:**\n- 5432\n\n**Who:** Bob")
+    assert log.critical_context["Ports"] == ["5432"]
+    assert log.critical_context["Who"] == "Bob"
+    log = edited(a_log(), "- make test\n- cat <<E\n  x\n  E\n", "")
+    assert "commands" not in log.critical_context
+
+
+def test_critical_context_without_a_name_is_kept_as_notes():
+    """Also where it fits no pair."""
+    log = edited(
+        a_log(critical_context={}),
+        "## Critical Context\n\n(none)",
+        "## Critical Context\n\n- mind the gap\n- and the door",
+    )
+    assert log.critical_context == {"notes": ["mind the gap", "and the door"]}
+    log = edited(a_log(), "- service: src/a.py\n", "- service: src/a.py\n- no pair\n")
+    assert log.critical_context["notes"] == ["no pair"]
+    assert applied(log, log.edits).critical_context == log.critical_context, "twice is once"
+    single = a_log(critical_context={"branch": "main"})
+    under = applied(single, [Edit(section="critical_context", wrote="and dev", after="Branch")])
+    assert under.critical_context == {"branch": ["main", "and dev"]}
+
+
+def test_a_heading_that_a_person_adds_is_a_section_of_its_own():
+    """It can be changed and taken out again."""
+    log = edited(a_log(), "## Session Metadata\n", "## My Notes\n\nRead this first.\n\n## Session Metadata\n")
+    assert [(each.name, each.content) for each in log.custom_sections] == [("My Notes", "Read this first.")]
+    log = edited(log, "Read this first.", "Read this last.")
+    assert log.custom_sections[0].content == "Read this last."
+    assert edited(log, "## My Notes\n\nRead this last.", "").custom_sections == []
+
+
+def test_a_provider_s_section_stays_what_the_person_made_of_it():
+    """Though the provider makes it anew."""
+    own = CustomSection(name="Code Changes", budget_tokens=500, content="+ x")
+    other = CustomSection(name="Weather", budget_tokens=5, content="rain")
+    log = edited(a_log(custom_sections=[own, other]), "+ x", "+ y")
+    fresh = a_log(custom_sections=[other, replace(own, content="+ z")])
+    assert [each.content for each in applied(fresh, log.edits).custom_sections] == ["rain", "+ y"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ("170,000 tokens", "1 token", ("Context Metrics",)),
+        ("**Files Modified:**\n- src/a.py", "", ("Session Metadata",)),
+        ("# Session Resume Log: s", "# Mine", ("the title",)),
+    ],
+)
+def test_what_is_computed_is_named_and_not_kept(old, new, where):
+    """It is made anew at each save."""
+    text = a_log().to_markdown()
+    assert old in text
+    found = changes(text, text.replace(old, new))
+    assert found.edits == ()
+    assert found.not_kept == where
+
+
+def test_edits_stand_on_a_log_that_is_made_anew():
+    """What was added is there again, what was taken out stays out, what was changed stays changed; the new is there too."""
+    before = a_log().to_markdown()
+    after = (
+        before.replace("- Deploy\n", "")
+        .replace("- Tell Bob", "- Tell Bob and Ann\n- Celebrate")
+        .replace("Add rate limits.", "Add rate limits, gently.")
+    )
+    log = applied(a_log(), changes(before, after).edits)
+    anew = a_log(
+        mission_summary="Add rate limits. Then docs.",
+        next_steps=["Write docs", "Deploy", "Write the migration", "Tell Bob"],
+    )
+    again = applied(anew, log.edits)
+    assert again.next_steps == ["Write docs", "Write the migration", "Tell Bob and Ann", "Celebrate"]
+    assert again.mission_summary == "Add rate limits, gently."
+    assert again.edits == log.edits
+    assert applied(replace(again, edits=[]), log.edits) == again, (
+        "putting them on twice is putting them on once"
+    )
+
+
+def test_what_was_changed_stands_even_where_the_original_is_gone():
+    """A person's own words are never lost: first of what is to come, last of what was."""
+    log = edited(a_log(), "Tell Bob", "Tell Bob and Ann")
+    log = edited(log, "Redis answers in 2 ms", "Redis answers in 3 ms")
+    anew = applied(a_log(next_steps=["x"], key_findings=["y"]), log.edits)
+    assert anew.next_steps == ["Tell Bob and Ann", "x"]
+    assert anew.key_findings == ["y", "Redis answers in 3 ms"]
+
+
+def test_an_item_that_was_moved_is_in_its_new_place():
+    """Taken out and put in again."""
+    before = a_log().to_markdown()
+    after = before.replace("- Tell Bob", "").replace(
+        "- Write the migration\n", "- Tell Bob\n- Write the migration\n"
+    )
+    assert applied(a_log(), changes(before, after).edits).next_steps == [
+        "Tell Bob",
+        "Write the migration",
+        "Deploy",
+    ]
+
+
+def test_items_that_had_no_room_stay():
+    """The line that counts them is no item, and an item cut short is found by its beginning."""
+    many = [f"step {number} " + "word " * 40 for number in range(400)]
+    log = a_log(next_steps=many)
+    text = log.to_markdown()
+    assert "further left out" in text
+    after = applied(log, changes(text, text.replace(f"- {many[0].rstrip()}\n", "- Mine\n")).edits)
+    assert after.next_steps == ["Mine", *many[1:]]
+    long = a_log(next_steps=["A very long one. " * 5000])
+    text = long.to_markdown()
+    body = text.split("## Next Steps\n\n")[1].split("\n\n## ")[0]
+    after = applied(long, changes(text, text.replace(body, "- Short")).edits)
+    assert after.next_steps == ["Short"]
+
+
+def source(item):
+    return Source(item=item, place=Place("a.jsonl", 1, 0, 9), sha256="0" * 64, excerpt=item)
+
+
+def test_sources_follow_their_items():
+    """And go with those that are gone; a person's own words need none."""
+    log = a_log(
+        sources=[
+            source("mission_summary"),
+            source("next_steps/0"),
+            source("next_steps/1"),
+            source("next_steps/2"),
+            source("key_findings/1"),
+            source("critical_context/commands/0"),
+            source("critical_context/commands/1"),
+            source("critical_context/file_paths/service"),
+        ]
+    )
+    after = edited(log, "- Write the migration\n- Deploy\n", "- Mine\n- Write the migration\n")
+    after = edited(after, "- make test\n", "")
+    after = edited(after, "Add rate limits.", "Other.")
+    assert [(each.item, each.excerpt) for each in after.sources] == [
+        ("next_steps/1", "next_steps/0"),
+        ("next_steps/2", "next_steps/2"),
+        ("key_findings/1", "key_findings/1"),
+        ("critical_context/commands/0", "critical_context/commands/1"),
+        ("critical_context/file_paths/service", "critical_context/file_paths/service"),
+    ]
+
+
+def test_edits_are_in_the_json_and_come_back():
+    """A log without any has no such key."""
+    log = edited(a_log(), "- Deploy\n", "- Deploy tonight\n")
+    wire = log.to_dict()
+    assert wire["edits"] == [
+        {
+            "section": "next_steps",
+            "before": "Deploy",
+            "wrote": "Deploy tonight",
+            "after": "Write the migration",
+        }
+    ]
+    assert ResumeLog.from_dict(json.loads(json.dumps(wire))) == log
+    assert "edits" not in a_log().to_dict()
+    with pytest.raises(DocumentError, match="An edit of the resume log is not in the known form"):
+        ResumeLog.from_dict(wire | {"edits": [{"section": 1}]})
+
+
+def test_an_edit_of_a_section_that_nobody_knows_is_kept_and_does_nothing():
+    """A newer leftoff wrote it."""
+    log = applied(a_log(), [Edit(section="dreams", wrote="x")])
+    assert replace(log, edits=[]) == a_log()
+    assert log.edits == [Edit(section="dreams", wrote="x")]
+
+
+def test_two_headings_of_one_name_are_one_section():
+    """Somebody's provider may have taken a name of ours."""
+    log = a_log(custom_sections=[CustomSection(name="Next Steps", budget_tokens=50, content="- theirs")])
+    text = log.to_markdown()
+    assert changes(text, text).edits == ()
+    assert applied(log, changes(text, text.replace("- Deploy\n", "")).edits).next_steps == [
+        "Write the migration",
+        "Tell Bob",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "empty"),
+    [("", True), (" \n\t", True), ("<!-- a\nb --> <!-- c -->\n", True), ("<!-- a --> b", False)],
+)
+def test_a_text_of_blanks_and_comments_is_empty(text, empty):
+    """Which says that nothing is to be changed."""
+    assert is_empty(text) is empty
+
+
+def test_sections_whose_heading_is_gone_are_named():
+    """Not those that were empty, nor what is made anew at each save, nor one whose items alone were taken out."""
+    text = a_log().to_markdown()
+    at = text.index("## Next Steps")
+    assert changes(text, text[:at] + text[text.index("## ", at + 3) :]).removed == ("Next Steps",)
+    at = text.index("## Context Metrics")
+    assert changes(text, text[:at] + text[text.index("## ", at + 3) :]).removed == ()
+    empty = a_log(next_steps=[]).to_markdown()
+    at = empty.index("## Next Steps")
+    assert changes(empty, empty[:at] + empty[empty.index("## ", at + 3) :]).removed == ()
+    assert changes(text, empty).removed == ()

@@ -1,0 +1,184 @@
+"""Pins: word for word, each with a place that a source can point to, and never more than a log can carry."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leftoff.errors import NotFoundError, NothingToDoError, StorageError, UsageError
+from leftoff.resume_logs import pins
+from leftoff.system import paths
+
+AT = datetime(2026, 1, 6, 12, 5, tzinfo=UTC)
+GOLDEN = Path(__file__).parents[1] / "golden" / "wire" / "pin.v1.jsonl"
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "data" / "pins" / "p.jsonl"
+
+
+def test_a_pin_is_kept_word_for_word_with_its_place(file):
+    """Bytes, hash and line of its place are those of the file."""
+    pins.add(file, "never push to main", AT)
+    pins.add(file, "ports: 8080\nand `日本語`", AT)
+    first, second = pins.read(file)
+    assert (first.text, second.text) == ("never push to main", "ports: 8080\nand `日本語`")
+    assert (first.at, second.place.line_idx) == (AT, 1)
+    content = file.read_bytes()
+    for pin in (first, second):
+        raw = content[pin.place.start : pin.place.end]
+        assert json.loads(raw)["text"] == pin.text
+        assert hashlib.sha256(raw).hexdigest() == pin.sha256
+        assert pin.place.transcript == str(file)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_golden_file_is_read_and_written_byte_for_byte(file):
+    """What stands on users' disks stays readable."""
+    kept = pins.read(GOLDEN)
+    assert [pin.text for pin in kept] == ["never push to main; 日本語も", "the API is at :8080\nuntil March"]
+    for pin in kept:
+        pins.add(file, pin.text, pin.at)
+    assert file.read_bytes() == GOLDEN.read_bytes()
+
+
+def test_taking_one_out_leaves_the_places_of_the_others_true(file):
+    """A log that names the second pin as its source is still right after the first is gone."""
+    for text in ("one", "two", "three"):
+        pins.add(file, text, AT)
+    before = pins.read(file)
+    gone, left = pins.remove(file, 1)
+    assert gone == before[0]
+    assert left == before[1:]
+    assert b"one" not in file.read_bytes()
+    gone, left = pins.remove(file, 2)
+    assert (gone.text, [pin.text for pin in left]) == ("three", ["two"])
+    assert [pin.text for pin in pins.add(file, "four", AT)] == ["two", "four"]
+
+
+@pytest.mark.parametrize("number", [0, 3, -1])
+def test_a_number_that_is_none_is_refused(file, number):
+    """The error says how many there are."""
+    pins.add(file, "one", AT)
+    pins.add(file, "two", AT)
+    with pytest.raises(NotFoundError, match=r"no pin -?\d in this project. There are 2; leftoff pins"):
+        pins.remove(file, number)
+
+
+def test_without_a_file_there_is_nothing_to_take_out(file):
+    """And nothing is created."""
+    assert pins.read(file) == ()
+    with pytest.raises(NotFoundError, match="There are none"):
+        pins.remove(file, 1)
+    assert not file.parent.exists()
+
+
+def test_broken_lines_hide_no_others(file):
+    """Torn, foreign or of a newer form: passed over."""
+    pins.add(file, "one", AT)
+    with file.open("ab") as out:
+        out.write(
+            b'{"schema": 1, "te\n[1]\nnull\n{"schema": 99, "text": "x"}\n{"schema": 1, "text": " "}\n\xff\n'
+        )
+        out.write(b'{"schema": 1, "text": "no time", "at": 5}\n{"schema": 1, "text": "torn"')
+    pins.add(file, "two", AT)
+    kept = pins.read(file)
+    assert [(pin.text, pin.at) for pin in kept] == [("one", AT), ("no time", None), ("two", AT)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "nothing to pin"),
+        (" \n", "nothing to pin"),
+        ("a\x1b[31m", r"U\+001B"),
+        ("a\x00b", r"U\+0000"),
+        ("\ud800", r"U\+D800"),
+    ],
+)
+def test_what_nobody_could_read_is_not_pinned(file, text, words):
+    """Empty texts and control characters are refused, with what is wrong."""
+    with pytest.raises(UsageError, match=words):
+        pins.add(file, text, AT)
+    assert not file.exists()
+
+
+def test_the_same_words_are_pinned_once(file):
+    """There is nothing to do, and the number says where they are."""
+    pins.add(file, "one", AT)
+    with pytest.raises(NothingToDoError, match="as number 1"):
+        pins.add(file, " one ", AT)
+    assert len(pins.read(file)) == 1
+
+
+def test_all_pins_together_have_a_limit(file):
+    """Beyond it the sentence says what each takes and what to type."""
+    pins.add(file, "word " * 1000, AT)
+    with pytest.raises(
+        UsageError, match=r"takes 1,0\d\d tokens.*1,2\d\d of the 2,000.*leftoff unpin N"
+    ) as told:
+        pins.add(file, "words" * 800, AT)
+    assert "nothing was pinned" in str(told.value)
+    assert len(pins.read(file)) == 1
+    pins.add(file, "short", AT)
+
+
+def test_one_enormous_text_is_refused_by_itself(file):
+    """With nothing to take out, that is not suggested."""
+    with pytest.raises(UsageError, match="Pin what matters most"):
+        pins.add(file, "x" * 1_000_000, AT)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=80))
+def test_any_text_comes_back_as_it_was(tmp_path_factory, text):
+    """Word for word, whatever the script."""
+    file = tmp_path_factory.mktemp("pins") / "p.jsonl"
+    if text.strip():
+        assert pins.add(file, text, AT)[-1].text == text.strip() == pins.read(file)[0].text
+
+
+def test_pins_are_those_of_a_project_wherever_in_it_one_is(tmp_path):
+    """Folders of a repository and its worktrees share them; another project has its own."""
+    repo, other = tmp_path / "repo", tmp_path / "other"
+    for folder in (repo, other):
+        folder.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=repo, check=True)
+    subprocess.run(["git", "worktree", "add", "-q", str(tmp_path / "tree")], cwd=repo, check=True)
+    (repo / "src").mkdir()
+    found = [
+        pins.file_of(paths.project_of(folder)) for folder in (repo, repo / "src", tmp_path / "tree", other)
+    ]
+    assert found[0] == found[1] == found[2] != found[3]
+    assert found[0].is_relative_to(paths.data_folder())
+
+
+def test_many_at_once_lose_nothing_and_keep_the_limit(file):
+    """Eight processes pin; look and append are one step, so the limit holds for all together."""
+    code = (
+        "import sys; from pathlib import Path; from datetime import datetime, UTC; from leftoff.resume_logs import pins\n"
+        "from leftoff.errors import UsageError\n"
+        "for n in range(12):\n"
+        "    try: pins.add(Path(sys.argv[1]), f'{sys.argv[2]} {n} ' + 'word ' * 20, datetime(2026, 1, 1, tzinfo=UTC))\n"
+        "    except UsageError: pass\n"
+    )
+    runs = [subprocess.Popen([sys.executable, "-c", code, str(file), str(n)]) for n in range(8)]
+    assert [run.wait(60) for run in runs] == [0] * 8
+    kept = pins.read(file)
+    used = sum(pins.estimate_tokens(pin.text) for pin in kept)
+    assert len({pin.text for pin in kept}) == len(kept) == len(file.read_bytes().splitlines())
+    assert 2000 - 30 < used <= 2000
+
+
+def test_a_file_that_cannot_be_read_is_an_error(file):
+    """A folder in its place is said so."""
+    file.mkdir(parents=True)
+    with pytest.raises(StorageError, match="a folder stands where a file should be"):
+        pins.read(file)
