@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import subprocess
 import sys
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.errors import StorageError
+from leftoff.errors import InvalidIdError, StorageError
 from leftoff.hook import fast
-from leftoff.system import files, locks
+from leftoff.model.pause_action import PauseAction
+from leftoff.system import files, ids, locks, own_log, paths
 
 Append = Callable[[Path, bytes], bool]
 
@@ -127,18 +129,316 @@ def bare(code: str, *arguments: object) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
 
 
-def test_it_loads_no_module_that_a_bare_interpreter_has_not_but_three(tmp_path: Path) -> None:
-    """fcntl, errno and time, all in C; counted, because milliseconds cannot be compared."""
+def state_file(home: Path, **fields: object) -> Path:
+    path = home / ".local/state/leftoff/watch/claude-s-1.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    state = {
+        "schema": 1,
+        "tail": "replies",
+        "about": "m",
+        "next_mark_tokens": 700,
+        "usable_tokens": 1000,
+    } | fields
+    path.write_text(json.dumps(state), encoding="utf-8")
+    return path
+
+
+def transcript(folder: Path, tokens: int) -> Path:
+    message = {"id": "a", "model": "m", "usage": {"input_tokens": tokens}, "content": []}
+    path = folder / "t.jsonl"
+    path.write_text(json.dumps({"type": "assistant", "message": message}) + "\n", encoding="utf-8")
+    return path
+
+
+def event(name: str, folder: Path, **fields: object) -> dict[str, object]:
+    common = {"session_id": "s-1", "transcript_path": str(folder / "t.jsonl"), "cwd": str(folder)}
+    return common | {"hook_event_name": name} | fields
+
+
+def test_it_loads_no_module_that_a_bare_interpreter_has_not_but_four(own_world: Path, tmp_path: Path) -> None:
+    """All in C; counted while it meters and records, because milliseconds cannot be compared."""
     listing = "import sys; print(*sorted(sys.modules))"
     run = (
-        "import sys\n"
-        "with open(sys.argv[1], 'rb') as file: exec(compile(file.read(), sys.argv[1], 'exec'))\n"
-        "assert append_line(sys.argv[2], b'x\\n', sys.argv[3])\n"
+        "import sys, posix\n"
+        "with open(sys.argv[1], 'rb') as file: code = compile(file.read(), sys.argv[1], 'exec')\n"
+        "names = {'__name__': 'fast'}\n"
+        "exec(code, names)\n"
+        "names['main'](['fast.py', 'claude'], posix.environ)\n"
         "print(*sorted(sys.modules))"
     )
-    loaded = {*bare(run, fast.__file__, tmp_path / "x", tmp_path / ".lock").split()}
-    assert loaded - {*bare(listing).split()} <= {"fcntl", "errno", "time"}
-    assert (tmp_path / "x").read_bytes() == b"x\n"
+    state_file(own_world, pause_id="p-1")
+    pause = own_world / ".local/state/leftoff/pauses/claude-s-1.jsonl"
+    pause.parent.mkdir()
+    pause.touch()
+    transcript(tmp_path, 500)
+    command = [sys.executable, "-I", "-S", "-c", run, fast.__file__]
+    raw = json.dumps(event("PostToolUse", tmp_path, tool_name="Read", tool_use_id="c-1"))
+    done = subprocess.run(command, input=raw, capture_output=True, text=True, check=True, timeout=30)
+    assert {*done.stdout.split()} - {*bare(listing).split()} <= {"fcntl", "errno", "time", "_json"}
+    assert '"call_id": "c-1"' in pause.read_text(encoding="utf-8")
+
+
+# What it decides: a stand-in for the full program says when it would be called
+
+
+@pytest.fixture
+def call(own_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Calls the fast path as an agent does; the full program is one that notes its arguments and its standard input."""
+    package = tmp_path / "stand_in" / "leftoff"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    noted = tmp_path / "noted"
+    note = f"import sys; open({str(noted)!r}, 'a').write(' '.join(sys.argv[1:] + [str(len(sys.stdin.read()))]) + chr(10))"
+    (package / "__main__.py").write_text(note, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+
+    def run(raw: dict[str, object] | bytes, agent: str = "claude") -> list[str]:
+        noted.unlink(missing_ok=True)
+        data = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
+        command = [sys.executable, "-I", "-S", fast.__file__, agent]
+        done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=30)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), done
+        return noted.read_text(encoding="utf-8").splitlines() if noted.exists() else []
+
+    return run
+
+
+def log_of(home: Path) -> str:
+    own = home / ".local/state/leftoff/leftoff.log"
+    return own.read_text(encoding="utf-8") if own.exists() else ""
+
+
+Call = Callable[..., list[str]]
+
+
+@pytest.mark.parametrize("name", ["SessionStart", "PreCompact", "PostCompact", "SessionEnd", "Whatever"])
+def test_what_must_be_said_saved_or_restored_goes_to_the_full_program(
+    call: Call, own_world: Path, tmp_path: Path, name: str
+) -> None:
+    """With the event handed on whole, whatever its size."""
+    state_file(own_world)
+    said = event(name, tmp_path, filling="x" * 300_000)
+    assert call(said) == [f"hook claude {len(json.dumps(said))}"]
+
+
+@pytest.mark.parametrize(
+    "name", ["PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "UserPromptSubmit"]
+)
+@pytest.mark.parametrize(
+    ("tokens", "state", "is_due"),
+    [
+        (699, {}, False),
+        (700, {}, True),
+        (500, {"rearm_below_tokens": 501}, True),
+        (500, {"rearm_below_tokens": 500}, False),
+        (500, {"about": "another"}, True),
+        (500, {"is_due": True}, True),
+        (500, {"schema": 2}, True),
+        (999, {"next_mark_tokens": None}, False),
+        (999, {"off": True}, False),
+        (999, {"tail": "unheard of"}, False),
+    ],
+)
+def test_a_look_at_the_gauge_decides(
+    call: Call,
+    own_world: Path,
+    tmp_path: Path,
+    name: str,
+    tokens: int,
+    state: dict[str, object],
+    is_due: bool,
+) -> None:
+    """Whole numbers from the state file against the last reply."""
+    transcript(tmp_path, tokens)
+    state_file(own_world, **state)
+    assert bool(call(event(name, tmp_path, prompt="go"))) is is_due
+
+
+def test_a_large_tail_is_looked_at_once(call: Call, own_world: Path, tmp_path: Path) -> None:
+    """What no reply has counted yet may cross a mark; the full program estimates it, and is not asked again for the same."""
+    path = transcript(tmp_path, 500)
+    path.write_bytes(path.read_bytes() + b'{"type":"user"}\n' * 2000)
+    state_file(own_world)
+    assert call(event("PostToolBatch", tmp_path))
+    state_file(own_world, looked_bytes=path.stat().st_size)
+    assert not call(event("PostToolBatch", tmp_path))
+
+
+@pytest.mark.parametrize(
+    "prompt", [">pins", "  >pin x", "Save progress", "done for today.", "continue project 3"]
+)
+def test_a_typed_trigger_goes_to_the_full_program(
+    call: Call, own_world: Path, tmp_path: Path, prompt: str
+) -> None:
+    """It decides whether the whole prompt is one."""
+    state_file(own_world)
+    assert call(event("UserPromptSubmit", tmp_path, prompt=prompt))
+    assert not call(event("UserPromptSubmit", tmp_path, prompt="please " + prompt))
+
+
+def test_a_subagent_is_recorded_and_never_handed_over(call: Call, own_world: Path, tmp_path: Path) -> None:
+    """Its line names the actor; nothing is metered by it."""
+    transcript(tmp_path, 999)
+    state_file(own_world, pause_id="p-1", is_due=True, used_fraction=0.5)
+    pause = own_world / ".local/state/leftoff/pauses/claude-s-1.jsonl"
+    pause.parent.mkdir()
+    pause.touch()
+    calls = [{"tool_name": 'Re"ad', "tool_use_id": "c-1"}, {"tool_name": "é", "tool_use_id": "c-2"}, 5]
+    assert not call(event("PostToolBatch", tmp_path, agent_id="sub-1", tool_calls=calls))
+    lines = [PauseAction.from_json_line(line) for line in pause.read_text(encoding="utf-8").splitlines()]
+    assert [line.data for line in lines] == [
+        {"tool": 'Re"ad', "call_id": "c-1", "actor": "sub-1"},
+        {"tool": "é", "call_id": "c-2", "actor": "sub-1"},
+    ]
+    assert {(line.type, line.session_id, line.context_percentage) for line in lines} == {
+        ("tool_call", "p-1", 0.5)
+    }
+
+
+def test_prompts_and_ends_of_turns_are_recorded_where_they_stand(
+    call: Call, own_world: Path, tmp_path: Path
+) -> None:
+    """Type, offset and share of the window; no words."""
+    size = transcript(tmp_path, 650).stat().st_size
+    state_file(own_world, pause_id="p-1")
+    pause = own_world / ".local/state/leftoff/pauses/claude-s-1.jsonl"
+    pause.parent.mkdir()
+    pause.touch()
+    assert not call(event("UserPromptSubmit", tmp_path, prompt="the secret"))
+    assert not call(event("Stop", tmp_path, last_assistant_message="the secret"))
+    lines = [PauseAction.from_json_line(line) for line in pause.read_text(encoding="utf-8").splitlines()]
+    assert [(line.type, line.data, line.context_percentage) for line in lines] == [
+        ("user_message", {"offset": size}, 0.65),
+        ("assistant_response", {"offset": size}, 0.65),
+    ]
+
+
+def test_a_pause_that_was_ended_meanwhile_is_not_begun_again(
+    call: Call, own_world: Path, tmp_path: Path
+) -> None:
+    """The full program is asked to forget it; a subagent's event is nobody's business then, and no trouble either."""
+    transcript(tmp_path, 650)
+    state_file(own_world, pause_id="p-1")
+    (own_world / ".local/state/leftoff/pauses").mkdir()
+    assert call(event("Stop", tmp_path))
+    assert not call(event("PostToolUse", tmp_path, agent_id="a-1", tool_name="Read", tool_use_id="c"))
+    assert not log_of(own_world)
+    assert not (own_world / ".local/state/leftoff/pauses/claude-s-1.jsonl").exists()
+
+
+def test_enough_new_records_are_folded_by_a_process_of_its_own(
+    call: Call, own_world: Path, tmp_path: Path
+) -> None:
+    """At the end of a turn, and only then; nobody waits for it."""
+    path = transcript(tmp_path, 500)
+    path.write_bytes(b'{"type":"user"}\n' * 5000 + path.read_bytes())
+    state_file(own_world)
+    assert not call(event("PostToolBatch", tmp_path))
+    raw = json.dumps(event("Stop", tmp_path)).encode() + b" " * 9
+    assert call(raw.rstrip() + b"\n") in ([], ["hook claude fold s-1 0"])
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and not (tmp_path / "noted").exists():
+        time.sleep(0.01)
+    assert (tmp_path / "noted").read_text(encoding="utf-8") == "hook claude fold s-1 0\n"
+    state_file(own_world, folded_bytes=path.stat().st_size - 1000)
+    assert not call(event("Stop", tmp_path))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"a": 1}{"b": 2}',
+        b"\xff\xfe",
+        b'{"hook_event_name": "Stop", "session_id": 5}',
+    ],
+)
+def test_what_is_no_event_is_nothing(call: Call, own_world: Path, raw: bytes) -> None:
+    """And never an exit code that would block the agent."""
+    assert call(raw) == []
+
+
+@pytest.mark.parametrize("session", ["../../x", "a/b", ".x", "x" * 200, "", "x."])
+def test_an_id_that_leads_elsewhere_is_nothing(
+    call: Call, own_world: Path, tmp_path: Path, session: str
+) -> None:
+    """Parts of paths come from an event."""
+    assert call(event("SessionStart", tmp_path) | {"session_id": session}) == []
+    assert call(event("SessionStart", tmp_path), agent="../x") == []
+
+
+def test_a_switch_makes_it_silent(
+    call: Call, own_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LEFTOFF_DISABLE=1 ends it before it has read anything; 0 is no switch."""
+    monkeypatch.setenv("LEFTOFF_DISABLE", "1")
+    assert call(event("SessionStart", tmp_path)) == []
+    monkeypatch.setenv("LEFTOFF_DISABLE", "0")
+    assert call(event("SessionStart", tmp_path))
+
+
+def test_where_nothing_can_be_kept_nothing_is_begun(call: Call, own_world: Path, tmp_path: Path) -> None:
+    """A file in the place of our folder: the full program would work in vain at every event."""
+    (own_world / ".local").mkdir()
+    (own_world / ".local/state").write_bytes(b"")
+    assert call(event("SessionStart", tmp_path)) == []
+
+
+def test_its_state_folder_is_that_of_the_full_program(
+    own_world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Named, not named, and named by what is no absolute path."""
+    for named in (str(own_world / "elsewhere"), "", "relative"):
+        monkeypatch.setenv("XDG_STATE_HOME", named)
+        environment = {name.encode(): value.encode() for name, value in paths.environment().items()}
+        assert fast.state_folder(environment) == str(paths.state_folder())
+    assert fast.state_folder({}) is None
+
+
+def test_its_own_log_is_that_of_the_full_program_and_stays_small(own_world: Path) -> None:
+    """One line each, whatever the words; a full log makes place for a new one."""
+    folder = paths.state_folder()
+    folder.mkdir(parents=True)
+    fast.note(str(folder), "one\nline")
+    own_log.note("an\nother")
+    lines = own_log.path().read_text(encoding="utf-8").splitlines()
+    assert [line.partition(" ")[2] for line in lines] == ["one line", "an other"]
+    for write in (lambda words: fast.note(str(folder), words), own_log.note):
+        own_log.path().write_bytes(b"x" * (2 * 1024 * 1024))
+        write("new")
+        assert own_log.path().read_text(encoding="utf-8").endswith(" new\n")
+        assert own_log.path().stat().st_size < 100
+    fast.note(str(folder / "nowhere"), "lost")
+    fast.note(None, "lost")
+
+
+def test_it_judges_names_as_the_full_program_does() -> None:
+    """But for device names of other systems."""
+    for text in (
+        "a",
+        "a.b-c_d",
+        "A1",
+        ".a",
+        "-a",
+        "_a",
+        "a..b",
+        "a.",
+        "a/b",
+        "a b",
+        "é",
+        "",
+        "x" * 128,
+        "x" * 129,
+    ):
+        try:
+            ids.checked(text)
+        except InvalidIdError:
+            assert not fast._is_name(text), text
+        else:
+            assert fast._is_name(text), text
 
 
 def test_it_runs_as_a_file_of_its_own_without_the_package(tmp_path: Path) -> None:
@@ -149,3 +449,73 @@ def test_it_runs_as_a_file_of_its_own_without_the_package(tmp_path: Path) -> Non
         [sys.executable, "-I", "-S", copy], capture_output=True, check=False, timeout=30, env={}, cwd="/"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+# The same in this process, where it can be seen line by line
+
+
+@pytest.mark.parametrize("name", ["PostToolUse", "PostToolBatch", "UserPromptSubmit", "Stop"])
+def test_an_event_with_nothing_to_say_only_records(own_world: Path, tmp_path: Path, name: str) -> None:
+    """The line is the one that the pause's readers expect."""
+    transcript(tmp_path, 650)
+    state_file(own_world, pause_id="p-1")
+    folder = own_world / ".local/state/leftoff"
+    (folder / "pauses").mkdir()
+    pause = folder / "pauses" / "claude-s-1.jsonl"
+    pause.touch()
+    said = event(
+        name, tmp_path, prompt="go", tool_name="Read", tool_use_id="c", tool_calls=[{"tool_name": "Read"}]
+    )
+    fast._event("claude", str(folder), json.dumps(said).encode())
+    (line,) = pause.read_text(encoding="utf-8").splitlines()
+    assert PauseAction.from_json_line(line).context_percentage == 0.65
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "seen", "is_due"),
+    [
+        ({}, {"is_due": True}, None, True),
+        ({}, {}, None, False),
+        ({"hook_event_name": "UserPromptSubmit", "prompt": ">pins"}, {}, None, True),
+        ({"hook_event_name": "UserPromptSubmit", "prompt": "!pins"}, {"triggers_prefix": "!"}, None, True),
+        ({"hook_event_name": "UserPromptSubmit", "prompt": "hello"}, {}, None, False),
+        ({}, {"about": "m"}, (5, 10, "n", 10), True),
+        ({}, {"about": "m"}, (None, 10, "m", 10), False),
+        ({}, {"about": "m", "next_mark_tokens": 5}, (5, 10, "m", 10), True),
+        ({}, {"about": "m", "next_mark_tokens": 6}, (5, 10, "m", 10), False),
+        ({}, {"about": "m", "next_mark_tokens": 6, "rearm_below_tokens": 6}, (5, 10, None, 10), True),
+        ({}, {"next_mark_tokens": 9_000}, (5, 10, None, 20_010), True),
+        ({}, {"next_mark_tokens": 9_000, "looked_bytes": 20_000}, (5, 10, None, 20_010), False),
+    ],
+)
+def test_whole_numbers_decide(
+    said: dict[str, object],
+    state: dict[str, object],
+    seen: tuple[int | None, int, str | None, int] | None,
+    is_due: bool,
+) -> None:
+    """What there is to say, save or restore."""
+    assert fast._is_due(said, state, seen) is is_due
+
+
+def test_room_is_tried_for_before_the_full_program_is_called(tmp_path: Path) -> None:
+    """Folders are made on the way; nothing is left behind."""
+    assert fast._can_write(str(tmp_path / "a" / "b"))
+    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == [".lock"]
+    (tmp_path / "file").touch()
+    assert not fast._can_write(str(tmp_path / "file"))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        assert not fast._can_write(str(tmp_path / "a" / "b"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_main_is_always_0(own_world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Switched off, called wrongly, or without a home."""
+    home = {b"HOME": str(own_world).encode()}
+    assert fast.main(["fast.py", "claude"], home | {b"LEFTOFF_DISABLE": b"1"}) == 0
+    assert fast.main(["fast.py"], home) == 0
+    assert fast.main(["fast.py", "claude"], {}) == 0
+    assert log_of(own_world) == ""
