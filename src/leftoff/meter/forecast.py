@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from statistics import median
 
 from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
 
@@ -15,8 +14,13 @@ TURNS_LOOKED_AT = 8
 def pace_tokens(turn_ends_tokens: Sequence[int]) -> float | None:
     """What one turn adds: the median of the last turns, which one huge file read does not move. None: not known."""
     steps = [later - earlier for earlier, later in pairwise(turn_ends_tokens[-TURNS_LOOKED_AT - 1 :])]
-    growing = [step for step in steps if step > 0]  # a turn that shrank the window says nothing about growth
-    return median(growing) if growing else None
+    growing = sorted(
+        step for step in steps if step > 0
+    )  # one that shrank the window says nothing about growth
+    middle = growing[
+        (len(growing) - 1) // 2 : len(growing) // 2 + 1
+    ]  # statistics.median, without what importing it costs
+    return sum(middle) / len(middle) if middle else None
 
 
 def turns_left(

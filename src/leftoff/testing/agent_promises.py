@@ -24,6 +24,7 @@ from leftoff.errors import LeftoffError, TranscriptError
 from leftoff.model.protocols import Agent
 from leftoff.model.records import Record, RecordKind, ToolResult, ToolUse
 from leftoff.model.script import Asked, Compacted, Delegated, Replied, Script
+from leftoff.testing.action_promises import ActionPromises
 from leftoff.testing.builders import Story, call
 
 _BIG_RESULT = "line of output\n" * 400
@@ -46,7 +47,7 @@ def a_story(turns: int = 3) -> Story:
     return story
 
 
-class AgentPromises:
+class AgentPromises(ActionPromises):
     """Every promise of ``leftoff.model.protocols.Agent``."""
 
     def make_agent(self, home: Path) -> Agent:

@@ -15,6 +15,7 @@ from typing import Any
 
 from leftoff.agents.jsonl import Piece, opened, pieces
 from leftoff.errors import StorageError
+from leftoff.model.actions import Action, Answer
 from leftoff.model.occupancy import AgentWindow, Occupancy
 from leftoff.model.records import (
     Block,
@@ -32,6 +33,7 @@ from leftoff.model.records import (
 from leftoff.model.script import Asked, Call, Compacted, Delegated, Event, Replied, Script
 from leftoff.model.session import LiveChain, Session, SessionEntry
 from leftoff.system import clock
+from leftoff.testing import plain_tools
 
 _TAIL_BYTES = 64 * 1024
 
@@ -122,6 +124,22 @@ class PlainAgent:
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
         """Nothing is known of a made-up agent's models."""
         return AgentWindow(window_tokens=None, window_basis="unknown", compacts_at_tokens=None)
+
+    def typed(self, record: Record) -> str:
+        """All of it: this agent puts nothing around a prompt."""
+        return record.text
+
+    def actions(self, use: ToolUse) -> tuple[Action, ...]:
+        """What a tool of the scripts does."""
+        return plain_tools.actions(use)
+
+    def answer(self, use: ToolUse, result: ToolResult) -> Answer:
+        """What came back of it."""
+        return plain_tools.answer(use, result)
+
+    def rewound(self, record: Record) -> int | str | None:
+        """This agent never goes back."""
+        return None
 
     def transcribe(self, script: Script, transcript: Path) -> None:
         """Line by line, as the story goes on."""
