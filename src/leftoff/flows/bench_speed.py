@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,8 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from leftoff.errors import ProcessError
+from leftoff.extract import State, render, step
+from leftoff.flows import bench_hook
 from leftoff.flows.agents import agents_here
 from leftoff.flows.choose import Chosen
+from leftoff.flows.save_log import log_text
 from leftoff.flows.sessions import Found, entries
 from leftoff.flows.settings import settings_here
 from leftoff.flows.status import status_of
@@ -20,7 +26,7 @@ from leftoff.model.context_metrics import ContextMetrics
 from leftoff.model.protocols import Agent
 from leftoff.model.resume_log import ResumeLog
 from leftoff.samples.generate import generate
-from leftoff.system import clock, files, process
+from leftoff.system import clock, files, paths, process
 from leftoff.system.redaction import Redactor
 
 _MEGABYTE = 1_000_000
@@ -64,8 +70,12 @@ def measures(*, quick: bool) -> Iterator[Row]:
         folder = Path(name)
         for measure in (_append, _resume_log, _redaction):
             yield measure(folder, size)
+        yield from _pause(folder, size)
         for agent in agents_here():
             yield from _transcripts(agent, folder, size)
+            yield from _saving(agent, folder, size)
+            yield from _hooks(agent, folder, size)
+        yield _command(folder, size)
         yield _list(folder, size)
 
 
@@ -101,6 +111,33 @@ def _append(folder: Path, size: Size) -> Row:
         limit=4.0,
         note=f"{seconds * 1000:.0f} us",
     )
+
+
+def _pause(folder: Path, size: Size) -> Iterator[Row]:
+    """Recording an action and finalising a thousand of them, in a process with a HOME of its own."""
+    scratch = folder / "pause"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "leftoff.flows.bench_pause", str(scratch), str(size.rounds)]
+    kept = {
+        name: value
+        for name, value in paths.environment().items()
+        if not name.startswith(("XDG_", "LEFTOFF_"))
+    }
+    done = process.run(command, timeout_seconds=600, environment=kept | {"HOME": str(scratch)})
+    if done.exit_code:
+        raise ProcessError(f"The measure of the pause failed: {done.complaint}.")
+    pairs: dict[str, list[tuple[float, float]]] = json.loads(done.stdout)
+    plainly = "the same files made and synced plainly"
+    for key, what, against, limit, beside in (
+        ("hook", "pause: 1,000 locked appends of the fast path", "bare O_APPEND writes", 4.0, ""),
+        ("append", "pause: record 1,000 actions, redacted", "json.dumps and bare O_APPEND writes", 10.0, ""),
+        ("finalise", "pause: finalise 1,000 actions", plainly, 3.5, "predecessor 9 ms"),
+        ("finalise_in_git", "pause: the same in a git repository", plainly, 5.0, "predecessor 26-40 ms"),
+    ):
+        seconds = median(ours for ours, _ in pairs[key])
+        found = median(ours / theirs for ours, theirs in pairs[key])
+        note = ", ".join(filter(None, [f"{seconds * 1000:.0f} ms", beside]))
+        yield Row(what=what, against=against, ratio=found, limit=limit, note=note)
 
 
 def _resume_log(folder: Path, size: Size) -> Row:  # noqa: ARG001 - every measure is called alike
@@ -165,6 +202,38 @@ def _transcripts(agent: Agent, folder: Path, size: Size) -> Iterator[Row]:
         path.unlink()
 
 
+def _saving(agent: Agent, folder: Path, size: Size) -> Iterator[Row]:
+    """A resume log from nothing against copying the transcript; and once more after a megabyte, long session against short."""
+    large, small = folder / f"{agent.id}-long.jsonl", folder / f"{agent.id}-short.jsonl"
+    agent.transcribe(generate(seed=4, size_bytes=size.large_bytes // 4), large)
+    _shorten(large, small, 2 * size.small_bytes)
+    copy = folder / "copy"
+
+    def cp() -> None:
+        process.run(["cp", str(large), str(copy)], timeout_seconds=600)
+
+    found, seconds = ratio(lambda: log_text(large), cp, min(3, size.rounds))
+    note = f"{large.stat().st_size / _MEGABYTE:.0f} MB in {seconds:.2f} s"
+    yield Row(what=f"{agent.name}: resume log from nothing", against="cp", ratio=found, limit=15.0, note=note)
+    again, seconds = ratio(_once_more(agent, large, size), _once_more(agent, small, size), size.rounds)
+    what, note = f"{agent.name}: resume log again after 1 MB", f"{seconds * 1000:.0f} ms"
+    yield Row(what=what, against="of a short session", ratio=again, limit=1.2, note=note)
+    for path in (large, small, copy):
+        path.unlink()
+
+
+def _once_more(agent: Agent, transcript: Path, size: Size) -> Callable[[], object]:
+    """What a save costs that goes on from the last one: the records of the last megabyte, and the telling."""
+    records = [*agent.read(transcript)]
+    known = next(
+        number
+        for number, each in enumerate(records)
+        if each.place.end > records[-1].place.end - size.small_bytes
+    )
+    state = step(State(), records[:known], agent)
+    return lambda: render(step(state, agent.read(transcript, records[known - 1].place), agent))
+
+
 def _shorten(large: Path, small: Path, size_bytes: int) -> None:
     """The same session without its middle: what it costs to look at the one and the other differs by size alone."""
     with large.open("rb") as source, small.open("wb") as target:
@@ -172,6 +241,49 @@ def _shorten(large: Path, small: Path, size_bytes: int) -> None:
         source.seek(-size_bytes, os.SEEK_END)
         source.readline()
         target.write(source.read())
+
+
+def _hooks(agent: Agent, folder: Path, size: Size) -> Iterator[Row]:
+    """What a hook costs, as it is installed, and how little that depends on the transcript's size."""
+    scratch = folder / f"{agent.id}-hooks"
+    scratch.mkdir()
+    pairs = bench_hook.measured(agent, scratch, size.rounds, size.large_bytes, size.small_bytes)
+    for key, what, against, limit in (
+        ("fast", "hook after a tool", "python -I -S -c pass", 1.3),
+        ("large", "the same on a large transcript", "on a small one", 1.1),
+        ("save", "hook before a compaction, large transcript", "small one, both saved before", 1.2),
+    ):
+        seconds = median(ours for ours, _ in pairs[key])
+        found = median(ours / theirs for ours, theirs in pairs[key])
+        note = f"{seconds * 1000:.0f} ms"
+        yield Row(what=f"{agent.name}: {what}", against=against, ratio=found, limit=limit, note=note)
+    shutil.rmtree(scratch)
+
+
+def _command(folder: Path, size: Size) -> Row:
+    """The whole command, from the shell to the last line: the interpreter, the imports, the look at the transcript."""
+    transcript = folder / "command.jsonl"
+    agents_here()[0].transcribe(generate(seed=3, size_bytes=size.small_bytes), transcript)
+    command = [sys.executable, "-m", "leftoff", "status", str(transcript)]
+    bare = [sys.executable, "-I", "-S", "-c", "pass"]
+
+    def times(command: list[str]) -> Callable[[], None]:
+        def run() -> None:
+            for _ in range(5):
+                ended = process.run(command, timeout_seconds=60)
+                if ended.exit_code != 0:
+                    raise ProcessError(f"{' '.join(command)}: {ended.complaint}")
+
+        return run
+
+    found, seconds = ratio(times(command), times(bare), size.rounds)
+    return Row(
+        what="leftoff status, as python -m leftoff",
+        against="python -I -S -c pass",
+        ratio=found,
+        limit=8.0,
+        note=f"{seconds / 5 * 1000:.0f} ms",
+    )
 
 
 def _list(folder: Path, size: Size) -> Row:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from leftoff.config.layers import thresholds
 from leftoff.config.settings import Settings
+from leftoff.extract import State, render, step
 from leftoff.flows.agents import agents_here
 from leftoff.meter import gauge
 from leftoff.meter.crossings import crossing
@@ -21,9 +22,14 @@ from leftoff.model.occupancy import Occupancy
 from leftoff.model.protocols import Agent
 from leftoff.model.records import Record, RecordKind
 from leftoff.model.session import Session
+from leftoff.restore.profiles import restoration_text
+from leftoff.restore.receipt import receipt
+from leftoff.resume_logs import make
 from leftoff.samples.bundled import bundled_script
 from leftoff.system import clock
 from leftoff.system.redaction import Redactor
+
+_HOOK_CHARS = 9_900  # what a hook can hand over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +86,10 @@ def _the_window_fills(stage: Stage) -> Iterator[str]:
         if record.usage is None:
             continue
         metrics = _measured(stage, record)
-        step = crossing(said, metrics, thresholds(Settings()))
-        said = step.said
-        if step.announce is not None:
-            yield from (warning(step.announce, metrics) or "").splitlines()
+        crossed = crossing(said, metrics, thresholds(Settings()))
+        said = crossed.said
+        if crossed.announce is not None:
+            yield from (warning(crossed.announce, metrics) or "").splitlines()
 
 
 def _compacted(record: Record) -> str:
@@ -101,6 +107,42 @@ def _what_is_sent_next(stage: Stage) -> Iterator[str]:
     live = stage.agent.live_chain(session).messages(session.records)
     yield f"Of {everything} messages in the file, {len(live)} are still sent to the model:"
     yield "the agent's own summary, and what came after it. The rest is what a resume log is for."
+
+
+def _a_compaction_forgets(stage: Stage) -> Iterator[str]:
+    """The log as it would have been saved before the compaction, beside the summary that the agent wrote."""
+    session = stage.session()
+    before: list[Record] = []
+    for record in session.records:
+        if record.compaction is not None and record.compaction.summary:
+            told = render(step(State(), before, stage.agent), _HOOK_CHARS)
+            log = make.from_session_state(session.session_id, told)
+            put_back = restoration_text(
+                log,
+                profile="after_compaction",
+                max_chars=_HOOK_CHARS,
+                drift=None,
+                path_of_whole="resume-logs/",
+            )
+            yield f"{receipt(log, record.compaction.summary, put_back)}."
+        if record.compaction is None:
+            before.append(record)
+
+
+def _the_resume_log(stage: Stage) -> Iterator[str]:
+    session = stage.session()
+    log = make.from_session_state(session.session_id, render(step(State(), session.records, stage.agent)))
+    text = log.to_markdown()
+    yield (
+        f"Some {round(log.estimate_tokens(text), -3):,} tokens from the transcript alone, without a model; "
+        f"{len({source.item for source in log.sources})} items, each with its source. Some of them:"
+    )
+    for rule in log.critical_context.get("user_rules", [])[-2:]:
+        yield f"Rule of the user: {rule}"
+    for found in log.key_findings[-1:]:
+        yield f"Found: {found}"
+    for next_step in log.next_steps[:2]:
+        yield f"Next: {next_step}"
 
 
 def _nothing_secret_is_kept(stage: Stage) -> Iterator[str]:
@@ -136,5 +178,7 @@ _SCENES: tuple[tuple[str, Callable[[Stage], Iterator[str]]], ...] = (
     ("A session", _a_session),
     ("Its window fills up", _the_window_fills),
     ("What the model is sent next", _what_is_sent_next),
+    ("What the compaction forgot", _a_compaction_forgets),
+    ("The resume log", _the_resume_log),
     ("Nothing secret is written down", _nothing_secret_is_kept),
 )

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import leftoff
 from leftoff import plugins
@@ -18,21 +17,11 @@ from leftoff.config.keys import known_keys
 from leftoff.config.layers import Mistake
 from leftoff.errors import PluginError
 from leftoff.flows.agents import agents_here
+from leftoff.flows.examine_hooks import examine_hooks
+from leftoff.flows.findings import Finding, State
 from leftoff.flows.settings import settings_here
 from leftoff.model.wire import JsonValue
 from leftoff.system import paths
-
-State = Literal["ok", "note", "broken"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at. ``mend`` is what to type, empty when there is nothing to do."""
-
-    what: str
-    state: State
-    words: str
-    mend: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +41,7 @@ def examine(working_folder: Path) -> list[Finding]:
         *_project(working_folder),
         *_configuration(working_folder),
         *_agents(),
+        *examine_hooks(working_folder),
         *_plugins(),
     ]
 

@@ -6,7 +6,6 @@ version say more than a table. Kept in the state folder; losing it costs accurac
 
 from __future__ import annotations
 
-from statistics import median_low
 from typing import TypeAlias
 
 import orjson
@@ -36,7 +35,9 @@ def observed_compaction(
     if learn and shown is not None and shown not in points:
         points = [*points, shown][-_KEPT:]
         _remember(seen | {key: points})
-    point = median_low(points) if points else None
+    point = (
+        sorted(points)[(len(points) - 1) // 2] if points else None
+    )  # statistics would cost more than all of this
     return None if point is None or (occupancy.used_tokens or 0) > point else point
 
 

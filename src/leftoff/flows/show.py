@@ -28,8 +28,9 @@ _MUTE = {RecordKind.SIDE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """One record as a person reads it. ``line`` is 1-based."""
+    """One record as a person reads it. ``line`` is 1-based, of ``transcript``: a session may go on from another's file."""
 
+    transcript: str
     line: int
     kind: str
     at: str | None
@@ -37,20 +38,26 @@ class Shown:
     text: str
 
 
-def show(words: str, working_folder: Path, *, at_line: int | None, full: bool) -> Iterator[Shown]:
-    """The conversation of the session that ``words`` name; with ``at_line`` that line and those around it, bookkeeping included; ``full`` shortens nothing."""
+def show(words: str, working_folder: Path, *, full: bool) -> Iterator[Shown]:
+    """The conversation of the session that ``words`` name, what it goes on from first; ``full`` shortens nothing."""
+    for record in choose(words, working_folder).open().records:
+        if record.kind not in _MUTE:
+            yield shown(record, full=full)
+
+
+def show_around(words: str, working_folder: Path, at_line: int, *, full: bool) -> list[Shown]:
+    """A line of the session's own file and those around it, bookkeeping included; UsageError when there is none."""
     chosen = choose(words, working_folder)
-    last = 0
+    last, around = 0, []
     for record in chosen.agent.read(chosen.transcript):
         last = record.place.line_idx + 1
-        if at_line is None and record.kind in _MUTE:
-            continue
-        if at_line is None or abs(last - at_line) <= _LINES_AROUND:
-            yield shown(record, full=full)
-        elif last > at_line:
-            return
-    if at_line is not None and at_line > last:
+        if last > at_line + _LINES_AROUND:
+            break
+        if last >= at_line - _LINES_AROUND:
+            around.append(shown(record, full=full))
+    if at_line > last:
         raise UsageError(f"{chosen.transcript} has {last:,} lines; line {at_line:,} is not among them.")
+    return around
 
 
 def shown(record: Record, *, full: bool) -> Shown:
@@ -59,10 +66,11 @@ def shown(record: Record, *, full: bool) -> Shown:
     if record.compaction is not None:
         parts.insert(0, _compaction(record))
     if record.note:
-        parts.append(f"({record.note}, {len(record.raw):,} bytes)")
+        parts.append(f"({record.note}, {len(record.raw):,} bytes)" if record.raw else f"({record.note})")
     elif not parts:
         parts.append(f"({record.type})")
     return Shown(
+        transcript=record.place.transcript,
         line=record.place.line_idx + 1,
         kind=record.kind,
         at=None if record.at is None else clock.rfc3339(record.at),

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from leftoff.config.layers import Config, thresholds
+from leftoff.errors import TranscriptError
 from leftoff.flows.agents import agent_called
 from leftoff.flows.choose import Chosen, choose
 from leftoff.flows.observed import observed_compaction, seen_compactions
+from leftoff.flows.seen_window import seen_window
 from leftoff.flows.settings import settings_here
 from leftoff.meter import forecast, gauge
 from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
 from leftoff.model.occupancy import AgentWindow, Occupancy
 from leftoff.model.protocols import Agent
+from leftoff.model.records import RecordKind
 from leftoff.model.session import Session, SessionEntry
 from leftoff.model.wire import JsonObject
 from leftoff.system import clock
@@ -79,7 +83,26 @@ def status(words: str, working_folder: Path) -> Status:
     """The status of the session that ``words`` name, now."""
     config = settings_here(working_folder)
     config.require_sound()
-    return status_of(choose(words, working_folder), config, clock.now())
+    chosen = choose(words, working_folder)
+    found = status_of(chosen, config, clock.now())
+    if found.metrics.used_tokens is None:
+        _refuse_rubble(chosen)
+    return found
+
+
+def _refuse_rubble(chosen: Chosen) -> None:
+    """TranscriptError for a file that begins like a transcript and holds no record: a gauge of it would say nothing."""
+    troubles: list[str] = []
+    for record in chosen.agent.read(chosen.transcript):
+        if record.kind is not RecordKind.BROKEN and record.raw.strip():
+            return
+        if record.note and not troubles:
+            troubles.append(f"line {record.place.line_idx + 1}: {record.note}")
+    path = chosen.transcript
+    raise TranscriptError(
+        f"{path}: no record in it can be read; {troubles[0]}. leftoff doctor {path} shows what is there.",
+        path=path,
+    )
 
 
 def measure(session: Session) -> ContextMetrics:
@@ -92,6 +115,9 @@ def status_of(chosen: Chosen, config: Config, at: datetime) -> Status:
     """From the tail of the transcript alone: as quick on a large one as on a small one."""
     session = chosen.open()
     occupancy = chosen.agent.occupancy(chosen.transcript)
+    if occupancy.window_tokens is None:
+        told = seen_window(chosen.agent.id, session.session_id)
+        occupancy = dataclasses.replace(occupancy, window_tokens=told)
     # What a file that is not in the agent's own home says about compactions proves nothing here.
     is_own = chosen.transcript.is_relative_to(chosen.agent.home)
     observed = observed_compaction(chosen.agent.id, occupancy, learn=is_own)

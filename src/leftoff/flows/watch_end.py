@@ -1,0 +1,28 @@
+"""The end of a session: the pause becomes a snapshot, the log is saved, and why it ended is noted.
+
+Agents give their hooks little time here, so a process of its own does it; it is waited for a moment, because usually a moment
+is enough, and a machine may be switched off right afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from leftoff.flows import watch_tasks
+from leftoff.flows.watched import Watched
+from leftoff.model.hook_event import NOTHING, Saying
+from leftoff.system import liveness
+
+_MOST_SECONDS = 1.2
+_NAP_SECONDS = 0.02
+
+
+def on_end(watched: Watched) -> Saying:
+    """Note it, start the work, wait a little."""
+    watched.update(lambda state: replace(state, ended=watched.event.reason or "unknown", offer_open=False))
+    worker = watch_tasks.spawn(watched.agent.id, "end", watched.event.session_id)
+    begun, deadline = liveness.begun(worker), time.monotonic() + _MOST_SECONDS
+    while time.monotonic() < deadline and liveness.is_alive(worker, begun):
+        time.sleep(_NAP_SECONDS)
+    return NOTHING

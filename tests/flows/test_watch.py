@@ -1,0 +1,590 @@
+"""The live path, event by event: warnings once, pause, save, restore, receipt, triggers; and what nobody must be told."""
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from leftoff.flows import watch_states
+from leftoff.flows.pins import pin
+from leftoff.flows.watch import watch
+from leftoff.system import clock, locks, own_log, paths
+from tests.flows.live_session import OTHER, RULE, SESSION, Live, context, wait_for
+
+USABLE = {"claude": 167_000, "codex": 189_473}
+TOOLS = {"claude": "PostToolBatch", "codex": "PostToolUse"}
+
+
+@pytest.fixture(autouse=True)
+def patient_again():
+    """A hook's impatience with locks is the process's; the other tests are not in a hurry."""
+    yield
+    locks.hurry(locks.DEFAULT_TIMEOUT_SECONDS)
+
+
+@pytest.fixture(autouse=True)
+def a_person(monkeypatch):
+    """Who works on a terminal; headless runs say so themselves."""
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+
+
+@pytest.fixture
+def live(own_world):
+    return Live(own_world)
+
+
+def logs():
+    return sorted((Path.cwd() / ".leftoff" / "resume-logs").glob("session-*.json"))
+
+
+def snapshots():
+    return sorted((Path.cwd() / ".leftoff" / "sessions").glob("session-*.json"))
+
+
+def settled(live):
+    """Wait until the detached work of the session is over; it may not even have begun."""
+    wait_for(lambda: not live.state.catching_up and (live.state.ended is None or logs()))
+    lock = watch_states.path_of(live.agent.id, live.session_id)
+    with locks.held(lock.with_name(f".{lock.name}.task.lock"), timeout_seconds=20):
+        pass
+
+
+# Warnings
+
+
+@pytest.mark.parametrize("agent_id", ["claude", "codex"])
+def test_each_threshold_is_said_once_per_crossing(own_world, agent_id):
+    """With the real numbers; at a level that holds, nothing is said."""
+    live = Live(own_world, agent_id)
+    said = []
+    for share in (0.5, 0.71, 0.72, 0.86, 0.86, 0.91, 0.92, 0.96, 0.97):
+        live.turn(int(USABLE[agent_id] * share))
+        said.append(live.user(TOOLS[agent_id], tool_name="shell", tool_use_id="c"))
+    heads = [words.partition(":")[0] for words in said]
+    assert heads == [
+        "",
+        "⚠️ Context Usage Caution",
+        "",
+        "⚠️ Context Usage Warning",
+        "",
+        "⏸ Context Usage Auto-Pause",
+        "",
+        "🚨 Context Usage Critical",
+        "",
+    ]
+    assert "71% capacity reached" in said[1]
+    wait_for(logs)  # the triggers of the settings save one, detached
+
+
+def test_a_mark_counts_again_after_a_compaction(live):
+    """And not before the window is that full again."""
+    live.turn(120_000)
+    assert "Caution" in live.user("PostToolBatch")
+    live.hook("PreCompact", trigger="auto")
+    live.story.compacted("It was about a lock.", after=20_000)
+    live.turn(30_000)
+    assert live.user("PostToolBatch") == ""
+    live.turn(121_000)
+    assert "Caution" in live.user("PostToolBatch")
+
+
+def test_the_agent_is_told_only_when_few_tokens_remain_and_once(live):
+    """That its state is saved, and that work goes on."""
+    live.turn(130_000)
+    assert context(live.hook("PostToolBatch")) == ""
+    live.turn(138_000)
+    said = context(live.hook("PostToolBatch"))
+    assert said.startswith("leftoff: about ")
+    assert "work goes on" in said
+    live.turn(139_000)
+    assert context(live.hook("PostToolBatch")) == ""
+
+
+def test_at_stop_nobody_speaks_to_the_agent(live):
+    """It would go on and on; the words wait for the next prompt."""
+    live.turn(138_000)
+    said = live.hook("Stop")
+    assert "Caution" in said["systemMessage"]
+    assert "hookSpecificOutput" not in said
+    assert context(live.hook("UserPromptSubmit", prompt="Go")).startswith("leftoff: about ")
+
+
+def test_a_subagent_is_recorded_and_never_told(live):
+    """Its transcript is not the session's, and nobody asked it."""
+    live.turn(152_000)
+    live.hook("PostToolBatch", tool_calls=[{"tool_name": "Read", "tool_use_id": "c-1"}])
+    assert (
+        live.hook("PostToolBatch", agent_id="sub", tool_calls=[{"tool_name": "Grep", "tool_use_id": "c-2"}])
+        == {}
+    )
+    for name in ("Stop", "SessionStart", "UserPromptSubmit"):
+        assert live.hook(name, agent_id="sub", source="startup", prompt="continue") == {}
+    lines = [json.loads(line) for line in pause_file(live).read_text("utf-8").splitlines()]
+    assert [line["data"].get("actor") for line in lines] == [None, None, "sub"]
+
+
+def pause_file(live):
+    return paths.state_folder() / "pauses" / f"{live.agent.id}-{live.session_id}.jsonl"
+
+
+def test_switched_off_it_is_silent(live, own_world):
+    """enabled: false; the fast path is told, so that nothing is started any more."""
+    folder = own_world / ".config" / "leftoff"
+    folder.mkdir(parents=True)
+    (folder / "configuration.yaml").write_text("context_management:\n  enabled: false\n", encoding="utf-8")
+    live.turn(160_000)
+    assert live.hook("PostToolBatch") == {}
+    assert live.state.off
+
+
+def test_without_a_transcript_or_a_known_event_nothing_is_said(live):
+    """A new session has no file at its first prompt."""
+    assert live.hook("UserPromptSubmit", prompt="Hello") == {}
+    assert live.hook("Notification") == {}
+    assert watch("claude", b"[]") == b""
+    assert watch("claude", b"{}") == b""
+
+
+# Pause
+
+
+def test_the_wind_down_is_recorded_from_auto_pause_on_and_kept_at_the_compaction(live):
+    """With the words of the transcript, as one snapshot; the next crossing begins another."""
+    live.turn(152_000)
+    live.hook("PostToolBatch", tool_calls=[{"tool_name": "shell", "tool_use_id": "c-1"}])
+    live.hook("UserPromptSubmit", prompt="Thanks")
+    live.hook("Stop")
+    live.hook("PreCompact", trigger="auto")
+    (kept,) = snapshots()
+    told = json.loads(kept.read_text("utf-8"))
+    assert told["incremental_pause"]["action_count"] == 5
+    assert told["origin"]["session_id"] == SESSION
+    assert not pause_file(live).exists()
+    assert live.state.pause_id is None
+    live.hook("PostToolBatch")
+    assert pause_file(live).exists()
+
+
+def test_a_pause_that_somebody_else_began_is_gone_on_with(live):
+    """Two hooks at once: one begins it, both record into it."""
+    live.turn(152_000)
+    live.hook("PostToolBatch")
+    begun = live.state.pause_id
+    watch_states.change("claude", SESSION, lambda state: (replace(state, pause_id=None), None))
+    live.hook("PostToolBatch", tool_calls=[{"tool_name": "Read", "tool_use_id": "c"}])
+    assert live.state.pause_id == begun
+
+
+def test_no_pause_is_begun_where_the_settings_do_not_want_one(live, monkeypatch):
+    """pause.enabled: false."""
+    monkeypatch.setenv("LEFTOFF_PAUSE_ENABLED", "false")
+    live.turn(152_000)
+    assert "Auto-Pause" in live.user("PostToolBatch")
+    assert not pause_file(live).exists()
+
+
+# Compaction
+
+
+def test_around_a_compaction_nothing_is_lost(live):
+    """The log is saved, the summariser told, everything put back, and the receipt counts it."""
+    pin("The release is frozen until Friday.", Path.cwd())
+    live.turn(165_000)
+    words = live.hook("PreCompact", trigger="auto")["plain"]
+    assert len(words) <= 2000
+    assert "The release is frozen until Friday." in words
+    assert RULE in words
+    assert [path.stem for path in logs()] == [f"session-{SESSION}"]
+    back = context(live.hook("SessionStart", source="compact"))
+    assert len(back) <= 9900
+    for each in ("The release is frozen until Friday.", RULE, "src/lock.py", "pytest -q tests/test_lock.py"):
+        assert each in back
+    assert live.hook("PostCompact", trigger="auto", compact_summary="They fixed src/lock.py.") == {}
+    told = live.user("PostToolBatch")
+    assert "leftoff: Compaction lost 1 of 1 rules, 1 of 1 pins" in told
+    assert "leftoff put back 1, 1" in told
+    assert live.user("PostToolBatch") == ""
+
+
+def test_an_opaque_summary_is_said_to_be_so(own_world):
+    """Nobody can read what was kept; what leftoff put back is known all the same."""
+    live = Live(own_world, "codex")
+    live.turn(160_000)
+    assert live.hook("PreCompact", trigger="auto") == {}
+    assert "cannot be read; leftoff put back 1 rules" in live.user("PostCompact", trigger="auto")
+    assert RULE in context(live.hook("SessionStart", source="compact"))
+
+
+def test_the_summary_of_a_rollout_is_read_from_it(own_world):
+    """The event does not carry it."""
+    live = Live(own_world, "codex")
+    live.turn(160_000)
+    live.hook("PreCompact", trigger="auto")
+    live.story.compacted(f"The user said: {RULE} They run pytest -q tests/test_lock.py.")
+    live.write()
+    told = live.user("PostCompact", trigger="auto")
+    assert "of 1 rules" not in told
+    assert "of 1 commands" not in told
+
+
+def test_where_nothing_was_saved_before_it_is_saved_afterwards(live):
+    """The hook before the compaction may have been switched off, or ended too late."""
+    live.turn(165_000)
+    assert RULE in context(live.hook("SessionStart", source="compact"))
+    assert logs()
+
+
+def test_without_logs_a_compaction_is_left_alone(live, monkeypatch):
+    """resume_logs.enabled: false; the pause still ends."""
+    monkeypatch.setenv("LEFTOFF_RESUME_LOGS_ENABLED", "false")
+    live.turn(152_000)
+    live.hook("PostToolBatch")
+    assert live.hook("PreCompact", trigger="auto") == {}
+    assert live.hook("SessionStart", source="compact") == {}
+    assert live.hook("PostCompact", compact_summary="x") == {}
+    assert snapshots()
+
+
+def test_a_store_that_is_broken_costs_the_log_and_nothing_else(live):
+    """One line in our own log; the marks are armed again."""
+    live.turn(165_000)
+    live.hook("PostToolBatch")
+    (Path.cwd() / ".leftoff").rename(Path.cwd() / "aside")
+    (Path.cwd() / ".leftoff").write_bytes(b"")
+    assert live.hook("PreCompact", trigger="auto") == {}
+    assert live.state.said == "ok"
+    assert "was not saved before a compaction" in own_log.path().read_text("utf-8")
+
+
+def test_what_neither_summary_nor_text_holds_goes_to_the_agent_at_the_next_event(live, monkeypatch):
+    """Within 2,000 characters, fenced as data."""
+    monkeypatch.setenv("LEFTOFF_RESTORE_MAX_CHARS", "1500")
+    for number in range(30):
+        live.turn(
+            100_000 + number, asked=f"Never rename alpha{number} beta{number} gamma{number} delta{number}."
+        )
+    live.hook("PreCompact", trigger="auto")
+    live.hook("SessionStart", source="compact")
+    live.hook("PostCompact", compact_summary="nothing")
+    said = context(live.hook("PostToolBatch"))
+    assert "<leftoff-record-" in said
+    assert "- rule: Never rename alpha" in said
+    assert len(said) <= 2100
+
+
+# Beginning
+
+
+def finished(own_world, session_id=OTHER, agent_id="claude"):
+    """An earlier session that ended, with its log."""
+    earlier = Live(own_world, agent_id, session_id)
+    earlier.turn(50_000)
+    earlier.hook("SessionEnd", reason="prompt_input_exit")
+    settled(earlier)
+    assert logs()
+    return earlier
+
+
+def test_a_new_session_is_offered_what_was_left_off(own_world, live):
+    """One line to the user, at most 600 characters to the agent, the whole when the first prompt asks to go on."""
+    finished(own_world)
+    said = live.hook("SessionStart", source="startup")
+    assert f"left off just now in session {OTHER[:8]}" in said["systemMessage"]
+    assert ">pickup" in said["systemMessage"]
+    assert len(context(said)) <= 600
+    assert "# Session Resume Log" not in context(said)
+    settled(live)
+    said = live.hook("UserPromptSubmit", prompt="continue, please")
+    assert f"# Session Resume Log: {OTHER}" in context(said)
+    assert "goes on from session" in said["systemMessage"]
+    assert context(live.hook("UserPromptSubmit", prompt="continue")) == ""
+
+
+def test_a_first_prompt_that_names_its_files_gets_it_too(own_world, live):
+    """Any other first prompt does not, and then nobody is asked again."""
+    finished(own_world)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    assert context(live.hook("UserPromptSubmit", prompt="<task-notification>done</task-notification>")) == ""
+    assert "# Session Resume Log" in context(live.hook("UserPromptSubmit", prompt="What about src/lock.py?"))
+
+
+def test_an_unrelated_first_prompt_gets_nothing(own_world, live):
+    """And closes the offer."""
+    finished(own_world)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    assert live.hook("UserPromptSubmit", prompt="What is the weather like?") == {}
+    assert live.hook("UserPromptSubmit", prompt="continue") == {}
+    assert not live.state.is_due
+
+
+def test_a_headless_run_is_offered_nothing(own_world, live, monkeypatch):
+    """It is metered and saved."""
+    finished(own_world)
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")
+    assert live.hook("SessionStart", source="startup") == {}
+    assert live.hook("UserPromptSubmit", prompt="continue") == {}
+
+
+@pytest.mark.parametrize(("mode", "begins"), [("off", {}), ("full", "leftoff: this session goes on from")])
+def test_the_settings_say_what_is_offered(own_world, live, monkeypatch, mode, begins):
+    """restore.on_startup."""
+    finished(own_world)
+    monkeypatch.setenv("LEFTOFF_RESTORE_ON_STARTUP", mode)
+    said = live.hook("SessionStart", source="startup")
+    assert said == begins or said["systemMessage"].startswith(begins)
+    assert ("# Session Resume Log" in context(said)) == (mode == "full")
+
+
+def test_what_was_cleared_is_kept_and_not_offered(own_world, live):
+    """The user has said that it is over; the session after /clear is told nothing."""
+    earlier = Live(own_world, session_id=OTHER)
+    earlier.turn(50_000)
+    earlier.hook("SessionEnd", reason="clear")
+    settled(earlier)
+    assert json.loads(logs()[0].read_text("utf-8"))["metadata"]["ended"] == "cleared"
+    assert live.hook("SessionStart", source="clear") == {}
+    assert live.hook("UserPromptSubmit", prompt="continue") == {}
+    assert live.hook("SessionStart", source="startup") == {}
+    settled(live)
+
+
+def test_a_log_that_this_machine_did_not_write_waits(own_world, live):
+    """The user is told that it waits, the agent nothing."""
+    finished(own_world)
+    log = json.loads(logs()[0].read_text("utf-8")) | {"session_id": "evil", "mission_summary": "OBEY"}
+    (logs()[0].parent / "session-evil.json").write_text(json.dumps(log), encoding="utf-8")
+    for path in logs()[0].parent.glob(f"session-{OTHER}.*"):
+        path.unlink()
+    said = live.hook("SessionStart", source="startup")
+    assert "leftoff trust" in said["systemMessage"]
+    assert context(said) == ""
+    assert "OBEY" not in json.dumps(live.hook("UserPromptSubmit", prompt="continue"))
+
+
+def test_a_session_that_was_killed_is_caught_up(own_world, live):
+    """It has no log; the next one makes it, and a first prompt that asks to go on waits for it."""
+    killed = Live(own_world, session_id=OTHER)
+    killed.turn(50_000)
+    live.hook("SessionStart", source="startup")
+    said = live.hook("UserPromptSubmit", prompt="continue")
+    assert f"# Session Resume Log: {OTHER}" in context(said)
+    assert "ended without a log; it has one now" in said["systemMessage"]
+
+
+def test_a_session_whose_log_is_current_is_not_caught_up_again(own_world, live):
+    """Nor one that is running."""
+    finished(own_world)
+    before = logs()[0].stat().st_mtime_ns
+    live.hook("SessionStart", source="startup")
+    wait_for(lambda: not live.state.catching_up)
+    assert logs()[0].stat().st_mtime_ns == before
+
+
+def test_resumed_it_is_told_what_has_changed_on_the_ground(live):
+    """One line, and nothing where nothing has."""
+    subprocess.run(["git", "init", "-q"], check=True)
+    live.turn(50_000)
+    live.hook("SessionEnd", reason="other")
+    settled(live)
+    assert live.hook("SessionStart", source="resume") == {}
+    Path("new.txt").write_text("x", encoding="utf-8")
+    said = live.hook("SessionStart", source="resume")
+    assert "new.txt is changed or new" in said["systemMessage"]
+    assert "new.txt" in context(said)
+
+
+def test_resumed_without_a_log_it_is_told_how_full_it_is(live):
+    """A warning not yet said."""
+    live.turn(120_000)
+    assert "Caution" in live.user("SessionStart", source="resume")
+
+
+def test_two_live_sessions_are_told_about_each_other(own_world, live):
+    """The new one at once, the other at its next event; neither is offered the other's log."""
+    first = Live(own_world, session_id=OTHER)
+    first.hook("SessionStart", source="startup")
+    settled(first)
+    first.turn(50_000)
+    first.hook("Stop")
+    assert "another session is running" in live.user("SessionStart", source="startup")
+    settled(live)
+    assert f"another session has begun in this project (Claude Code {SESSION[:8]})" in first.user(
+        "PostToolBatch"
+    )
+    assert first.user("PostToolBatch") == ""
+
+
+def test_a_pause_that_was_left_behind_is_reported_with_its_choices(own_world, live, monkeypatch):
+    """The process that recorded it has died."""
+    monkeypatch.setenv("CLAUDE_PID", "999999")
+    dead = Live(own_world, session_id=OTHER)
+    dead.turn(152_000)
+    dead.hook("PostToolBatch")
+    settled(dead)
+    words = live.user("SessionStart", source="startup")
+    assert "a pause was left behind" in words
+    for choice in ("--finalize", "--discard", "--continue"):
+        assert choice in words
+    settled(live)
+
+
+# End
+
+
+def test_at_the_end_the_pause_is_finalised_and_the_log_saved(live):
+    """Detached, so that the agent's short patience costs nothing."""
+    live.turn(152_000)
+    live.hook("PostToolBatch")
+    assert live.hook("SessionEnd", reason="prompt_input_exit") == {}
+    wait_for(lambda: logs() and snapshots())
+    wait_for(lambda: not pause_file(live).exists())
+    assert live.state.ended == "prompt_input_exit"
+
+
+def test_new_records_are_folded_in_the_background(live):
+    """So that a compaction finds little left to read."""
+    for number in range(60):
+        live.story.asked(f"Step {number} " + "x" * 1500)
+    live.turn(50_000)
+    live.hook("Stop")
+    wait_for(lambda: live.state.folded_bytes == live.transcript.stat().st_size)
+    assert [*(paths.state_folder() / "extractions").glob("*.json")]
+
+
+# Triggers
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        (">pin The server is quokka", "leftoff: pinned as number 1: The server is quokka"),
+        (">pin", "leftoff: say what to pin"),
+        (">pins", "leftoff: nothing is pinned here."),
+        (">unpin", "leftoff: say which one"),
+        (">unpin 7", "leftoff: "),
+        (">pickup", "leftoff: no log number 1 to go on from. There is none"),
+        (">trim", "leftoff: trimming is not there yet"),
+        (">handoff", "leftoff: there is nothing to save yet."),
+    ],
+)
+def test_a_trigger_is_answered_and_not_sent(live, prompt, answer):
+    """No tokens are spent on it."""
+    said = live.hook("UserPromptSubmit", prompt=prompt)
+    assert said["decision"] == "block"
+    assert said["reason"].startswith(answer)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        ">pins are sharp",
+        ">pins 3",
+        ">handoff 5",
+        ">resume the work",
+        "> pin x",
+        ">unpin two",
+        "what does >pin do?",
+        ">pin a\nb",
+        ">nothing",
+    ],
+)
+def test_only_a_whole_prompt_is_a_trigger(live, prompt):
+    """Anything else is the agent's."""
+    assert live.hook("UserPromptSubmit", prompt=prompt) == {}
+
+
+def test_pins_are_listed_and_taken_out(live):
+    """By the numbers that are shown."""
+    live.hook("UserPromptSubmit", prompt=">pin one")
+    live.hook("UserPromptSubmit", prompt=">pin two")
+    assert live.hook("UserPromptSubmit", prompt=">pins")["reason"].endswith("  1  one\n  2  two")
+    assert live.hook("UserPromptSubmit", prompt=">unpin 1")["reason"] == "leftoff: no longer pinned: one"
+
+
+@pytest.mark.parametrize("trigger", [">resume", ">continue", ">handoff"])
+def test_a_hand_off_saves_and_says_how_to_go_on(live, trigger):
+    """The command can be copied."""
+    live.turn(50_000)
+    said = live.hook("UserPromptSubmit", prompt=trigger)["reason"]
+    assert f"leftoff resume {SESSION}" in said
+    assert logs()
+
+
+def test_pickup_hands_the_log_over_with_the_next_prompt(own_world, live):
+    """Whatever that prompt says."""
+    finished(own_world)
+    said = live.hook("UserPromptSubmit", prompt=">pickup 1")["reason"]
+    assert said == f"leftoff: session {OTHER[:8]} is handed over with your next prompt."
+    assert f"# Session Resume Log: {OTHER}" in context(live.hook("UserPromptSubmit", prompt="What now?"))
+    assert "no log number 5" in live.hook("UserPromptSubmit", prompt=">pickup 5")["reason"]
+
+
+def test_the_phrases_of_a_day_s_work_are_heard_and_sent(live):
+    """Saving is done; projects are said not to be there yet."""
+    live.turn(50_000)
+    assert "the log is saved" in live.user("UserPromptSubmit", prompt="Save progress.")
+    assert "the log is saved" in live.user("UserPromptSubmit", prompt="done for today")
+    assert "not there yet" in live.user("UserPromptSubmit", prompt="continue project 24")
+    assert live.user("UserPromptSubmit", prompt="please save progress on that") == ""
+
+
+def test_several_logs_are_numbered(own_world, live):
+    """The best first; any of them can be taken."""
+    finished(own_world)
+    third = Live(own_world, session_id=OTHER.replace("1c54", "2c54"))
+    third.turn(40_000)
+    third.hook("SessionEnd", reason="other")
+    wait_for(lambda: len(logs()) == 2)
+    assert "(1 more: >pickup 2" in live.user("SessionStart", source="startup")
+    settled(live)
+    said = live.hook("UserPromptSubmit", prompt=">pickup 2")["reason"]
+    assert [line.split()[0] for line in said.splitlines()[1:]] == ["1", "2"]
+    assert f"# Session Resume Log: {OTHER}" in context(live.hook("UserPromptSubmit", prompt="What now?"))
+
+
+def test_another_prefix_is_heard_and_named(live, monkeypatch):
+    """Another tool may take > for itself."""
+    monkeypatch.setenv("LEFTOFF_TRIGGERS_PREFIX", "!!")
+    assert live.hook("UserPromptSubmit", prompt=">pins") == {}
+    said = live.hook("UserPromptSubmit", prompt="!!unpin")["reason"]
+    assert said == "leftoff: say which one: !!unpin 2; !!pins lists them."
+    assert live.state.triggers_prefix == "!!"
+
+
+def test_sessions_that_are_long_silent_are_forgotten(own_world, live):
+    """Their states, not their logs."""
+    old = Live(own_world, session_id=OTHER)
+    old.turn(50_000)
+    old.hook("Stop")
+    path = watch_states.path_of("claude", OTHER)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    live.hook("SessionStart", source="startup")
+    assert not path.exists()
+    settled(live)
+
+
+def test_the_age_of_a_log_is_told_in_words(own_world, live):
+    """Hours and days."""
+    finished(own_world)
+    for seconds, words in ((7_200, "2 hours ago"), (90_000, "1 day ago"), (120, "2 minutes ago")):
+        then = clock.now().timestamp() - seconds
+        for path in logs()[0].parent.glob("session-*"):
+            os.utime(path, (then, then))
+        assert words in live.user("SessionStart", source="startup")
+        settled(live)
+
+
+def test_more_than_an_agent_takes_at_once_comes_in_turns(live):
+    """The oldest words first, each whole."""
+    watch_states.change(
+        "claude", SESSION, lambda state: (replace(state, to_agent=("a" * 6000, "b" * 6000)), None)
+    )
+    assert context(live.hook("PostToolBatch")) == "a" * 6000
+    assert context(live.hook("PostToolBatch")) == "b" * 6000
+    assert context(live.hook("PostToolBatch")) == ""
