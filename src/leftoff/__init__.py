@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from leftoff.api.auto_pause import AutoPauseHandler
+    from leftoff.api.pause_manager import IncrementalPauseManager, SessionPauseManager
+    from leftoff.api.pause_recovery import recover_orphaned_pause
+    from leftoff.api.response_tracker import ResponseTracker
+    from leftoff.api.resume_log_generator import ResumeLogGenerator
+    from leftoff.api.session_manager import SessionManager, get_session_manager
+    from leftoff.api.usage_tracker import ContextUsageTracker
     from leftoff.errors import LeftoffError
     from leftoff.flows.choose import open_session
     from leftoff.flows.status import measure
@@ -17,32 +24,50 @@ if TYPE_CHECKING:
     from leftoff.model.session_node import SessionNode
 
 __all__ = [
+    "AutoPauseHandler",
     "ContextMetrics",
+    "ContextUsageTracker",
+    "IncrementalPauseManager",
     "LeftoffError",
     "PauseAction",
+    "ResponseTracker",
     "ResumeLog",
+    "ResumeLogGenerator",
     "SectionProvider",
+    "SessionManager",
     "SessionNode",
+    "SessionPauseManager",
     "StorageBackend",
     "Summariser",
     "TriggerCondition",
     "__version__",
+    "get_session_manager",
     "measure",
     "open_session",
+    "recover_orphaned_pause",
 ]
 
 _WHERE = {
+    "AutoPauseHandler": "leftoff.api.auto_pause",
     "ContextMetrics": "leftoff.model.context_metrics",
+    "ContextUsageTracker": "leftoff.api.usage_tracker",
+    "IncrementalPauseManager": "leftoff.api.pause_manager",
     "LeftoffError": "leftoff.errors",
     "PauseAction": "leftoff.model.pause_action",
+    "ResponseTracker": "leftoff.api.response_tracker",
     "ResumeLog": "leftoff.model.resume_log",
+    "ResumeLogGenerator": "leftoff.api.resume_log_generator",
     "SectionProvider": "leftoff.model.protocols",
+    "SessionManager": "leftoff.api.session_manager",
     "SessionNode": "leftoff.model.session_node",
+    "SessionPauseManager": "leftoff.api.pause_manager",
     "StorageBackend": "leftoff.model.protocols",
     "Summariser": "leftoff.model.protocols",
     "TriggerCondition": "leftoff.model.protocols",
+    "get_session_manager": "leftoff.api.session_manager",
     "measure": "leftoff.flows.status",
     "open_session": "leftoff.flows.choose",
+    "recover_orphaned_pause": "leftoff.api.pause_recovery",
 }
 
 

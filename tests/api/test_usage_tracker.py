@@ -1,0 +1,142 @@
+"""Usage that the caller reports, added up against a budget."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leftoff
+from leftoff.errors import DocumentError, StorageError
+from leftoff.flows.track_usage import kept_state
+from leftoff.system import paths
+
+
+def test_usage_is_added_up():
+    """Input and output against 200,000; what a cache kept is counted apart."""
+    tracker = leftoff.ContextUsageTracker()
+    tracker.update_usage(input_tokens=50_000, output_tokens=15_000)
+    state = tracker.update_usage(100_000, 20_000, cache_creation=7, cache_read=9)
+    assert (state.cumulative_input_tokens, state.cumulative_output_tokens) == (150_000, 35_000)
+    assert (state.cache_creation_tokens, state.cache_read_tokens) == (7, 9)
+    assert state.percentage_used == 92.5
+    assert (state.threshold_reached, state.auto_pause_active) == ("auto_pause", True)
+    assert state.session_id.startswith("session-")
+    assert state.last_updated.endswith("Z")
+    assert state.__dict__["percentage_used"] == 92.5
+    assert tracker.get_current_state() == state
+
+
+@pytest.mark.parametrize(
+    ("tokens", "threshold", "pauses"),
+    [
+        (139_999, None, False),
+        (140_000, "caution", False),
+        (170_000, "warning", False),
+        (179_999, "warning", False),
+        (180_000, "auto_pause", True),
+        (190_000, "critical", True),
+        (400_000, "critical", True),
+    ],
+)
+def test_the_thresholds_of_the_design(tokens, threshold, pauses):
+    """70, 85, 90 and 95 %; at the mark it counts."""
+    tracker = leftoff.ContextUsageTracker()
+    tracker.update_usage(tokens, 0)
+    assert tracker.check_thresholds() == threshold
+    assert tracker.should_auto_pause() is pauses
+
+
+def test_the_budget_and_the_marks_are_settings(monkeypatch):
+    """Also as remaining tokens."""
+    monkeypatch.setenv("LEFTOFF_BUDGET_TOTAL", "1000")
+    monkeypatch.setenv("LEFTOFF_THRESHOLDS_AUTO_PAUSE", "90")
+    tracker = leftoff.ContextUsageTracker()
+    assert tracker.update_usage(909, 0).threshold_reached == "warning"
+    assert tracker.update_usage(1, 0).threshold_reached == "auto_pause"
+
+
+@pytest.mark.parametrize(
+    "arguments", [(-1, 0), (0, -1), (0, 0, -1), (0, 0, 0, -1), (1.5, 0), ("1", 0), (True, 0)]
+)
+def test_negative_numbers_and_no_numbers_are_a_value_error(arguments):
+    """And change nothing."""
+    tracker = leftoff.ContextUsageTracker()
+    before = tracker.get_current_state()
+    with pytest.raises(ValueError, match="never negative"):
+        tracker.update_usage(*arguments)
+    assert tracker.get_current_state() == before
+
+
+def test_a_reset_starts_from_zero_as_a_new_session():
+    """With a new id, or the one that is given."""
+    tracker = leftoff.ContextUsageTracker()
+    first = tracker.update_usage(190_000, 0)
+    fresh = tracker.reset_session()
+    assert (fresh.percentage_used, fresh.threshold_reached) == (0.0, None)
+    assert fresh.session_id != first.session_id
+    assert tracker.reset_session("build-7").session_id == "build-7"
+    assert tracker.reset_session().session_id == "build-7"
+    assert leftoff.ContextUsageTracker(session_id="build-7").get_current_state().total_tokens == 0
+
+
+def test_the_summary_tells_what_remains():
+    """Never less than nothing."""
+    tracker = leftoff.ContextUsageTracker(Path.cwd())
+    assert tracker.get_usage_summary()["threshold_reached"] == "ok"
+    tracker.update_usage(300_000, 1)
+    summary = tracker.get_usage_summary()
+    assert (summary["total_tokens"], summary["budget"], summary["remaining_tokens"]) == (300_001, 200_000, 0)
+    assert summary["percentage_used"] == 150.0
+    assert summary["breakdown"]["output_tokens"] == 1
+
+
+def test_a_tracker_of_its_own_keeps_no_file():
+    """Nothing is left behind by those who only count."""
+    leftoff.ContextUsageTracker().update_usage(1, 1)
+    assert not paths.state_folder().exists()
+
+
+def test_processes_that_share_a_session_lose_no_update():
+    """L7: four processes, 40 updates each; a predecessor lost 44 % of them."""
+    code = (
+        "import leftoff\ntracker = leftoff.ContextUsageTracker(session_id='shared')\n"
+        "for _ in range(40): tracker.update_usage(10, 1)\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4)]
+    assert [process.wait(timeout=120) for process in running] == [0] * 4
+    state = leftoff.ContextUsageTracker(session_id="shared").get_current_state()
+    assert (state.cumulative_input_tokens, state.cumulative_output_tokens) == (1_600, 160)
+
+
+def test_sessions_do_not_mix():
+    """State is kept per session id."""
+    leftoff.ContextUsageTracker(session_id="one").update_usage(5, 0)
+    two = leftoff.ContextUsageTracker(session_id="two")
+    two.update_usage(7, 0)
+    assert two.get_current_state().total_tokens == 7
+
+
+def test_an_id_cannot_lead_anywhere():
+    """L14."""
+    with pytest.raises(ValueError, match="may hold letters"):
+        leftoff.ContextUsageTracker(session_id="../../evil")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"schema": 1}', '{"schema": 99}', "\udcff"])
+def test_a_broken_state_is_said_with_what_to_do(content):
+    """It is never taken for zero."""
+    leftoff.ContextUsageTracker(session_id="x").update_usage(1, 1)
+    path = paths.state_folder() / "usage" / "x.json"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(DocumentError, match=r"x\.json"):
+        kept_state("x")
+
+
+def test_a_state_that_cannot_be_read_is_said():
+    """A folder in its place."""
+    (paths.state_folder() / "usage" / "x.json").mkdir(parents=True)
+    with pytest.raises(StorageError, match="cannot be read: a folder stands"):
+        leftoff.ContextUsageTracker(session_id="x")
