@@ -9,10 +9,12 @@ from pathlib import Path
 import click
 import pytest
 
+from leftoff.agents import claude
 from leftoff.cli import display
 from leftoff.cli.main import COMMANDS, LazyGroup, cli, run
 from leftoff.errors import NotFoundError, NothingToDoError
 from leftoff.system import paths
+from leftoff.testing.builders import Story
 
 
 def leftoff(*arguments, **options):
@@ -229,18 +231,40 @@ def test_a_terminal_of_another_encoding_shows_question_marks():
     assert b"? Context Usage Caution" in ended.stdout
 
 
-def test_a_full_disk_behind_standard_output_is_said():
-    """Exit code 1 and no traceback."""
+@pytest.mark.parametrize(
+    "arguments", [["doctor", "--json"], ["doctor"], ["log", "save", "--stdout"], ["sessions"], ["--help"]]
+)
+def test_a_full_disk_behind_standard_output_is_said(own_world, arguments):
+    """Exit code 1 and one sentence, also with --json, whatever the command and however much it writes."""
+    path = own_world / ".claude" / "projects" / "-slug" / "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11.jsonl"
+    path.parent.mkdir(parents=True)
+    story = Story(project=str(Path.cwd())).asked("Fix the login. Never push.").replied("Done.")
+    claude.here().transcribe(story.script(), path)
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "leftoff", "doctor", "--json"],
+            [sys.executable, "-m", "leftoff", *arguments],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
-    assert ended.returncode != 0
-    assert "Traceback" not in ended.stderr
+    assert ended.returncode == 1
+    assert ended.stderr == "leftoff: Standard output could not be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", ["sessions", "sessions --json", "log list", "--help", "doctor --config"]
+)
+def test_a_standard_output_that_is_closed_from_the_start_is_no_error(arguments):
+    """Nobody listens: the command does its work and says nothing."""
+    ended = subprocess.run(
+        f"{sys.executable} -m leftoff {arguments} >&-",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_a_folder_that_is_gone_is_said(tmp_path):

@@ -1,17 +1,18 @@
 """How things are shown: JSON or words, colour only on a terminal, foreign text with its control characters made visible.
 
-rich is imported only when something is drawn.
+Tables and progress are rich's, which is imported only to draw them: it costs more than all the rest of a short command.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
@@ -27,6 +28,17 @@ Item = TypeVar("Item")
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
+
+_READABLE_COLUMNS = 20  # what is longer is folded on a narrow terminal
+_FOLDED_COLUMNS = 8  # what a column is left at least, where that is possible
+
+
+class Style(TypedDict, total=False):
+    """How words stand out on a terminal; a colour is a name or a number of the 256."""
+
+    fg: str | int
+    bold: bool
+    dim: bool
 
 
 def with_json(command: Command) -> Command:
@@ -60,16 +72,16 @@ def one_line(text: str, width: int) -> str:
 
 def wrapped(text: str, *, indent: str) -> str:
     """Foreign text broken into lines that fit the terminal, each indented."""
-    width = max(40, console().width) - 1
+    room = max(30, width() - 1)
     lines = [
-        textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent)
+        textwrap.wrap(line, room, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
         for line in text.splitlines()
     ]
     return "\n".join(part for line in lines for part in (line or [""]))
 
 
 def _cut(text: str, width: int) -> str:
-    while text and sum(map(_columns, text)) > width:
+    while text and _taken(text) > width:
         text = text[:-1]
     return text
 
@@ -82,17 +94,41 @@ def _columns(letter: str) -> int:
 
 def as_json(value: Any) -> None:
     """The value as JSON on standard output."""
+    click.echo(_json(value))
+
+
+def as_json_list(values: Iterable[Any]) -> None:
+    """Many values as one list, each written when it comes: a session may be larger than the memory.
+
+    The list is closed also when something goes wrong on the way, so that what was written can be read.
+    """
+    begun = False
+    try:
+        for value in values:
+            click.echo(("," if begun else "[") + "\n  " + _json(value).replace("\n", "\n  "), nl=False)
+            begun = True
+    finally:
+        if begun:
+            click.echo("\n]")
+    if not begun:
+        click.echo("[]")
+
+
+def _json(value: Any) -> str:
     import orjson
 
     try:
-        click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:  # half a character in somebody's text, which UTF-8 has no way to write
-        click.echo(json.dumps(value, indent=2))
+        return json.dumps(value, indent=2)
 
 
-def say(text: str) -> None:
-    """Words on standard output."""
-    click.echo(text)
+def say(text: str, style: Style | None = None) -> None:
+    """Words on standard output; styled on a terminal that can, unless NO_COLOR is set."""
+    environment = paths.environment() if style else {}
+    if style and "NO_COLOR" not in environment and environment.get("TERM") != "dumb":
+        text = click.style(text, **style)
+    click.echo(text)  # which leaves styles out where there is no terminal
 
 
 def error(message: str, *, as_json: bool) -> None:
@@ -103,8 +139,67 @@ def error(message: str, *, as_json: bool) -> None:
         click.echo(f"leftoff: {visible(message)}", err=True)
 
 
-def console() -> Console:
-    """Where tables and gauges are drawn; plain when it is no terminal or NO_COLOR is set."""
+def width() -> int:
+    """The columns of the terminal: what COLUMNS says, what the terminal says, else 80."""
+    return shutil.get_terminal_size().columns
+
+
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    spare: Sequence[str] = (),
+) -> None:
+    """A table; foreign text in it must have come through ``visible`` or ``one_line``.
+
+    ``spare`` names the columns that a narrow terminal is spared, the least important first.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = _fitting([*zip(headings, *rows, strict=True)], spare, width())
+    drawn = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    whole = _unfolded(columns, width())
+    for place, (heading, *_) in enumerate(columns):
+        drawn.add_column(heading, overflow="fold", no_wrap=place in whole)
+    for row in zip(*(cells for _, *cells in columns), strict=True):
+        drawn.add_row(*map(Text, row))
+    _console().print(drawn)
+
+
+def _fitting(columns: list[tuple[str, ...]], spare: Sequence[str], room: int) -> list[tuple[str, ...]]:
+    """The columns, heading first, without as many of the spare ones as have to go."""
+    for heading in spare:
+        needed = sum(3 + min(_READABLE_COLUMNS, max(map(_taken, column))) for column in columns)
+        if needed - 1 <= room:
+            break
+        columns = [column for column in columns if column[0] != heading]
+    return columns
+
+
+def _unfolded(columns: list[tuple[str, ...]], room: int) -> set[int]:
+    """The short columns that need not be folded, narrowest first, as long as every other keeps a readable width.
+
+    What may not be folded and does not fit is cut off, and with it whatever stands to its right.
+    """
+    taken = {place: max(map(_taken, column)) for place, column in enumerate(columns)}
+    room -= sum(3 + min(_FOLDED_COLUMNS, each) for each in taken.values()) - 1
+    whole = set()
+    for place in sorted(taken, key=lambda place: taken[place]):
+        room -= max(0, taken[place] - _FOLDED_COLUMNS)
+        if room < 0 or taken[place] > _READABLE_COLUMNS:
+            break
+        whole.add(place)
+    return whole
+
+
+def _taken(text: str) -> int:
+    return sum(map(_columns, text))
+
+
+def _console() -> Console:
     from rich.console import Console
 
     class Piped(Console):
@@ -116,20 +211,6 @@ def console() -> Console:
     return Piped(
         highlight=False, soft_wrap=False, emoji=False, no_color="NO_COLOR" in paths.environment() or None
     )
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> None:
-    """A table; foreign text in it must have come through ``visible`` or ``one_line``."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
-    for heading in headings:
-        drawn.add_column(heading, overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
-    console().print(drawn)
 
 
 def progress(items: Iterable[Item], *, total: int, words: str) -> Iterator[Item]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
 
-_COLOURS = {
-    None: "dim",
-    Level.OK: "green",
-    Level.CAUTION: "yellow",
-    Level.WARNING: "dark_orange",
-    Level.AUTO_PAUSE: "red",
-    Level.CRITICAL: "bold red",
+if TYPE_CHECKING:
+    from leftoff.cli.display import Style
+
+_STYLES: Mapping[Level | None, Style] = {
+    None: {"dim": True},
+    Level.OK: {"fg": "green"},
+    Level.CAUTION: {"fg": "yellow"},
+    Level.WARNING: {"fg": 208},  # orange
+    Level.AUTO_PAUSE: {"fg": "red"},
+    Level.CRITICAL: {"fg": "red", "bold": True},
 }
 
 
@@ -26,9 +32,9 @@ def bar(metrics: ContextMetrics, thresholds: Thresholds, width: int) -> str:
     return "".join(["█"] * filled + cells[filled:])
 
 
-def colour(level: Level | None) -> str:
+def style(level: Level | None) -> Style:
     """The style that a level is drawn in."""
-    return _COLOURS[level]
+    return _STYLES[level]
 
 
 def words(metrics: ContextMetrics) -> str:

@@ -25,9 +25,23 @@ COMMANDS: Mapping[str, str] = {
     "sessions": "leftoff.cli.commands.sessions:sessions",
     "status": "leftoff.cli.commands.status:status",
     "show": "leftoff.cli.commands.show:show",
+    "install": "leftoff.cli.commands.install:install",
+    "uninstall": "leftoff.cli.commands.uninstall:uninstall",
+    "hook": "leftoff.cli.commands.hook:hook",
+    "statusline": "leftoff.cli.commands.statusline:statusline",
+    "pause": "leftoff.cli.commands.pause:pause",
+    "log": "leftoff.cli.commands.log:log",
+    "resume": "leftoff.cli.commands.resume:resume",
+    "pin": "leftoff.cli.commands.pins:pin",
+    "pins": "leftoff.cli.commands.pins:pins",
+    "unpin": "leftoff.cli.commands.pins:unpin",
+    "report": "leftoff.cli.commands.report:report",
+    "trust": "leftoff.cli.commands.trust:trust",
     "doctor": "leftoff.cli.commands.doctor:doctor",
     "bench": "leftoff.cli.commands.bench:bench",
 }
+
+_LAST_STREAM = 2  # the number of standard error
 
 
 class LazyGroup(click.Group):
@@ -71,6 +85,7 @@ def cli(context: click.Context, *, as_json: bool) -> int:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit code."""
     as_json = "--json" in arguments
+    _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(
             errors="replace"
@@ -85,6 +100,20 @@ def run(arguments: Sequence[str]) -> int:
     ) as ended:  # every ending becomes a number and a sentence
         return _ended(ended, as_json=as_json)
     return code if isinstance(code, int) else 0
+
+
+def _open_what_is_closed() -> None:
+    """Who starts us with a closed stream wants to hear nothing.
+
+    Its number must not go to the next file that is opened: what a child says would be written there.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= _LAST_STREAM:
+        os.set_inheritable(opened, True)  # noqa: FBT003 - the system's own signature
+    os.close(opened)
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - until the process ends
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
 def _ended(ended: BaseException, *, as_json: bool) -> int:
@@ -127,10 +156,13 @@ def _failed(error: BaseException, *, as_json: bool) -> int:
 def _no_way(error: OSError, *, as_json: bool) -> int:
     """The system refused something that no room expects: a full disk behind standard output, a folder that is gone."""
     what = f"{error.filename}: " if error.filename else ""
+    words = f"{what}{error.strerror or error}."
     try:
-        display.error(f"{what}{error.strerror or error}.", as_json=as_json)
-    except OSError:
+        sys.stdout.flush()
+        display.error(words, as_json=as_json)
+    except OSError:  # standard output itself: nobody can read it there
         _pipe_closed()
+        display.error(f"Standard output could not be written: {words}", as_json=False)
     return 1
 
 

@@ -7,12 +7,16 @@ import dataclasses
 import click
 
 from leftoff.cli import display
+from leftoff.cli.commands.bench_retention import retention
 from leftoff.flows import bench_speed
 
 
 @click.group(epilog="Example: leftoff bench speed --quick")
 def bench() -> None:
     """Measure leftoff on this machine."""
+
+
+bench.add_command(retention)
 
 
 @bench.command(epilog="Example: leftoff bench speed --quick")

@@ -17,11 +17,10 @@ def demo(*, as_json: bool) -> int:
     if as_json:
         display.as_json([{"title": scene.title, "lines": [*scene.lines]} for scene in flow.demo()])
         return 0
-    console = display.console()
     for scene in flow.demo():
-        console.print(scene.title, style="bold", markup=False)
+        display.say(scene.title, {"bold": True})
         for line in scene.lines:
-            console.print(display.wrapped(display.visible(line), indent="  "), markup=False)
-        console.print()
-    console.print(_NEXT, markup=False)
+            display.say(display.wrapped(display.visible(line), indent="  "))
+        display.say("")
+    display.say(_NEXT)
     return 0

@@ -66,11 +66,25 @@ def _transcript(session: str, *, as_json: bool) -> int:
     display.say(
         f"{found.size_bytes:,} bytes, {found.records:,} records: {kinds}; {found.live_messages:,} messages live"
     )
+    if found.goes_on_from:
+        display.say(_origin(found.goes_on_from))
     for line, trouble in found.troubles:
         display.say(f"line {line:,}: {display.visible(trouble)}")
     if not found.troubles:
         display.say("Every record was understood.")
     return 0
+
+
+def _origin(parent: examine_transcript.Origin) -> str:
+    words = (
+        f"It was {parent.derivation} from {display.visible(parent.session_id or 'a session without an id')}"
+    )
+    if parent.transcript is None:
+        return f"{words}."
+    where = f"{words}: {display.visible(parent.transcript)}"
+    if not parent.readable:
+        return f"{where}, which cannot be read."
+    return f"{where}, and goes on from {parent.records:,} records of it." if parent.records else f"{where}."
 
 
 def _shape(session: str, *, as_json: bool) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leftoff.cli import display
-from leftoff.cli.commands.sessions import age
+from leftoff.cli.ages import age
 from leftoff.cli.commands.status import draw
 from leftoff.flows import glance as flow
 from leftoff.system import clock, paths

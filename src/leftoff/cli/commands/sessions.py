@@ -9,8 +9,11 @@ from pathlib import Path
 import click
 
 from leftoff.cli import display, gauge
+from leftoff.cli.ages import age
 from leftoff.flows import list_sessions as flow
 from leftoff.system import clock
+
+_WIDE_COLUMNS = 80
 
 
 @click.command(epilog="Example: leftoff sessions --limit 5")
@@ -35,26 +38,29 @@ def sessions(*, agent: str | None, project: Path | None, everything: bool, limit
 
 
 def _draw(listed: list[flow.Listed], now: datetime) -> None:
+    room = display.width()
     rows = [
         (
             str(number),
             each.entry.agent,
             display.one_line(Path(each.entry.project).name if each.entry.project else "?", 20),
-            display.one_line(each.entry.first_prompt or "", 46),
+            display.one_line(each.entry.first_prompt or "", max(18, min(46, room - 60))),
             _size(each.entry.size_bytes),
-            _usage(each),
+            _usage(each, with_bar=room >= _WIDE_COLUMNS),
             age(now, each.entry.modified_at),
         )
         for number, each in enumerate(listed, start=1)
     ]
-    display.table(["", "agent", "project", "first prompt", "size", "used", "age"], rows)
+    headings = ["", "agent", "project", "first prompt", "size", "used", "age"]
+    display.table(headings, rows, spare=["size", "agent", "project"])
 
 
-def _usage(each: flow.Listed) -> str:
+def _usage(each: flow.Listed, *, with_bar: bool) -> str:
     metrics = each.status.metrics
     if metrics.percentage_used is None:
         return "?"
-    return f"{metrics.percentage_used:3.0f} % {gauge.bar(metrics, each.status.thresholds, 10)}"
+    share = f"{metrics.percentage_used:3.0f} %"
+    return f"{share} {gauge.bar(metrics, each.status.thresholds, 10)}" if with_bar else share
 
 
 def _size(size_bytes: int) -> str:
@@ -64,12 +70,3 @@ def _size(size_bytes: int) -> str:
             return f"{size:.0f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"
-
-
-def age(now: datetime, then: datetime) -> str:
-    """``5 min``, ``3 h``, ``12 d``."""
-    seconds = max(0, int((now - then).total_seconds()))
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
-    return "now"

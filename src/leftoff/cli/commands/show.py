@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -21,17 +21,28 @@ from leftoff.system import paths
 @click.option("--full", is_flag=True, help="Shorten nothing.")
 @display.with_json
 def show(*, session: str, at_line: int | None, full: bool, as_json: bool) -> int:
-    """Read SESSION: prompts, replies, tool calls and answers, line by line; paged on a terminal."""
-    shown = flow.show(session, paths.working_folder(), at_line=at_line, full=full)
+    """Read SESSION: prompts, replies, tool calls and answers, line by line; paged on a terminal.
+
+    A session that goes on from another begins with that one's part.
+    """
+    shown: Iterable[flow.Shown]
+    if at_line is None:
+        shown = flow.show(session, paths.working_folder(), full=full)
+    else:
+        shown = flow.show_around(session, paths.working_folder(), at_line, full=full)
     if as_json:
-        display.as_json([dataclasses.asdict(each) for each in shown])
+        display.as_json_list(map(dataclasses.asdict, shown))
     else:
         click.echo_via_pager(_written(shown))
     return 0
 
 
-def _written(shown: Iterator[flow.Shown]) -> Iterator[str]:
+def _written(shown: Iterable[flow.Shown]) -> Iterator[str]:
+    transcript = None
     for each in shown:
+        if each.transcript != transcript:
+            transcript = each.transcript
+            yield f"{display.visible(transcript)}\n\n"
         who = f" ({display.visible(each.actor)})" if each.actor else ""
         yield f"{each.line:>6}  {each.kind}{who}  {each.at or ''}\n"
         for line in display.visible(each.text).splitlines():

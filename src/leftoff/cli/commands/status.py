@@ -38,18 +38,17 @@ def status(*, session: str, watch: bool, as_json: bool) -> int:
 
 def draw(found: Status) -> None:
     """The gauge and what it means."""
-    console = display.console()
-    width = max(20, min(60, console.width - 4))
+    width = max(20, min(60, display.width() - 4))
     marks = ", ".join(_mark(found, threshold.level) for threshold in found.thresholds.in_order)
-    console.print(f"{found.agent} {found.session_id}  {found.model or 'model unknown'}", markup=False)
-    console.print(
-        f"  {gauge.bar(found.metrics, found.thresholds, width)}",
-        style=gauge.colour(found.level),
-        markup=False,
-    )
-    console.print(f"  {gauge.words(found.metrics)} ({_basis(found)})", markup=False)
-    console.print(f"  level {found.level or 'unknown'}; {marks}", markup=False)
-    console.print(f"  {found.advice}", markup=False)
+    title = f"{found.agent} {found.session_id}  {display.visible(found.model or 'model unknown')}"
+    display.say(display.wrapped(title, indent=""))
+    display.say(f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level))
+    for line in (
+        f"{gauge.words(found.metrics)} ({_basis(found)})",
+        f"level {found.level or 'unknown'}; {marks}",
+        found.advice,
+    ):
+        display.say(display.wrapped(line, indent="  "))
 
 
 def _mark(found: Status, level: Level) -> str:

@@ -1,0 +1,80 @@
+"""``leftoff resume``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from datetime import datetime
+
+import click
+
+from leftoff.cli import display
+from leftoff.cli.ages import age
+from leftoff.flows import resume as flow
+from leftoff.flows.choose import LATEST
+from leftoff.flows.resume import Welcome
+from leftoff.system import clock, paths
+
+_WIDTH = 51
+
+
+@click.command(epilog="Example: leftoff resume --run")
+@click.argument("session", default=LATEST)
+@click.option("--run", is_flag=True, help="Start the agent on it, in the session's folder.")
+@click.option("--here", is_flag=True, help="Re-home a copy into this folder.")
+@click.option(
+    "--how", type=click.Choice(flow.HOWS), default="as-is", show_default=True, help="How to go on with --run."
+)
+@display.with_json
+def resume(*, session: str, run: bool, here: bool, how: str, as_json: bool) -> int:
+    """Pick up where SESSION left off: a welcome-back screen, then the text for a fresh session to go on from.
+
+    Without SESSION: what was left off in this project.
+    """
+    where = flow.welcome(session, paths.working_folder())
+    if here:
+        flow.re_home(where)
+    if as_json:
+        display.as_json(where.to_dict())
+        return 0
+    _draw(where, clock.now())
+    if run:
+        return flow.go_on(where, how)
+    if where.command is not None:
+        display.say(f"leftoff resume --run starts it: {shlex.join(where.command)}")
+    display.say("")
+    display.say(display.visible(where.text))
+    return 0
+
+
+def _draw(where: Welcome, now: datetime) -> None:
+    """The screen of 001; its signs only on a terminal."""
+    pretty = sys.stdout.isatty()
+    pin, tick, turn = ("📍 ", "✅", "🔄") if pretty else ("", "-", "-")
+    rule = ("━" if pretty else "-") * min(_WIDTH, display.width() - 1)
+    line = max(30, display.width() - 8)
+    display.say("Welcome back! Picking up where we left off:\n")
+    display.say(f"{pin}CURRENT STATE", {"bold": True})
+    display.say(rule)
+    display.say(f"Project: {display.visible(where.folder.name)}")
+    display.say(f"Last Session: {age(now, where.last_session)} ago ({where.session_id[:8]})")
+    display.say(f"Progress: {where.done} done, {where.open} open")
+    display.say("\nCurrent Location:")
+    display.say(f"  {display.one_line(where.mission or 'not known', line)}")
+    display.say(f"  Next Task: {display.one_line(where.next_step or 'nothing is noted', line - 12)}")
+    if where.drift:
+        display.say(f"  Since then: {display.one_line(where.drift, line - 13)}")
+    display.say("\nRecent Progress:")
+    for text in where.recent:
+        display.say(f"  {tick} {display.one_line(text, line)}")
+    if where.next_step:
+        display.say(f"  {turn} {display.one_line(where.next_step, line)}")
+    if where.key_context:
+        display.say("\nKey Context:")
+        for text in where.key_context:
+            display.say(f"  - {display.one_line(text, line)}")
+    display.say(rule)
+    display.say("\nReady to continue, or would you like to:")
+    display.say(f"1. Review completed work first: leftoff log show {where.session_id}")
+    display.say(f"2. Change what is carried on: leftoff log edit {where.session_id}")
+    display.say("3. Take up another session: leftoff sessions\n")

@@ -1,0 +1,168 @@
+"""leftoff hook as agents call it: always exit code 0, an answer or nothing, and trouble as one line in our own log."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from leftoff.flows import watch_states, watch_tasks
+from leftoff.system import locks, own_log
+from tests.flows.live_session import SESSION, Live, wait_for
+
+
+def hook(*arguments, raw=b"", **options):
+    """The full program in a process of its own."""
+    command = [sys.executable, "-P", "-m", "leftoff", "hook", *arguments]
+    return subprocess.run(command, input=raw, capture_output=True, check=False, timeout=60, **options)
+
+
+def event(live, name, **fields):
+    common = {"session_id": SESSION, "transcript_path": str(live.transcript), "cwd": str(Path.cwd())}
+    return json.dumps(common | {"hook_event_name": name} | fields).encode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "raw"),
+    [
+        (("nobody",), b"{}"),
+        (("claude",), b""),
+        (("claude",), b"not JSON"),
+        (("claude",), b'{"hook_event_name": "Stop", "session_id": "../../x"}'),
+        (("claude",), b'{"hook_event_name": "Stop", "session_id": "s", "cwd": "/nowhere/at/all"}'),
+        (("claude", "no-such-task", "s"), b""),
+        (("claude", "fold", "../x"), b""),
+        (("claude", "fold"), b""),
+    ],
+)
+def test_whatever_is_wrong_the_exit_code_is_0_and_our_log_says_why(own_world, arguments, raw):
+    """2 would block the agent, and words of ours would be shown as a failure."""
+    ended = hook(*arguments, raw=raw)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    assert len(own_log.path().read_text("utf-8").splitlines()) == 1
+
+
+def test_an_answer_is_printed_and_nothing_else(own_world):
+    """JSON for the agent."""
+    live = Live(own_world)
+    live.turn(120_000)
+    ended = hook("claude", raw=event(live, "PostToolBatch"))
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert "Caution" in json.loads(ended.stdout)["systemMessage"]
+    assert not own_log.path().exists()
+
+
+def test_a_switch_makes_it_silent(own_world, monkeypatch):
+    """LEFTOFF_DISABLE=1 is set for every agent that we start ourselves."""
+    live = Live(own_world)
+    live.turn(120_000)
+    monkeypatch.setenv("LEFTOFF_DISABLE", "1")
+    assert hook("claude", raw=event(live, "PostToolBatch")).stdout == b""
+    assert live.state.said == "ok"
+
+
+def test_help_is_given_to_people():
+    """Who asks for it gets the command line."""
+    for words in (("--help",), ("-h",)):
+        ended = hook(*words)
+        assert ended.returncode == 0
+        assert b"exit code is always" in ended.stdout
+
+
+def test_half_a_package_harms_nobody(tmp_path):
+    """An upgrade in the middle: the module behind the hook is gone."""
+    source = Path(watch_states.__file__).parents[1]
+    package = tmp_path / "half" / "leftoff"
+    package.mkdir(parents=True)
+    for name in ("__init__.py", "__main__.py"):
+        (package / name).write_bytes((source / name).read_bytes())
+    ended = subprocess.run(
+        [sys.executable, "-P", "-m", "leftoff", "hook", "claude"],
+        input=b"{}",
+        capture_output=True,
+        check=False,
+        env={"PYTHONPATH": str(package.parent), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+
+
+def test_a_full_disk_and_a_held_lock_cost_a_tenth_of_a_second(own_world):
+    """Nothing is said that could not be remembered; it would be said again at every event."""
+    live = Live(own_world)
+    live.turn(120_000)
+    assert hook("claude", raw=event(live, "Stop")).stdout
+    live.turn(145_000)
+    own = watch_states.path_of("claude", SESSION)
+    with locks.held(own.with_name(f".{own.name}.lock")):
+        begun = time.monotonic()
+        ended = hook("claude", raw=event(live, "Stop"))
+        assert time.monotonic() - begun < 5
+    assert (ended.returncode, ended.stdout) == (0, b"")
+    assert "LockTimeoutError" in own_log.path().read_text("utf-8")
+    limited = [
+        "sh",
+        "-c",
+        'ulimit -f 0; exec "$@"',
+        "sh",
+        sys.executable,
+        "-P",
+        "-m",
+        "leftoff",
+        "hook",
+        "claude",
+    ]
+    ended = subprocess.run(limited, input=event(live, "Stop"), capture_output=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, b"")
+    assert b"Warning" in hook("claude", raw=event(live, "Stop")).stdout
+
+
+def test_detached_work_is_done_one_at_a_time(own_world):
+    """Whoever finds another at it leaves it to that one, or waits, as the task wants it."""
+    live = Live(own_world)
+    live.turn(50_000)
+    live.hook("Stop")
+    own = watch_states.path_of("claude", SESSION)
+    with locks.held(own.with_name(f".{own.name}.task.lock")):
+        assert hook("claude", "fold", SESSION).returncode == 0
+        assert live.state.folded_bytes == 0
+    hook("claude", "fold", SESSION)
+    assert live.state.folded_bytes == live.transcript.stat().st_size
+    locks.hurry(locks.DEFAULT_TIMEOUT_SECONDS)
+
+
+def test_detached_work_survives_who_asked_for_it_and_holds_nothing_of_it(own_world):
+    """The agent's pipe is closed at once; the log is there a moment later."""
+    live = Live(own_world)
+    live.turn(50_000)
+    live.hook("Stop")
+    code = f"from leftoff.flows import watch_tasks; watch_tasks.spawn('claude', 'save', {SESSION!r})"
+    begun = time.monotonic()
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, check=True, timeout=30
+    )
+    assert (ended.stdout, ended.stderr) == (b"", b"")
+    assert time.monotonic() - begun < 10
+    wait_for(lambda: [*(Path.cwd() / ".leftoff" / "resume-logs").glob("session-*.json")])
+    assert {*watch_tasks.TASKS} == {"fold", "save", "end", "catch-up"}
+    locks.hurry(locks.DEFAULT_TIMEOUT_SECONDS)
+
+
+def test_of_many_hooks_at_once_one_says_it(own_world):
+    """Each has remembered it before it speaks; those that cannot remember it are silent."""
+    live = Live(own_world)
+    live.turn(120_000)
+    command = [sys.executable, "-P", "-m", "leftoff", "hook", "claude"]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(6)
+    ]
+    for each in running:
+        assert each.stdin is not None
+        each.stdin.write(event(live, "PostToolBatch"))
+        each.stdin.close()
+        each.stdin = None
+    said = [each.communicate(timeout=60)[0] for each in running]
+    assert sum(b"Caution" in words for words in said) == 1
+    assert [each.returncode for each in running] == [0] * 6

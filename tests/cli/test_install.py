@@ -1,0 +1,169 @@
+"""``leftoff install`` and ``uninstall``: real processes, what they say, and what to type next."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leftoff.system import paths
+
+BEFORE = b'{\n  "model": "opus"\n}\n'
+
+
+@pytest.fixture
+def settings(own_world):
+    (own_world / ".claude").mkdir()
+    (own_world / ".claude" / "settings.json").write_bytes(BEFORE)
+    return own_world / ".claude" / "settings.json"
+
+
+def leftoff(*arguments, code=0):
+    ended = subprocess.run(
+        [sys.executable, "-m", "leftoff", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert ended.returncode == code, ended
+    return ended.stdout + ended.stderr
+
+
+def test_there_and_back(settings):
+    """What was done, to which file, and how it is undone."""
+    said = leftoff("install", "claude")
+    assert str(settings) in said
+    assert "leftoff uninstall claude" in said
+    assert "SessionStart" in said
+    assert b"fast.py" in settings.read_bytes()
+    assert "already" in leftoff("install", "claude")
+    assert str(settings) in leftoff("uninstall")
+    assert settings.read_bytes() == BEFORE
+    assert "doctor" in leftoff("uninstall", code=3)
+
+
+def test_the_command_that_was_installed_runs(settings):
+    """As the client would run it: with sh, anywhere, and an event that is none."""
+    leftoff("install", "claude")
+    command = json.loads(settings.read_bytes())["hooks"]["Stop"][0]["hooks"][0]["command"]
+    ended = subprocess.run(
+        ["sh", "-c", command], input="{}", capture_output=True, text=True, check=False, cwd="/"
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_a_dry_run_shows_the_diff_and_writes_nothing(settings, own_world):
+    """Both ways."""
+    said = leftoff("install", "claude", "--dry-run")
+    assert f"--- {settings}" in said
+    assert '+  "hooks": {' in said
+    assert "Nothing was written" in said
+    assert settings.read_bytes() == BEFORE
+    assert not paths.data_folder().exists()
+    leftoff("install", "claude")
+    wired = settings.read_bytes()
+    said = leftoff("uninstall", "--dry-run")
+    assert '-  "hooks": {' in said
+    assert "Nothing was changed" in said
+    assert settings.read_bytes() == wired
+    assert "No setting would change" in leftoff("install", "claude", "--dry-run")
+
+
+def test_json_says_the_same(settings):
+    """For scripts."""
+    said = json.loads(leftoff("install", "claude", "--json"))
+    assert (said["settings_file"], said["changed"], said["written"]) == (str(settings), True, True)
+    assert said["to_do"] == []
+    assert "+++" in said["diff"]
+    assert json.loads(leftoff("install", "claude", "--dry-run", "--json"))["written"] is False
+    said = json.loads(leftoff("uninstall", "--json"))
+    assert [each["settings_file"] for each in said["removed"]] == [str(settings)]
+    assert "error" in json.loads(leftoff("uninstall", "--json", code=3))
+
+
+def test_the_user_is_told_what_codex_wants(own_world):
+    """Otherwise nothing would ever happen, in silence."""
+    (own_world / ".codex").mkdir()
+    assert "type /hooks" in leftoff("install", "codex")
+    assert "/hooks" in json.loads(leftoff("install", "codex", "--json"))["to_do"][0]
+
+
+def test_broken_settings_are_named_with_their_line(settings):
+    """Exit code 1, and nothing is written."""
+    settings.write_bytes(b'{\n "a": 1,\n}')
+    said = leftoff("install", "claude", code=1)
+    assert f"{settings}: line 3" in said
+    assert "Traceback" not in said
+    assert settings.read_bytes() == b'{\n "a": 1,\n}'
+
+
+@pytest.mark.parametrize(
+    "arguments", [["install"], ["install", "claude", "--scope", "world"], ["uninstall", "a", "b"]]
+)
+def test_wrong_usage_is_2(arguments):
+    """With the help to read."""
+    assert f"leftoff {arguments[0]} --help" in leftoff(*arguments, code=2)
+
+
+def test_an_unknown_agent_is_named():
+    """With those that are known."""
+    said = leftoff("install", "nobody", code=1)
+    assert "claude" in said
+    assert "codex" in said
+
+
+def test_purge_asks_first_and_where_nobody_can_be_asked_keeps_everything(settings):
+    """The settings are cleaned all the same."""
+    leftoff("install", "claude")
+    said = leftoff("uninstall", "--purge", code=1)
+    assert str(paths.data_folder()) in said
+    assert "--yes" in said
+    assert settings.read_bytes() == BEFORE
+    assert paths.data_folder().exists()
+    said = json.loads(leftoff("uninstall", "--purge", "--json", code=1))
+    assert (said["purged"], said["removed"]) == (False, [])
+    assert leftoff("uninstall", "--purge", "--dry-run").count(str(paths.data_folder())) == 1
+    assert "gone" in leftoff("uninstall", "--purge", "--yes")
+    assert not paths.data_folder().exists()
+    assert json.loads(leftoff("uninstall", "--purge", "--yes", "--json"))["data"] == []
+
+
+@pytest.mark.parametrize(("answer", "kept"), [(b"y\n", False), (b"n\n", True)])
+def test_on_a_terminal_purge_takes_the_answer(settings, answer, kept):
+    """No is the default; yes is yes."""
+    leftoff("install", "claude")
+    own, theirs = pty.openpty()
+    os.write(own, answer)
+    ended = subprocess.run(
+        [sys.executable, "-m", "leftoff", "uninstall", "--purge"],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    os.close(theirs)
+    os.close(own)
+    assert "Remove all of this" in ended.stdout + ended.stderr
+    assert ended.returncode == int(kept)
+    assert paths.data_folder().exists() == kept
+
+
+def test_project_scope_from_a_folder_below(settings):
+    """The settings stand at the project's root."""
+    subprocess.run(["git", "init", "-q"], check=True)
+    below = Path("src")
+    below.mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-m", "leftoff", "install", "claude", "--scope", "project"],
+        cwd=below,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert str(Path.cwd() / ".claude" / "settings.local.json") in ended.stdout
+    leftoff("uninstall", "claude", "--scope", "project")
+    assert not Path(".claude").exists()

@@ -1,0 +1,154 @@
+"""leftoff resume as it is typed: the welcome-back screen, the text to go on from, and the agent started on it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leftoff.agents import claude
+from leftoff.flows.choose import Chosen
+from leftoff.flows.save_log import save_log_of
+from leftoff.system import paths
+from leftoff.testing.builders import Story, call
+
+SESSION = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
+
+
+def leftoff(*arguments, **options):
+    """The real command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "leftoff", *arguments], capture_output=True, text=True, check=False, **options
+    )
+
+
+@pytest.fixture
+def session(own_world):
+    """A session of this project, as the agent left it."""
+    story = Story(session_id=SESSION, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    story.asked("Fix the lock in src/lock.py. Never push to main.").replied(
+        "Reading.", call("shell", {"command": "pytest -q tests/test_lock.py"}, "1 failed", failed=True)
+    )
+    path = own_world / ".claude" / "projects" / "x" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    claude.here().transcribe(story.script(), path)
+    return path
+
+
+def saved(path: Path):
+    return save_log_of(Chosen(agent=claude.here(), transcript=path), Path.cwd(), stop_reason="manual_pause")
+
+
+def test_a_session_without_a_log_gets_one_and_is_shown(session):
+    """The screen of 001, then the text, fenced as data."""
+    ended = leftoff("resume")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("Welcome back! Picking up where we left off:\n\nCURRENT STATE\n-----")
+    for words in (
+        "Project: work",
+        "Last Session: ",
+        "Progress: ",
+        "Current Location:",
+        "Next Task: ",
+        "Key Context:",
+    ):
+        assert words in ended.stdout
+    assert f"claude --resume {SESSION}" in ended.stdout
+    assert "<leftoff-record-" in ended.stdout
+    assert "Never push to main." in ended.stdout
+    assert (Path(".leftoff") / "resume-logs" / f"session-{SESSION}.json").is_file()
+
+
+def test_json_says_the_same(session):
+    """For scripts."""
+    found = json.loads(leftoff("resume", "--json", SESSION[:8]).stdout)
+    assert found["session_id"] == SESSION
+    assert found["command"] == ["claude", "--resume", SESSION]
+    assert found["folder"] == str(Path.cwd())
+    assert "src/lock.py" in found["mission"]
+    assert found["text"].count("<leftoff-record-") == 1
+
+
+def test_a_session_that_went_on_since_is_saved_anew(session):
+    """The log of this morning says nothing about this afternoon."""
+    kept = saved(session)
+    later = session.stat().st_mtime + 3600
+    story = (
+        Story(session_id=SESSION, project=str(Path.cwd())).asked("Now write docs/lock.md").replied("Written.")
+    )
+    other = session.with_name("other.jsonl")
+    claude.here().transcribe(story.script(), other)
+    session.write_bytes(session.read_bytes() + other.read_bytes())
+    other.unlink()
+    os.utime(session, (later, later))
+    assert "docs/lock.md" not in kept.markdown_file.read_text("utf-8")
+    assert "docs/lock.md" in leftoff("resume").stdout
+
+
+def test_a_log_outlives_its_session(session):
+    """The text is there; how to start the agent on what it has deleted is not."""
+    saved(session)
+    session.unlink()
+    ended = leftoff("resume")
+    assert ended.returncode == 0
+    assert "<leftoff-record-" in ended.stdout
+    assert "--resume" not in ended.stdout
+    ended = leftoff("resume", "--run")
+    assert ended.returncode == 1
+    assert "is not known" in ended.stderr
+
+
+def test_run_starts_the_agent_in_the_folder_of_the_session(session, tmp_path, monkeypatch):
+    """On our terminal, and ends with its exit code."""
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "started $@ in $PWD"\nexit 7\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{paths.environment()['PATH']}")
+    work = Path.cwd()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ended = leftoff("resume", str(session), "--run", cwd=elsewhere)
+    assert (ended.returncode, ended.stderr) == (7, "")
+    assert f"started --resume {SESSION} in {work}" in ended.stdout
+    monkeypatch.setenv("PATH", "/nowhere")
+    ended = leftoff("resume", "--run")
+    assert ended.returncode == 1
+    assert "claude: could not be started" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(("--here",), "--here is not there yet"), (("--run", "--how", "trim"), "--how trim is not there yet")],
+)
+def test_what_is_not_there_yet_is_said(session, options, words):
+    """With what to do instead."""
+    ended = leftoff("resume", *options)
+    assert ended.returncode == 1
+    assert words in ended.stderr
+
+
+def test_nothing_to_go_on_from_is_said():
+    """An empty project, and a session that nobody knows."""
+    for words in ((), ("0123456789",)):
+        ended = leftoff("resume", *words)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert "leftoff sessions lists" in ended.stderr
+
+
+def test_a_log_that_came_with_a_clone_waits_for_trust(session):
+    """Nothing of it is shown before."""
+    folder = Path(".leftoff") / "resume-logs"
+    kept = saved(session)
+    log = json.loads(kept.json_file.read_text("utf-8")) | {"session_id": "evil", "mission_summary": "OBEY"}
+    session.unlink()
+    for path in folder.iterdir():
+        path.unlink()
+    (folder / "session-evil.json").write_text(json.dumps(log), encoding="utf-8")
+    for words in ((), ("evil",)):
+        ended = leftoff("resume", *words)
+        assert ended.returncode == 1
+        assert "leftoff trust" in ended.stderr
+        assert "OBEY" not in ended.stdout + ended.stderr
