@@ -1,0 +1,161 @@
+"""The plugin folder and the skills: what stands in them fits the program; that the client takes them is shown live."""
+
+import json
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leftoff
+from leftoff.agents.claude import wiring
+from leftoff.cli.main import COMMANDS
+from leftoff.flows import fast_path
+from leftoff.model.wiring import PLUGIN_NAME
+from leftoff.system import paths
+
+ROOT = Path(__file__).parents[2] / "integrations"
+PLUGIN = ROOT / "claude" / "leftoff"
+SCRIPT = PLUGIN / "hooks" / "leftoff.sh"
+# Named in the skill before they are there: they come with shrinking and the library.
+COMING = {"expand", "search", "resume"}
+
+
+def read(file):
+    return json.loads(file.read_bytes())
+
+
+def test_the_marketplace_lists_the_plugin_under_the_name_we_look_for():
+    """`leftoff install` knows the plugin by it."""
+    (listed,) = read(ROOT / "claude" / ".claude-plugin" / "marketplace.json")["plugins"]
+    manifest = read(PLUGIN / ".claude-plugin" / "plugin.json")
+    assert listed["name"] == manifest["name"] == PLUGIN_NAME
+    assert (ROOT / "claude" / listed["source"]).resolve() == PLUGIN
+    assert leftoff.__version__.startswith(manifest["version"])
+
+
+def test_the_plugin_is_called_at_the_same_events_as_wired_settings():
+    """With the same time for each."""
+    said = read(PLUGIN / "hooks" / "hooks.json")["hooks"]
+    assert {event: groups[0]["hooks"][0]["timeout"] for event, groups in said.items()} == wiring._events(None)
+    (command,) = {groups[0]["hooks"][0]["command"] for groups in said.values()}
+    assert command == 'sh "${CLAUDE_PLUGIN_ROOT}/hooks/leftoff.sh" || exit 0'
+
+
+def test_both_agents_learn_the_same():
+    """One skill, in two places."""
+    ours, theirs = (
+        PLUGIN / "skills" / "leftoff" / "SKILL.md",
+        ROOT / "codex" / "skills" / "leftoff" / "SKILL.md",
+    )
+    assert ours.read_bytes() == theirs.read_bytes()
+
+
+@pytest.mark.parametrize("file", sorted(PLUGIN.rglob("*.md")), ids=lambda file: file.name)
+def test_every_command_that_is_taught_exists(file):
+    """An agent believes what it reads."""
+    taught = set(re.findall(r"[`(]leftoff ([a-z]+)", file.read_text(encoding="utf-8")))
+    assert taught <= {*COMMANDS, *COMING}
+
+
+@pytest.mark.parametrize("file", sorted((PLUGIN / "commands").glob("*.md")), ids=lambda file: file.stem)
+def test_every_slash_command_says_what_it_does_and_what_it_may_run(file):
+    """Nothing but leftoff itself."""
+    head = file.read_text(encoding="utf-8").split("---")[1]
+    assert "description: " in head
+    allowed = re.search(r"allowed-tools: (.*)", head)[1]
+    assert all(each.startswith("Bash(leftoff ") for each in allowed.split(", "))
+
+
+# The script that the plugin's hooks call
+
+
+@pytest.fixture
+def call(own_world, tmp_path):
+    """Calls it as the client does; gives exit code and what it printed."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("grep", "cat"):
+        (programs / name).symlink_to(
+            subprocess.run(["which", name], capture_output=True, text=True, check=True).stdout.strip()
+        )
+
+    def run():
+        ended = subprocess.run(
+            ["/bin/sh", str(SCRIPT)],
+            input="EVENT",
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**paths.environment(), "PATH": str(programs), "CLAUDE_PROJECT_DIR": str(Path.cwd())},
+        )
+        return ended.returncode, ended.stdout
+
+    return run
+
+
+def put_fast_path(code, python=sys.executable):
+    fast_path.place().parent.mkdir(parents=True, exist_ok=True)
+    fast_path.place().write_text(f"#!{python} -IS\n{code}", encoding="utf-8")
+
+
+ECHO = "import sys; print(sys.argv[1], sys.stdin.read(), sys.flags.isolated, sys.flags.no_site)"
+
+
+def test_the_plugin_runs_the_installed_fast_path(call):
+    """With the interpreter that its first line names, bare, and the event on standard input."""
+    put_fast_path(ECHO)
+    assert call() == (0, "claude EVENT 1 1\n")
+
+
+@pytest.mark.parametrize("where", ["user", "shared", "local"])
+def test_beside_wired_settings_the_plugin_does_nothing(call, own_world, where):
+    """Each event is handled once."""
+    put_fast_path(ECHO)
+    file = {
+        "user": own_world / ".claude" / "settings.json",
+        "shared": Path(".claude/settings.json"),
+        "local": Path(".claude/settings.local.json"),
+    }[where]
+    file.parent.mkdir()
+    file.write_text(f'{{"hooks": "{fast_path.place()}"}}', encoding="utf-8")
+    assert call() == (0, "")
+
+
+def test_a_status_line_in_the_settings_does_not_silence_the_plugin(call, own_world):
+    """Only hooks do."""
+    put_fast_path(ECHO)
+    (own_world / ".claude").mkdir()
+    (own_world / ".claude" / "settings.json").write_text(
+        '{"statusLine": "-P -m leftoff statusline"}', encoding="utf-8"
+    )
+    assert call() == (0, "claude EVENT 1 1\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "python"),
+    [("import sys; sys.exit(2)", sys.executable), ("", "/nowhere/python"), ("(", sys.executable)],
+)
+def test_a_fast_path_that_fails_harms_nothing(call, code, python):
+    """2 would block the agent."""
+    put_fast_path(code, python)
+    assert call() == (0, "")
+
+
+def test_without_a_fast_path_the_program_is_asked(call, tmp_path):
+    """Slower, and the same; where it is not there either, nothing."""
+    assert call() == (0, "")
+    program = tmp_path / "bin" / "leftoff"
+    program.write_text('#!/bin/sh\necho "$@" "$(cat)"; exit 2\n', encoding="utf-8")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    assert call() == (0, "hook claude EVENT\n")
+
+
+def test_the_data_folder_is_found_where_it_is(call, monkeypatch, own_world):
+    """Without XDG_DATA_HOME too."""
+    monkeypatch.delenv("XDG_DATA_HOME")
+    assert paths.data_folder() == own_world / ".local" / "share" / "leftoff" or sys.platform == "darwin"
+    put_fast_path(ECHO)
+    assert call() == (0, "claude EVENT 1 1\n")
