@@ -44,7 +44,9 @@ class MessagesApi:
 
 
 def asks_for_summary(messages: list[Message]) -> bool:
-    last = messages[-1]["blocks"] if messages else []
+    """The user's last message does; words of the system, such as those of hooks, may follow it."""
+    said = [message["blocks"] for message in messages if message["role"] == "user"]
+    last = said[-1] if said else []
     return any("a detailed summary" in block["text"] for block in last if block["type"] == "text")
 
 

@@ -23,6 +23,7 @@ from typing import Any, Protocol, Self
 import chain
 from local_api import PORT, READY
 from received import Message
+from terminal import Terminal
 
 BASE_URL = f"http://127.0.0.1:{PORT}"
 RUN_SECONDS = 60
@@ -115,10 +116,25 @@ class Sandbox:
 
     def start(self, arguments: Sequence[str]) -> "Running":
         """Starts the client in the project folder, with the named environment and nothing else."""
+        return self._start([str(self.agent.executable()), *arguments])
+
+    def screen(self, arguments: Sequence[str] = ()) -> Terminal:
+        """Starts the client on a terminal."""
+        return Terminal(*self._call([str(self.agent.executable()), *arguments]))
+
+    def leftoff(self, *arguments: str) -> Result:
+        """Runs our own program to its end, just as the client would run."""
+        return self._start([sys.executable, "-P", "-m", "leftoff", *arguments]).finish()
+
+    def _start(self, program: Sequence[str]) -> "Running":
+        return Running(*self._call(program))
+
+    def _call(self, program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """The command that runs a program in the project folder of the cell, and its environment."""
         if self._cell is None:
             raise SandboxError("the sandbox is not open")
         command = [*enter(self._cell.pid), "sh", "-c", 'cd "$0" && exec "$@"', str(self.inside(self.project))]
-        command += [str(self.agent.executable()), *arguments]
+        command += program
         home = self.inside(self.home)
         named = {
             "PATH": SEARCH_PATH,
@@ -127,7 +143,7 @@ class Sandbox:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
         }
-        return Running(command, {**named, **self.agent.environment(home)})
+        return command, {**named, **self.agent.environment(home)}
 
     def requests(self, since: int = 0) -> list[Request]:
         """What the local API received so far, in order."""

@@ -1,0 +1,161 @@
+"""A client on a terminal of its own: what a person would see on it now, and keys to press.
+
+The screen is kept as far as the clients need it: text, line ends, moving the cursor and erasing. Colours are passed over.
+"""
+
+import codecs
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+ROWS, COLUMNS = 50, 160
+_TOKEN = re.compile(
+    r"\x1b\[(?P<numbers>[0-?]*)[ -/]*(?P<final>[@-~])|\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b[()#][A-Z0-9]|\x1b."
+    r"|(?P<letter>.)",
+    re.DOTALL,
+)
+_MOVES = {"A": (-1, 0), "B": (1, 0), "C": (0, 1), "D": (0, -1)}
+_UNFINISHED = re.compile(r"\x1b(\[[0-?]*[ -/]*|\][^\x07\x1b]*|[()#])?\Z")
+
+
+class Screen:
+    """The letters on a terminal, and where the cursor is."""
+
+    def __init__(self) -> None:
+        self.rows = [[" "] * COLUMNS for _ in range(ROWS)]
+        self.row = self.column = 0
+        self._rest = ""
+
+    @property
+    def text(self) -> str:
+        return "\n".join("".join(row).rstrip() for row in self.rows)
+
+    def write(self, text: str) -> None:
+        text, self._rest = self._rest + text, ""
+        if unfinished := _UNFINISHED.search(text):
+            text, self._rest = text[: unfinished.start()], text[unfinished.start() :]
+        for token in _TOKEN.finditer(text):
+            if token["letter"] is not None:
+                self._letter(token["letter"])
+            elif token["final"] is not None:
+                self._control(token["final"], token["numbers"])
+
+    def _letter(self, letter: str) -> None:
+        match letter:
+            case "\r":
+                self.column = 0
+            case "\n":
+                self._down()
+            case "\b":
+                self.column = max(0, self.column - 1)
+            case _ if letter >= " ":
+                if self.column >= COLUMNS:
+                    self.column = 0
+                    self._down()
+                self.rows[self.row][self.column] = letter
+                self.column += 1
+
+    def _down(self) -> None:
+        if self.row == ROWS - 1:
+            self.rows = [*self.rows[1:], [" "] * COLUMNS]
+        else:
+            self.row += 1
+
+    def _control(self, final: str, numbers: str) -> None:
+        given = [int(part) if part.isdecimal() else 0 for part in numbers.split(";")]
+        first = given[0] or 1
+        if final in _MOVES:
+            down, right = _MOVES[final]
+            self.row = min(max(self.row + down * first, 0), ROWS - 1)
+            self.column = min(max(self.column + right * first, 0), COLUMNS - 1)
+        match final:
+            case "G":
+                self.column = first - 1
+            case "d":
+                self.row = first - 1
+            case "H" | "f":
+                self.row, self.column = first - 1, ((given[1] if len(given) > 1 else 0) or 1) - 1
+            case "K":
+                self._erase_line(given[0])
+            case "J":
+                self._erase_screen(given[0])
+
+    def _erase_line(self, which: int) -> None:
+        begin, end = {0: (self.column, COLUMNS), 1: (0, self.column + 1)}.get(which, (0, COLUMNS))
+        self.rows[self.row][begin:end] = [" "] * (end - begin)
+
+    def _erase_screen(self, which: int) -> None:
+        if which in {0, 1}:
+            self._erase_line(which)
+        begin, end = {0: (self.row + 1, ROWS), 1: (0, self.row)}.get(which, (0, ROWS))
+        self.rows[begin:end] = [[" "] * COLUMNS for _ in range(end - begin)]
+
+
+class Terminal:
+    """Use it with `with`; leaving it ends the client."""
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+        self._own, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._process = subprocess.Popen(
+            command,
+            env={**environment, "TERM": "xterm-256color"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self._screen = Screen()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        os.close(self._own)
+
+    def wait_for(self, *words: str, seconds: float = 30) -> str:
+        """Waits until any of the words are on the screen; all that is on it then."""
+        deadline = time.monotonic() + seconds
+        while not any(each in self._screen.text for each in words):
+            if time.monotonic() > deadline:
+                raise AssertionError(
+                    f"waited {seconds:.0f} s in vain for {words}:\n{self._screen.text.strip()}"
+                )
+            self._read()
+        return self._screen.text
+
+    def type(self, text: str) -> None:
+        """Pastes a text of any number of lines and sends it off."""
+        os.write(self._own, b"\x1b[200~" + text.encode() + b"\x1b[201~")
+        time.sleep(0.5)  # a return that comes with the paste counts as part of it
+        os.write(self._own, b"\r")
+
+    def press(self, keys: str) -> None:
+        """Presses keys that are no text."""
+        os.write(self._own, keys.encode())
+        time.sleep(0.2)
+
+    def _read(self) -> None:
+        ready, _, _ = select.select([self._own], [], [], 0.1)
+        if not ready:
+            return
+        with suppress(OSError):  # the client has ended
+            self._screen.write(self._decoder.decode(os.read(self._own, 65536)))
