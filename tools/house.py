@@ -40,6 +40,8 @@ PRIVATE_PATHS = tuple(
     if str(folder) != "/"
 )
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
+# The fast path is copied out of the package and runs alone: it must be one file.
+LONGER_MODULES = {"src/leftoff/hook/fast.py": 500}
 # Lines that may name an agent outside agents/: the seed's own default, and the registry's dotted paths.
 NAMES_ALLOWED = ('model: str = "claude-sonnet-4.5"', "leftoff.agents.", "claude-mpm")
 
@@ -81,8 +83,9 @@ def shapes() -> Iterator[str]:
     for path in sorted((ROOT / "src").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         shown = path.relative_to(ROOT)
-        if text.count("\n") > LONGEST_MODULE:
-            yield f"{shown}: {text.count(chr(10))} lines; {LONGEST_MODULE} at most."
+        longest = LONGER_MODULES.get(str(shown), LONGEST_MODULE)
+        if text.count("\n") > longest:
+            yield f"{shown}: {text.count(chr(10))} lines; {longest} at most."
         tree = ast.parse(text)
         if ast.get_docstring(tree) is None:
             yield f"{shown}: no docstring."
