@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.model import wiring
-from leftoff.model.wiring import Edit
+from leftoff.model.wiring import TextEdit
 
 PATHS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), min_size=1)
 
@@ -85,5 +85,5 @@ def test_a_command_that_no_shell_reads_has_no_parts():
 
 def test_edits_are_taken_back_last_first():
     """Each is told in the text that the one before it left."""
-    edits = (Edit(start=1, removed="", inserted="xy"), Edit(start=2, removed="yb", inserted="z"))
+    edits = (TextEdit(start=1, removed="", inserted="xy"), TextEdit(start=2, removed="yb", inserted="z"))
     assert wiring.reverted("axzc", edits) == "abc"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from leftoff.errors import ConfigError
 from leftoff.model.wire import JsonValue
-from leftoff.model.wiring import Edit, Trace
+from leftoff.model.wiring import TextEdit, Trace
 
 _BOM = "\ufeff"
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -37,7 +37,7 @@ class Draft:
     """A text under change. Every change is kept in ``edits``, so that all can be taken back."""
 
     text: str
-    edits: list[Edit] = field(default_factory=list)
+    edits: list[TextEdit] = field(default_factory=list)
 
     def trace(self, made: Sequence[str]) -> Trace:
         """What is to be remembered of the changes so far."""
@@ -45,7 +45,7 @@ class Draft:
 
     def replace(self, start: int, end: int, inserted: str) -> None:
         """Put ``inserted`` in the place of what stands between."""
-        self.edits.append(Edit(start=start, removed=self.text[start:end], inserted=inserted))
+        self.edits.append(TextEdit(start=start, removed=self.text[start:end], inserted=inserted))
         self.text = self.text[:start] + inserted + self.text[end:]
 
     def add_member(self, at: int, key: str, value: JsonValue) -> None:

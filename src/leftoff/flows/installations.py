@@ -16,7 +16,7 @@ from pathlib import Path
 from leftoff.errors import DocumentError, StorageError
 from leftoff.model.protocols import HasHooks
 from leftoff.model.wire import SCHEMAS, JsonObject, upgraded
-from leftoff.model.wiring import Edit, Scope, Trace, reverted
+from leftoff.model.wiring import Scope, TextEdit, Trace, reverted
 from leftoff.system import files, locks, paths, reasons
 
 NAME = "installations.json"
@@ -126,7 +126,7 @@ def _installation(said: object) -> Installation:
     if not isinstance(said, dict):
         raise TypeError("an installation is an object")
     edits = tuple(
-        Edit(start=int(start), removed=str(old), inserted=str(new)) for start, old, new in said["edits"]
+        TextEdit(start=int(start), removed=str(old), inserted=str(new)) for start, old, new in said["edits"]
     )
     return Installation(
         agent=str(said["agent"]),

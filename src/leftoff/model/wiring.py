@@ -52,7 +52,7 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class TextEdit:
     """One change of a text: from ``start`` on, in characters, ``inserted`` took the place of ``removed``."""
 
     start: int
@@ -64,7 +64,7 @@ class Edit:
 class Trace:
     """What is remembered of a change: the edits, one after the other, and the names of what was not there before."""
 
-    edits: tuple[Edit, ...]
+    edits: tuple[TextEdit, ...]
     made: tuple[str, ...]
 
 
@@ -143,7 +143,7 @@ def _words(command: str) -> list[str]:
         return []
 
 
-def reverted(text: str, edits: Iterable[Edit]) -> str:
+def reverted(text: str, edits: Iterable[TextEdit]) -> str:
     """The text before the edits."""
     for edit in reversed([*edits]):
         text = text[: edit.start] + edit.removed + text[edit.start + len(edit.inserted) :]
