@@ -11,7 +11,7 @@ import pytest
 
 from leftoff.agents import claude
 from leftoff.cli import display
-from leftoff.cli.main import COMMANDS, LazyGroup, cli, run
+from leftoff.cli.main import COMMANDS, cli, run
 from leftoff.errors import NotFoundError, NothingToDoError
 from leftoff.system import paths
 from leftoff.testing.builders import Story
@@ -112,9 +112,9 @@ def command_that(monkeypatch):
         extra = click.Command(
             "extra", callback=work, params=[click.Option(["--json", "as_json"], is_flag=True)]
         )
-        original = LazyGroup.get_command
+        original = type(cli).get_command
         monkeypatch.setattr(
-            LazyGroup,
+            type(cli),
             "get_command",
             lambda self, ctx, name: extra if name == "extra" else original(self, ctx, name),
         )

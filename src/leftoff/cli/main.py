@@ -6,7 +6,6 @@ standard output. A reader that closes the pipe has had enough, which is no error
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import sys
@@ -17,6 +16,7 @@ import click
 
 import leftoff
 from leftoff.cli import display
+from leftoff.cli.lazy_group import lazy_group
 from leftoff.errors import LeftoffError
 
 # The whole command line on one screen: name → where its command is.
@@ -44,25 +44,8 @@ COMMANDS: Mapping[str, str] = {
 _LAST_STREAM = 2  # the number of standard error
 
 
-class LazyGroup(click.Group):
-    """A group that imports a command when it is called, so that no command pays for another."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """All names, in the order of the table."""
-        return [*COMMANDS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command, imported now."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-
 @click.group(
-    cls=LazyGroup,
+    cls=lazy_group(COMMANDS),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Example: leftoff status",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 
 import click
+
+from leftoff.cli.lazy_group import lazy_group
 
 COMMANDS: Mapping[str, str] = {
     "save": "leftoff.cli.commands.log_save:save",
@@ -18,23 +19,6 @@ COMMANDS: Mapping[str, str] = {
 }
 
 
-class LogCommands(click.Group):
-    """Finds the commands in the table above."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """All names, in the order of the table."""
-        return [*COMMANDS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command, imported now."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-
-@click.group(cls=LogCommands, epilog="Example: leftoff log list")
+@click.group(cls=lazy_group(COMMANDS), epilog="Example: leftoff log list")
 def log() -> None:
     """Save, read, edit and check resume logs: what the next session must know."""
