@@ -14,7 +14,7 @@ import hypothesis
 import pytest
 
 import leftoff
-from leftoff.system import paths
+from leftoff.system import locks, paths
 
 # Remembered now, because the world below takes it away.
 _TRANSCRIPTS = paths.environment().get("LEFTOFF_TRANSCRIPTS")
@@ -26,6 +26,18 @@ _FOREIGN = (
 # A busy machine is no bug, and a test leaves nothing behind in the repository.
 hypothesis.settings.register_profile("leftoff", deadline=None, database=None)
 hypothesis.settings.load_profile("leftoff")
+
+
+@pytest.fixture(autouse=True)
+def patient_again() -> Iterator[None]:
+    """A hook's impatience with locks is the process's; the other tests are not in a hurry."""
+    yield
+    locks.hurry(locks.DEFAULT_TIMEOUT_SECONDS)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are named by their argument: a gzip holds the time, and workers must collect the same names."""
+    return argname if isinstance(val, bytes) else None
 
 
 @pytest.fixture(autouse=True)

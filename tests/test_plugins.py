@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,3 +160,23 @@ def test_a_distribution_with_broken_entry_points_hides_no_other(tmp_path: Path, 
     assert {*plugins.BUILT_IN["storage"], "shelf"} <= {*names}
     assert any(each.startswith("The entry points of rival cannot be read: ") for each in made)
     assert "Shelf" in made
+
+
+def test_a_guest_in_an_archive_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python itself would import it from there."""
+    archive = tmp_path / "guest.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("zipped_guest.py", "class Store:\n    pass\n")
+        packed.writestr("guest-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: guest\nVersion: 1\n")
+        packed.writestr(
+            "guest-1.dist-info/entry_points.txt", "[leftoff.storage.v1]\nzipped = zipped_guest:Store\n"
+        )
+    monkeypatch.syspath_prepend(str(archive))
+    assert "zipped" in plugins.names("storage")
+
+
+def test_without_guests_no_parser_of_packages_is_loaded(run_python: Run) -> None:
+    """It costs as much as reading a session."""
+    asked = "import sys; from leftoff import plugins; [*plugins.make_all('agents')]; "
+    done = run_python(f"{asked} print('importlib.metadata' in sys.modules)")
+    assert done.stdout.strip() == "False", done

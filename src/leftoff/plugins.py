@@ -8,7 +8,10 @@ for by name; a plugin that cannot be loaded is named in a PluginError, which cal
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +28,13 @@ BUILT_IN: Mapping[Group, Mapping[str, str]] = {
     "agents": {"claude": "leftoff.agents.claude:here", "codex": "leftoff.agents.codex:here"},
     "sections": {},
     "triggers": {},
-    "storage": {"files": "leftoff.stores.files:here", "memory": "leftoff.stores.memory:MemoryStore"},
+    "storage": {
+        "files": "leftoff.stores.files:here",
+        "memory": "leftoff.stores.memory:MemoryStore",
+        "sqlite": "leftoff.stores.sqlite:here",
+        "s3": "leftoff.stores.s3:here",
+        "postgres": "leftoff.stores.postgres:here",
+    },
     "summarisers": {"rules": "leftoff.summarisers.rules:Rules"},
 }
 
@@ -47,7 +56,7 @@ def make(group: Group, name: str) -> Any:
 def make_all(group: Group, dotted_paths: Iterable[str] = ()) -> Iterator[Any | PluginError]:
     """Everything in a group, then the user's dotted paths; what fails comes back as the error that says so.
 
-    Built-ins come first, and guests are looked for only by those who ask for more: that look costs as much as all the rest.
+    Built-ins come first, and guests are looked for only by those who ask for more.
     """
     built_in = BUILT_IN[group]
     yield from map(_made, built_in.values())
@@ -89,7 +98,9 @@ def _paths(group: Group) -> dict[str, str]:
 def _guests(group: Group) -> Iterator[metadata.EntryPoint | PluginError]:
     """The entry points of a group; a distribution whose own cannot be read hides no other, and is told if it concerns us."""
     name = f"leftoff.{group}.v{API_VERSION}"
-    from importlib import metadata  # noqa: PLC0415 - see make_all
+    if not any(map(_brings_guests, sys.path)):
+        return
+    from importlib import metadata  # noqa: PLC0415 - slow, and seldom needed
 
     for distribution in metadata.distributions():
         try:
@@ -100,3 +111,22 @@ def _guests(group: Group) -> Iterator[metadata.EntryPoint | PluginError]:
                 yield PluginError(
                     f"The entry points of {who} cannot be read: {type(error).__name__}: {error}."
                 )
+
+
+def _brings_guests(place: str) -> bool:
+    """Whether a distribution in that place of ``sys.path`` says a word about us: a look at small files, without a parser."""
+    try:
+        found = [
+            entry.path
+            for entry in os.scandir(place or ".")
+            if entry.name.endswith((".dist-info", ".egg-info"))
+        ]
+    except NotADirectoryError:
+        return True  # an archive, which only the parser can open
+    except OSError:
+        return False
+    for path in found:
+        with suppress(OSError), open(f"{path}/entry_points.txt", "rb") as file:  # noqa: PTH123 - pathlib is half the cost
+            if b"[leftoff." in file.read():
+                return True
+    return False
