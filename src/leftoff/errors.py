@@ -14,6 +14,7 @@ LeftoffError                       1  could not
  ├─ StorageError                   1  our own files could not be read or written; what was there is intact
  │   ├─ DocumentError              1  one of our documents is broken, or newer than this program
  │   ├─ LockTimeoutError           1  somebody else has been writing for too long
+ │   ├─ UnreachableError           1  the server of a storage backend does not answer now
  │   └─ OutsideFolderError         1  a path that leads out of the folder it must stay in
  ├─ NotTrustedError                1  a document that this machine did not write
  ├─ ProcessError                   1  a program we started failed or took too long
@@ -86,6 +87,10 @@ class DocumentError(StorageError, ValueError):
 
 class LockTimeoutError(StorageError, TimeoutError):
     """Another process has held the lock for longer than we may wait."""
+
+
+class UnreachableError(StorageError):
+    """The server of a storage backend does not answer now: whatever else is asked of it would fail too."""
 
 
 class OutsideFolderError(StorageError):

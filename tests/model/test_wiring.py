@@ -48,6 +48,15 @@ def test_any_command_of_ours_is_known_again_with_its_parts(python, folder):
     assert wiring.interpreter_of(wiring.composed(line, "old -P -m leftoff")) == f"/{python}"
 
 
+def test_a_status_line_of_an_older_leftoff_is_known_again():
+    """It had no -E."""
+    old = "/usr/bin/python3 -P -m leftoff statusline || exit 0"
+    assert wiring.statusline_command("/usr/bin/python3") == old.replace("-P", "-E -P")
+    for line in (old, wiring.composed(old, "date")):
+        assert wiring.is_statusline_command(line)
+        assert wiring.interpreter_of(line) == "/usr/bin/python3"
+
+
 @given(st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0")))
 def test_a_composed_status_line_gives_back_the_old_one(old):
     """Letter by letter, whatever it was."""

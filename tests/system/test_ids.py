@@ -141,3 +141,18 @@ def test_uuids_sort_by_time_and_differ() -> None:
     assert uuid.UUID(ids.uuid4()).version == 4
     assert ids.uuid4() != ids.uuid4()
     assert uuid.UUID(ids.uuid7(clock.now())).version == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11", True),
+        ("0B54F7AA-6D0C-4C7B-9D57-3F6C9D9A3B11", True),
+        ("0b54f7aa6d0c4c7b9d573f6c9d9a3b11", False),
+        ("session-1", False),
+        ("", False),
+    ],
+)
+def test_a_uuid_is_told_from_what_programs_call_their_sessions(text: str, *, expected: bool) -> None:
+    """As agents write it, in either case."""
+    assert ids.is_uuid(text) is expected

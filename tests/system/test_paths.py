@@ -316,3 +316,19 @@ def test_the_environment_is_given_as_a_copy() -> None:
     """Changing it changes nothing."""
     paths.environment()["LEFTOFF_TEST"] = "1"
     assert os.getenv("LEFTOFF_TEST") is None
+
+
+def test_a_folder_that_is_gone_is_never_made_again(tmp_path: Path) -> None:
+    """Its documents go to the user's own folder; below a project that is there, to that project."""
+    gone = tmp_path / "project" / "sub"
+    project = paths.project_of(gone)
+    assert project.folder.parent == paths.data_folder() / "no-project"
+    paths.make_project_folder(project)
+    assert project.folder.is_dir()
+    assert not gone.parent.exists()
+    (tmp_path / "project" / ".leftoff").mkdir(parents=True)
+    assert paths.project_of(gone).root == tmp_path / "project"
+    late = paths.Project(root=gone, folder=gone / ".leftoff", in_git=False)
+    with pytest.raises(StorageError, match="is gone"):
+        paths.make_project_folder(late)
+    assert not gone.exists()

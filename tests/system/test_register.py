@@ -65,6 +65,23 @@ def test_what_was_changed_since_is_foreign(register: Register, document: Path) -
     assert register.standing(document) == "written"
 
 
+def test_a_part_that_was_written_here_is_used_while_the_rest_grows(
+    register: Register, document: Path
+) -> None:
+    """That very part, of a document that git does not track; or the whole document, when the user trusts it."""
+    register.note_part(document, b"the part", "session-1", AT)
+    document.write_text("what was done, and more", encoding="utf-8")
+    register.require_part(document, b"the part")
+    for other in (b"another part", b""):
+        with pytest.raises(NotTrustedError, match="this machine did not write it"):
+            register.require_part(document, other)
+    git(document.parent, "add", "log.md")
+    with pytest.raises(NotTrustedError):
+        register.require_part(document, b"the part")
+    register.trust(document, AT)
+    register.require_part(document, b"another part")
+
+
 def test_what_git_tracks_is_foreign_until_it_is_trusted(register: Register, document: Path) -> None:
     """It may have come with a clone, even if it reads as we wrote it."""
     register.note_written(document, "session-1", AT)
@@ -142,6 +159,15 @@ def test_a_document_that_cannot_be_read_is_said(register: Register, tmp_path: Pa
     for path in (tmp_path / "gone", tmp_path):
         with pytest.raises(StorageError, match="cannot be read"):
             register.standing(path)
+
+
+def test_several_are_asked_about_at_once(register: Register, document: Path, tmp_path: Path) -> None:
+    """What cannot be read is left out; paths are known from when they were noted."""
+    other, gone = tmp_path / "other.json", tmp_path / "gone.json"
+    other.write_text("foreign", encoding="utf-8")
+    register.note_written(document, "a", AT)
+    assert register.standings([document, other, gone]) == {document: "written", other: "foreign"}
+    assert register.noted_paths() == {str(document)}
 
 
 def test_a_register_that_cannot_be_read_is_said(ordinary_folder: Path, run_python: Run) -> None:

@@ -10,9 +10,16 @@ from __future__ import annotations
 SUPERSEDED = " (superseded by: "
 ENDED = " → "
 REASON = " — "  # behind it stands why names matter, in prose
+ELSEWHERE = "elsewhere"  # under it stand names of no known file
+NOTHING_OPEN = "Nothing is left open"  # a next step that begins so is none
 _REFUSED = "The user refused "
 _OPEN, _CLOSE = "“", "”"
 _BEFORE_WORDS = f": {_OPEN}"
+
+
+def is_open(step: str) -> bool:
+    """Whether a next step is one: a log also says that there is none."""
+    return bool(step.strip()) and not step.startswith(NOTHING_OPEN)
 
 
 def is_superseded(rule: str) -> bool:

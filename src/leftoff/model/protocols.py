@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # a protocol is only ever read; who keeps one has the nouns it needs
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from leftoff.errors import LeftoffError
     from leftoff.model.actions import Action, Answer
     from leftoff.model.context_metrics import ContextMetrics
+    from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, Invariant, LeftOut, LivePieces
     from leftoff.model.hook_event import HookEvent, Saying
     from leftoff.model.occupancy import AgentWindow, Occupancy
     from leftoff.model.records import Place, Record, ToolResult, ToolUse
@@ -18,7 +19,7 @@ if TYPE_CHECKING:  # a protocol is only ever read; who keeps one has the nouns i
     from leftoff.model.script import Script
     from leftoff.model.session import LiveChain, Session, SessionEntry
     from leftoff.model.status_input import StatusInput
-    from leftoff.model.trim_plan import TrimPlan
+    from leftoff.model.trim_plan import CutPart
     from leftoff.model.wire import JsonObject, JsonValue
     from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
 
@@ -113,19 +114,40 @@ class Agent(Protocol):
 class CanCopy(Protocol):
     """An agent that goes on from a copy we write.
 
-    Promises. *The original is never touched*. *Strict*: the copy is validated before it takes its name; on any trouble
-    nothing is left behind. *Exact*: what the plan does not name is byte for byte what it was, but for ids and usage.
-    *Twice is once*: a plan made on the copy has no cuts left. *Usage is rewritten* (L28), the old numbers are kept.
+    Promises. *The original is never touched*. *Strict*: the copy is looked through before it takes its name, by the
+    invariants of the order and the agent's own; on any trouble nothing is left behind that the agent would list. *Exact*: what
+    no change names is byte for byte what it was, but for ids, usage and the one line that carries the metadata. *Usage is
+    rewritten* (L28), the old numbers are kept. *Memory stays flat*. *There and back*: each original is found by its line, part,
+    call and digest, and giving it back gives the same JSON value.
     """
 
-    def write_copy(
-        self, session: Session, plan: TrimPlan, *, metadata: Mapping[str, JsonValue], at: datetime
-    ) -> Path:
-        """A new session file with a new id, beside the original; ``metadata`` is carried where it survives a fork."""
+    @property
+    def invariants(self) -> tuple[Invariant, ...]:
+        """What must hold in a session of this agent, beyond what holds everywhere."""
         ...
 
-    def resume_command(self, session_id: str) -> tuple[str, ...]:
-        """What starts the agent on that session, to be run in the session's folder."""
+    def refusal(self, session: Session) -> str | None:
+        """Why a copy cannot be trusted to be resumed: a client newer than the data file, with unknown fields on the chain."""
+        ...
+
+    def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
+        """The live content that could be cut and has at least so many characters; one lean pass over the file."""
+        ...
+
+    def original(self, transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
+        """The JSON value of one piece as it stands in that line; None when there is none."""
+        ...
+
+    def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
+        """What cuts took out of the session without a placeholder and its ancestors, oldest first, still have."""
+        ...
+
+    def write_copy(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
+        """A new session file with a new id, where the agent looks for those of its folder."""
+        ...
+
+    def write_fresh(self, order: FreshOrder) -> Copy:
+        """A new session of one message."""
         ...
 
 
@@ -148,6 +170,22 @@ class CanResume(Protocol):
 
     def start_command(self, prompt: str) -> tuple[str, ...]:
         """What starts the agent on a first prompt."""
+        ...
+
+
+@runtime_checkable
+class CanStart(Protocol):
+    """An agent that a person starts with flags of their own, and that can go on in another session with the same ones."""
+
+    def run_command(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        """What starts the agent with these flags."""
+        ...
+
+    def run_again_command(self, session_id: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
+        """What goes on in that session with the same flags, without the prompt and whatever chose the first session.
+
+        None for flags with which it answers once and ends: there is nobody to go on.
+        """
         ...
 
 
@@ -222,8 +260,9 @@ class StorageBackend(Protocol):
     Promises. *Read your writes*: what ``save`` returned can be loaded at once, by anybody, equal to what was saved
     (equality: ``to_dict`` of both). *All or nothing*: a reader sees a whole log or none; a crash leaves the old one or
     the new one. *Last save wins*: saving the same session again replaces; two at once leave one of the two, whole.
-    *Order*: ``list`` gives identifiers newest save first. *Absence is not an error*: ``load`` of nothing is None,
-    ``delete`` of nothing is False. *One bad entry hides no other*: ``list`` and ``load`` of the rest go on working.
+    *Order*: ``list`` gives identifiers newest save first, among machines as well as their clocks agree. *Absence is not an
+    error*: ``load`` of nothing is None, ``delete`` of nothing is False. *One bad entry hides no other*: ``list`` and ``load``
+    of the rest go on working; loading the bad one is a DocumentError.
     *Bad identifiers are refused* with InvalidIdError before anything is touched.
     """
 
@@ -241,6 +280,61 @@ class StorageBackend(Protocol):
 
     def delete(self, identifier: str) -> bool:
         """Whether there was one to delete."""
+        ...
+
+
+@runtime_checkable
+class TakesOptions(Protocol):
+    """A storage backend that is told the user's ``storage_options`` before it is used."""
+
+    def with_options(self, options: Mapping[str, str]) -> StorageBackend:
+        """The backend that they describe; ConfigError for what it does not understand. Nothing is connected to yet."""
+        ...
+
+
+@runtime_checkable
+class KnowsProjects(Protocol):
+    """A storage backend that keeps the logs of many projects apart, by what their metadata say of their project."""
+
+    def for_project(self, key: str) -> StorageBackend:
+        """The same backend, seen from one project (``ProjectIdentity.key``)."""
+        ...
+
+
+@runtime_checkable
+class CanSaveLate(Protocol):
+    """A storage backend to which a log may be sent long after it was saved, and more than once.
+
+    Promises. *Sending twice is sending once*. *In its place*: a log that was saved later, by anybody, stays on top.
+    """
+
+    def save_as_of(self, resume_log: ResumeLog, saved_ns: int) -> str:
+        """Keep it as saved at that moment, in nanoseconds since 1970."""
+        ...
+
+
+@runtime_checkable
+class CanRewrite(Protocol):
+    """A storage backend that can change what it keeps where it stands: every version of every log, in every project.
+
+    Promises. *Each on its own*: one that cannot be changed hides no other. *In its place*: what was changed keeps its project
+    and its moment. *Nothing old stays*: of what was changed no earlier form is left in the store's own keeping.
+    """
+
+    def rewrite(self, change: Callable[[bytes], bytes | None]) -> Iterator[str | LeftoffError]:
+        """Ask ``change`` about the JSON of each: the same keeps it, None drops it, as does any change of a broken one.
+
+        The session ids of those that were changed or dropped, and an error for each that could not be.
+        """
+        ...
+
+
+@runtime_checkable
+class CanBeChecked(Protocol):
+    """A storage backend that can say whether it would work now."""
+
+    def check(self) -> str:
+        """What was reached, in words; StorageError in words when it was not. Changes no log."""
         ...
 
 

@@ -18,7 +18,8 @@ class Cut:
     """One piece of content that is taken out, and what stands there instead.
 
     ``part`` says what of the record is cut; ``call_id`` which call's result or input, None for the record's own words
-    or thoughts. An empty ``replacement`` takes the block out whole, which is allowed for thoughts alone.
+    or thoughts. An empty ``replacement`` takes the block out whole, which is allowed for thoughts alone. ``key`` is what
+    ``leftoff expand`` takes to print the original, and stands in the replacement; thoughts have none.
     """
 
     place: Place
@@ -29,6 +30,7 @@ class Cut:
     replacement: str
     rationale: str
     description: str = ""
+    key: str = ""
 
     @property
     def saved_chars(self) -> int:
@@ -52,6 +54,8 @@ class TrimPlan:
     saved_tokens: int
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
+    first_prompt: Place | None = None  # where a copy gets its lineage block; None: whoever writes it looks
+    live_from: Place | None = None  # the first line of the file that is live; None: not known
 
     @property
     def saved_chars(self) -> int:

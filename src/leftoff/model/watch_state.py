@@ -6,7 +6,7 @@ where on, and below what, there is work for the full program; ``is_due`` that th
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from leftoff.errors import DocumentError
@@ -24,6 +24,7 @@ class WatchState:
     transcript: str | None = None
     folder: str | None = None
     project: str | None = None  # the root of its project
+    home: str | None = None  # the folder that holds the project's documents: of a worktree, the main checkout
     started_at: str | None = None
     ended: str | None = None  # why it ended
     off: bool = False  # the settings make hooks silent
@@ -45,6 +46,11 @@ class WatchState:
     offer_open: bool = False  # the first prompt has not come yet, and may want what was left off
     catching_up: bool = False  # a detached process may be writing the log that the first prompt wants
     pickup: str | None = None  # the log that the next prompt takes along
+    project_state: str | None = None  # the resume state of the project that it works on
+    project_said: str | None = None  # the mark of project_state that was said: warn, auto_save
+    files: dict[str, int | None] = field(
+        default_factory=dict
+    )  # to look at after a turn, and when each last changed
     to_user: tuple[str, ...] = ()  # words for the next event that reaches them
     to_agent: tuple[str, ...] = ()
 
@@ -71,7 +77,7 @@ class WatchState:
     def from_dict(cls, data: JsonValue, *, where: str) -> WatchState:
         """The value behind a wire form; DocumentError where it is none, or of a newer leftoff."""
         known = upgraded("watch_state", data, where=where)
-        names = {field.name for field in fields(cls)}
+        names = {each.name for each in fields(cls)}
         told: dict[str, Any] = {name: value for name, value in known.items() if name in names}
         try:
             told |= {name: tuple(map(str, told.get(name) or ())) for name in ("to_user", "to_agent")}

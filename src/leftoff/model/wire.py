@@ -20,7 +20,6 @@ Kind = Literal[
     "resume_log",
     "pause_action",
     "register",
-    "session_entries",
     "last_list",
     "compactions",
     "pin",
@@ -31,14 +30,21 @@ Kind = Literal[
     "usage_state",
     "installations",
     "seen_window",
+    "outbox_entry",
     "watch_state",
+    "archived",
+    "forgotten",
+    "lineage",
+    "baton",
+    "chat",
+    "chat_index",
+    "last_chats",
 ]
 
 SCHEMAS: Mapping[Kind, int] = {
     "resume_log": 1,  # 0: the logs of a predecessor, without number, sources or ground
     "pause_action": 1,  # stands in the data of a pause's first line
     "register": 1,
-    "session_entries": 1,
     "last_list": 1,
     "compactions": 1,
     "pin": 1,
@@ -49,7 +55,15 @@ SCHEMAS: Mapping[Kind, int] = {
     "usage_state": 1,
     "installations": 1,  # what was put into the settings of agents
     "seen_window": 1,  # the size of a session's window, as its agent told the status line
+    "outbox_entry": 1,  # a log on its way to the storage backend
+    "archived": 1,  # what stands beside a session in the archive
+    "forgotten": 1,  # digests of what the library must not take in again
     "watch_state": 1,  # of a live session; the fast path reads it too, and knows this number
+    "chat": 1,  # the Markdown of a saved chat; 0: a predecessor's, which says no number
+    "chat_index": 1,
+    "last_chats": 1,
+    "lineage": 1,  # the registry of derived sessions
+    "baton": 1,  # the session that a running agent is to be followed by
 }
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")

@@ -92,8 +92,8 @@ def hook_command(python: str, fast_path: str, agent_id: str) -> str:
 
 
 def statusline_command(python: str) -> str:
-    """Prints our line; nothing when we are gone."""
-    return f"{shlex.quote(python)} -P -m leftoff statusline || exit 0"
+    """Prints our line; nothing when we are gone. -E -P: a project's own modules must not be what runs."""
+    return f"{shlex.quote(python)} -E -P -m leftoff statusline || exit 0"
 
 
 def composed(statusline: str, old: str) -> str:
@@ -124,8 +124,10 @@ def interpreter_of(command: str) -> str | None:
     """The interpreter that a command of ours names; None when it names none that can be read."""
     words = _words(command)
     for place in range(len(words) - 1, 0, -1):
-        if words[place : place + 2] == ["-I", "-S"] or words[place : place + 3] == ["-P", "-m", "leftoff"]:
+        if words[place : place + 2] == ["-I", "-S"]:
             return words[place - 1]
+        if words[place : place + 3] == ["-P", "-m", "leftoff"]:  # older commands have no -E before it
+            return words[place - 2] if words[place - 1] == "-E" else words[place - 1]
     return None
 
 

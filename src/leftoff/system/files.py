@@ -17,6 +17,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from leftoff.errors import OutsideFolderError, StorageError
 from leftoff.system import clock, locks, reasons
@@ -30,6 +31,9 @@ _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{12}\.tmp", re.DOTALL)
 _LARGEST_JOURNAL_BYTES = 1024 * 1024
 _STALE_SECONDS = 3600  # nobody takes so long to write one file
 _APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+_LOOKING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+_CREATING = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_DRAFT_BUFFER_BYTES = 1024 * 1024
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -71,6 +75,29 @@ def create_file(path: Path, data: bytes) -> bool:
     finally:
         _discard([temporary])
     return True
+
+
+@contextmanager
+def drafted(path: Path) -> Iterator[IO[bytes]]:
+    """A large file, written piece by piece under a name that nobody looks at; it takes its own when the block ends well.
+
+    On any trouble nothing is left; what a killed writer left is removed by the next one in that folder.
+    """
+    make_folder(path.parent)
+    _sweep(path.parent)
+    temporary = _temporary(path)
+    try:
+        fd = os.open(temporary, _CREATING, _PRIVATE_FILE)
+        with os.fdopen(fd, "w+b", buffering=_DRAFT_BUFFER_BYTES) as file:
+            yield file
+            file.flush()
+            os.fsync(fd)
+        os.replace(temporary, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _trouble(path, error) from error
+    finally:
+        _discard([temporary])
 
 
 def _link(temporary: Path, path: Path, data: bytes) -> None:
@@ -140,6 +167,35 @@ def read_set(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
     _require_names(wanted)
     with settled(folder):
         return {name: _content(folder / name) for name in wanted if _is_plain(folder / name)}
+
+
+def read_plain(path: Path, most_bytes: int) -> bytes | None:
+    """What stands in a small file of ours; None where there is none, or a link, a folder, a device, or more than that."""
+    try:
+        fd = os.open(path, _LOOKING)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
+            return None
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(most_bytes)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def sweep_killed(folder: Path) -> None:
+    """Remove what writers left in ``folder`` who were killed long ago."""
+    _sweep(folder)
+
+
+def discard_temporaries(path: Path) -> None:
+    """Remove whatever a killed writer left of this very file. The caller holds the lock under which it is written."""
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        _discard([path.parent / entry.name for entry in entries if _is_temporary_of(path.name, entry.name)])
 
 
 def append_lines(path: Path, lines: bytes, *, lock: Path | None = None, sync: bool = False) -> None:

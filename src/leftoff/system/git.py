@@ -65,6 +65,21 @@ def branch(root: Path) -> str | None:
     return _line(root, "symbolic-ref", "--quiet", "--short", "HEAD")
 
 
+def remote_address(root: Path) -> str | None:
+    """The address of ``origin``, else of the first remote there is; None where there is none. May hold a credential."""
+    names = (_line(root, "remote") or "").split("\n")
+    name = "origin" if "origin" in names else names[0]
+    return _line(root, "config", "--get", f"remote.{name}.url") if name else None
+
+
+def first_commit(root: Path) -> str | None:
+    """The commit that all others go back to; None outside git and in a shallow clone, which does not have it."""
+    if _line(root, "rev-parse", "--is-shallow-repository") != "false":
+        return None
+    found = _line(root, "rev-list", "--max-parents=0", "HEAD")
+    return None if found is None else min(found.split("\n"))  # histories that were joined have several
+
+
 def dirty(root: Path) -> tuple[str, ...] | None:
     """Files that differ from the last commit or are new, relative to ``root``; None outside git."""
     unarmed = _filters(root)

@@ -31,6 +31,14 @@ def checked(text: str, *, what: str = "session id") -> str:
     return text
 
 
+def is_uuid(text: str) -> bool:
+    """Whether it is a UUID as agents write them: then it names one session in the world, and is part of no other id."""
+    try:
+        return str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
 def timed_id(prefix: str, moment: datetime) -> str:
     """``session-20260106-120000-123456-9f3a51c8``: sorts by time, and two of the same microsecond still differ."""
     return f"{prefix}-{moment:%Y%m%d-%H%M%S-%f}-{secrets.token_hex(4)}"

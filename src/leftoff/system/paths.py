@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from leftoff.errors import OutsideFolderError, StorageError
-from leftoff.system import files, ids
+from leftoff.system import files, ids, user_folders
 
 PROJECT_FOLDER = ".leftoff"
 _GITIGNORE = b"# leftoff's own documents; what is meant to be shared is named here.\n*\n!configuration.yaml\n!project/\n!project/**\n"
@@ -22,7 +22,7 @@ _GITIGNORE = b"# leftoff's own documents; what is meant to be shared is named he
 
 def environment() -> dict[str, str]:
     """A copy of the environment, for those who are allowed to look at it."""
-    return dict(os.environ)
+    return user_folders.environment()
 
 
 def working_folder() -> Path:
@@ -46,23 +46,17 @@ def agent_home(variable: str, *, below_home: str) -> Path:
 
 def state_folder() -> Path:
     """What may be lost: levels said, extraction so far, running pauses."""
-    return _user_folder("user_state_path")
+    return Path(user_folders.user_folder("state"))
 
 
 def data_folder() -> Path:
     """What must not be lost: library, archive, register, the installed fast path."""
-    return _user_folder("user_data_path")
+    return Path(user_folders.user_folder("data"))
 
 
 def config_folder() -> Path:
     """Where the user's configuration.yaml is."""
-    return _user_folder("user_config_path")
-
-
-def _user_folder(which: str) -> Path:
-    import platformdirs  # noqa: PLC0415 - costs milliseconds, and many commands need no folder
-
-    return Path(getattr(platformdirs, which)("leftoff", appauthor=False))
+    return Path(user_folders.user_folder("config"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +84,7 @@ def project_of(working_folder: Path) -> Project:
     for folder in takewhile(lambda each: not _is_everybodys(each), (start, *start.parents)):
         if (folder / PROJECT_FOLDER).is_dir():
             return Project(root=folder, folder=folder / PROJECT_FOLDER, in_git=False)
-    if _is_everybodys(start):
+    if _is_everybodys(start) or not start.is_dir():  # a folder that is gone must not be made again
         digest = hashlib.sha256(os.fsencode(start)).hexdigest()[:12]
         return Project(root=start, folder=data_folder() / "no-project" / digest, in_git=False)
     return Project(root=start, folder=start / PROJECT_FOLDER, in_git=False)
@@ -103,8 +97,11 @@ def make_project_folder(project: Project) -> None:
             f"{project.folder}: this is a symbolic link; leftoff writes only into a real folder. Remove the link.",
             path=project.folder,
         )
+    is_in_project = project.folder.name == PROJECT_FOLDER
+    if is_in_project and not project.folder.parent.is_dir():
+        raise StorageError(f"{project.folder.parent}: the project's folder is gone.", path=project.folder)
     files.make_folder(project.folder)
-    if project.folder.name == PROJECT_FOLDER:
+    if is_in_project:
         files.create_file(project.folder / ".gitignore", _GITIGNORE)
 
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import ProcessError
+from leftoff.system import interrupts
+
+_GRACE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +81,54 @@ def detach(command: Sequence[str], *, folder: Path | None = None) -> int:
     return child.pid
 
 
-def attend(command: Sequence[str], *, folder: Path) -> int:
-    """Run a program on our own terminal, in ``folder``, until it ends; its exit code."""
+def attend(
+    command: Sequence[str], *, folder: Path | None, environment: Mapping[str, str] | None = None
+) -> int:
+    """Run a program on our own terminal, in ``folder``, until it ends; its exit code, 128 and more for a signal, as in a shell.
+
+    Keys typed meanwhile are its own. Whoever ends us ends it.
+    """
     try:
-        return subprocess.run([*command], cwd=folder, check=False).returncode
+        child = subprocess.Popen(
+            [*command], cwd=folder, env=None if environment is None else dict(environment)
+        )
+    except FileNotFoundError as error:
+        if folder is not None and not folder.is_dir():
+            raise ProcessError(f"{folder}: there is no such folder to start {command[0]} in.") from error
+        raise ProcessError(
+            f"{command[0]}: could not be started: it is not installed, or not on your PATH."
+        ) from error
     except (OSError, ValueError) as error:
-        raise ProcessError(f"{command[0]}: could not be started: {error}.") from error
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ProcessError(f"{command[0]}: could not be started: {reason}.") from error
+    with interrupts.ending():
+        try:
+            code = _waited_for(child)
+        except SystemExit as told:
+            _hand_on(child, told)
+            raise
+    return code if code >= 0 else 128 - code
+
+
+def _waited_for(child: subprocess.Popen[bytes]) -> int:
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:  # the terminal tells us too; what it means is for the program to say
+            continue
+
+
+def _hand_on(child: subprocess.Popen[bytes], told: SystemExit) -> None:
+    """Tell the program what we were told; one that does not hear is ended."""
+    try:
+        child.send_signal(int(str(told.code)) - 128)
+        child.wait(timeout=_GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
 
 
 def humble(*, most_seconds: int) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from leftoff.errors import NotTrustedError, StorageError
 from leftoff.model.wire import SCHEMAS
@@ -36,18 +37,31 @@ class Register:
         """The same of several documents that belong together, in one write."""
         self._add([_entry("written", path, document_id, at) for path in paths])
 
+    def note_part(self, path: Path, part: bytes, document_id: str, at: datetime) -> None:
+        """This machine writes this part of the document, and nothing else of it is ever used: the rest may grow."""
+        self._add([_entry_of("written", path, part, document_id, at)])
+
     def trust(self, path: Path, at: datetime) -> None:
         """The user says that the document as it stands now may be used."""
         self._add([_entry("trusted", path, path.stem, at)])
 
     def standing(self, path: Path) -> Standing:
         """What the document at ``path`` is to this machine."""
-        entries = self._entries(_digest(path))
-        if "trusted" in entries:
-            return "trusted"
-        if "written" in entries and not git.tracks(path):
-            return "written"
-        return "foreign"
+        return _standing(path, self._lines())
+
+    def standings(self, documents: Iterable[Path]) -> dict[Path, Standing]:
+        """The same of several, with one look into the register; what cannot be read is left out."""
+        lines = self._lines()
+        found: dict[Path, Standing] = {}
+        for path in documents:
+            with suppress(StorageError):
+                found[path] = _standing(path, lines)
+        return found
+
+    def noted_paths(self) -> frozenset[str]:
+        """Where documents were when this machine wrote them or the user trusted them. They may be others by now."""
+        told = (_read(line) for line in self._lines())
+        return frozenset(str(entry["path"]) for entry in told if entry is not None and "path" in entry)
 
     def require(self, path: Path) -> None:
         """Pass for a document that may be used; NotTrustedError, with what to type, for any other."""
@@ -56,49 +70,79 @@ class Register:
                 f"{path}: this machine did not write it. Read it, then: leftoff trust {path}", path=path
             )
 
+    def require_part(self, path: Path, part: bytes) -> None:
+        """The same for a document of which only ``part`` is used."""
+        lines = self._lines()
+        if _standing_of(path, hashlib.sha256(part).hexdigest(), lines) == "foreign":
+            self.require(path)
+
     def _add(self, entries: list[dict[str, str | int]]) -> None:
         files.make_folder(self.folder)
         lines = "".join(json.dumps(entry) + "\n" for entry in entries)
         files.append_lines(self.folder / _NAME, lines.encode(), sync=True)
 
-    def _entries(self, digest: str) -> set[str]:
-        """What the register says of that content. The digest is looked for before anything is decoded."""
+    def _lines(self) -> list[bytes]:
         try:
-            lines = (self.folder / _NAME).read_bytes().splitlines()
+            return (self.folder / _NAME).read_bytes().splitlines()
         except FileNotFoundError:
-            return set()
+            return []
         except OSError as error:
             raise _unreadable(self.folder / _NAME, error) from error
-        needle = digest.encode()
-        return {standing for line in lines if needle in line and (standing := _standing_in(line, digest))}
+
+
+def _standing(path: Path, lines: Iterable[bytes]) -> Standing:
+    return _standing_of(path, _digest(path), lines)
+
+
+def _standing_of(path: Path, digest: str, lines: Iterable[bytes]) -> Standing:
+    """What the register says of the content. The digest is looked for before anything is decoded."""
+    needle = digest.encode()
+    entries = {_standing_in(line, digest) for line in lines if needle in line}
+    if "trusted" in entries:
+        return "trusted"
+    return "written" if "written" in entries and not git.tracks(path) else "foreign"
 
 
 def _entry(standing: Standing, path: Path, document_id: str, at: datetime) -> dict[str, str | int]:
+    return _entry_of(standing, path, _content(path), document_id, at)
+
+
+def _entry_of(
+    standing: Standing, path: Path, content: bytes, document_id: str, at: datetime
+) -> dict[str, str | int]:
     return {
         "schema": SCHEMAS["register"],
         "standing": standing,
         "id": document_id,
-        "sha256": _digest(path),
+        "sha256": hashlib.sha256(content).hexdigest(),
         "path": str(path),
         "at": clock.rfc3339(at),
     }
 
 
 def _standing_in(line: bytes, digest: str) -> str | None:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    match entry:
+    match _read(line):
         case {"sha256": str(found), "standing": "written" | "trusted" as standing} if found == digest:
             return str(standing)
         case _:
             return None
 
 
-def _digest(path: Path) -> str:
+def _read(line: bytes) -> dict[str, Any] | None:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(_content(path)).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
     except OSError as error:
         raise _unreadable(path, error) from error
 
