@@ -55,7 +55,7 @@ class Key(NamedTuple):
             raise WrongValueError(self.takes)
         if self.dotted.startswith("thresholds."):
             _check_threshold(value)
-        if self.folder and not _stays_below(value):
+        if self.folder and value != self.default and not _stays_below(value):
             raise WrongValueError("a folder below the project's root")
 
     def value_of_text(self, text: str) -> Any:

@@ -19,7 +19,7 @@ from leftoff.model.context_metrics import Level, Threshold, Thresholds
 FILE_NAME = "configuration.yaml"
 SECTION = "context_management"
 # Variables of ours that are no settings.
-RESERVED_VARIABLES = {"LEFTOFF_DISABLE", "LEFTOFF_TRANSCRIPTS", "LEFTOFF_CLIENTS"}
+RESERVED_VARIABLES = {"LEFTOFF_DISABLE", "LEFTOFF_TRANSCRIPTS", "LEFTOFF_CLIENTS", "LEFTOFF_BATON"}
 _MARKS = "thresholds."
 _MOST_MISTAKES = 20  # in one file; whoever makes more has given us something else than settings
 _LONGEST_SHOWN = 60

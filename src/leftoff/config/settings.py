@@ -156,9 +156,22 @@ class TrimSettings(Group):
 
     threshold: int = setting(1000, "Tool results above so many characters are cut.", at_least=1)
     tools: tuple[str, ...] = setting((), "Only these tools; empty: all.")
-    protect_turns: int = setting(2, "The last turns that are never touched.", at_least=0)
+    protect_turns: int = setting(
+        2,
+        "The last turns that are not touched, as far as they take no more than a fifth (trim) or a tenth (smart-trim) of what is live.",
+        at_least=0,
+    )
     head: int = setting(200, "Characters kept from the beginning of what is cut.", at_least=0)
     tail: int = setting(200, "Characters kept from its end.", at_least=0)
+
+
+class HandoffSettings(Group):
+    """What a rollover leaves in the project besides the resume log; nothing, unless named here."""
+
+    folder: str = setting("", "Folder for handoff documents, such as _handoffs.", project=True, folder=True)
+    ledger: str = setting(
+        "", "File that names the current session, such as _ledgers/CURRENT.md.", project=True, folder=True
+    )
 
 
 class RedactionSettings(Group):
@@ -179,6 +192,7 @@ class ArchiveSettings(Group):
     """Copies of finished sessions, kept when the agent deletes its own."""
 
     enabled: bool = setting(False, "Whether copies are kept (asked at install).")
+    keep_days: int = setting(0, "How long a copy is kept; 0: for ever.", at_least=0)
 
 
 class PluginSettings(Group):
@@ -193,6 +207,11 @@ class ChatSettings(Group):
 
     auto_save: bool = setting(True, "Save after every answer, with a summary on exit.")
     folder: str = setting(".leftoff/chats", "Where chats are kept, below the working folder.")
+    summariser: str = setting(
+        "agent",
+        "Who writes the summary: agent (the one you talk to), rules (no model), or as `summariser` above.",
+    )
+    summary_seconds: int = setting(120, "How long a summary may take; it is tried twice.", at_least=1)
 
 
 class Settings(Group):
@@ -220,13 +239,20 @@ class Settings(Group):
     summariser: str = setting(
         "rules", "rules, an agent's id, or a command that reads a prompt and prints a summary."
     )
-    storage: str = setting("files", "Storage backend for resume logs.")
+    storage: str = setting(
+        "files",
+        "Where logs are kept beside the local files: sqlite, s3, postgres, a plugin's name or dotted path.",
+    )
+    storage_options: Mapping[str, str] = setting(
+        {}, "What the backend must know (docs/storage.md): bucket, endpoint_url, dsn … Never a credential."
+    )
     thresholds: ThresholdSettings = group(ThresholdSettings)
     resume_logs: ResumeLogSettings = group(ResumeLogSettings)
     restore: RestoreSettings = group(RestoreSettings)
     pause: PauseSettings = group(PauseSettings)
     project_state: ProjectStateSettings = group(ProjectStateSettings)
     trim: TrimSettings = group(TrimSettings)
+    handoffs: HandoffSettings = group(HandoffSettings)
     redaction: RedactionSettings = group(RedactionSettings)
     capture: CaptureSettings = group(CaptureSettings)
     archive: ArchiveSettings = group(ArchiveSettings)
