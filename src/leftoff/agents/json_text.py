@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leftoff.errors import ConfigError
-from leftoff.model.wire import JsonValue
+from leftoff.model.wire import JsonValue, well_formed
 from leftoff.model.wiring import TextEdit, Trace
 
 _BOM = "\ufeff"
@@ -144,16 +144,21 @@ def member(text: str, at: int, key: str) -> Item | None:
     return next((each for each in reversed(items(text, at)) if each.key == key), None)
 
 
+def written(value: JsonValue, *, indent: str | None = None) -> str:
+    """The value as text that every file can hold: half a character stays the escape that it was."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return text if well_formed(text) == text else json.dumps(value, indent=indent)
+
+
 def _inner(new: Mapping[str, JsonValue] | Sequence[JsonValue], gap: str, unit: str) -> str:
     """One member or element as text; on several lines where the gap before it begins a line."""
     many = "\n" in gap
     if isinstance(new, Mapping):
         ((key, value),) = new.items()
-        name = f"{json.dumps(key, ensure_ascii=False)}: "
+        name = f"{written(key)}: "
     else:
         (value,), name = new, ""
-    written = json.dumps(value, ensure_ascii=False, indent=(unit or _USUAL_INDENT) if many else None)
-    return name + written.replace("\n", gap)
+    return name + written(value, indent=(unit or _USUAL_INDENT) if many else None).replace("\n", gap)
 
 
 def _skip(text: str, at: int) -> int:

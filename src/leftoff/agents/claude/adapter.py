@@ -20,10 +20,12 @@ from leftoff.model.session import LiveChain, Session, SessionEntry
 
 if TYPE_CHECKING:
     from leftoff.model.actions import Action, Answer
+    from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, Invariant, LeftOut, LivePieces
     from leftoff.model.hook_event import HookEvent, Saying
     from leftoff.model.script import Script
     from leftoff.model.status_input import StatusInput
-    from leftoff.model.wire import JsonObject
+    from leftoff.model.trim_plan import CutPart
+    from leftoff.model.wire import JsonObject, JsonValue
     from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
 
 
@@ -151,6 +153,20 @@ class Claude:
         """What starts the agent on a first prompt, for a person to go on with."""
         return ("claude", prompt)
 
+    def run_command(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        """What starts the agent with these flags."""
+        from leftoff.agents.claude import starting  # noqa: PLC0415
+
+        return (starting.PROGRAM, *arguments)
+
+    def run_again_command(self, session_id: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
+        """What goes on in that session with the same flags."""
+        from leftoff.agents.claude import starting  # noqa: PLC0415
+
+        if starting.FLAGS.answers_once(arguments):
+            return None
+        return (*self.resume_command(session_id), *starting.FLAGS.kept(arguments))
+
     def headless_command(self) -> tuple[str, ...]:
         """What answers one prompt without tools."""
         return headless.COMMAND
@@ -201,6 +217,52 @@ class Claude:
         """Of the client that wrote the newest transcript."""
         newest = max(self.transcripts(), key=lambda path: path.stat().st_mtime_ns, default=None)
         return tail.looked_at(newest, reach_bytes=0).client_version if newest else None
+
+    def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
+        """The live content that could be cut."""
+        from leftoff.agents.claude import live_pieces  # noqa: PLC0415
+
+        occupancy = self.occupancy(Path(session.transcript))
+        return live_pieces.live_pieces(
+            session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail
+        )
+
+    @property
+    def invariants(self) -> tuple[Invariant, ...]:
+        """What must hold in a session of this agent, beyond what holds everywhere."""
+        from leftoff.agents.claude import validity  # noqa: PLC0415
+
+        return validity.INVARIANTS
+
+    def refusal(self, session: Session) -> str | None:
+        """Why a copy cannot be trusted to be resumed."""
+        from leftoff.agents.claude import validity  # noqa: PLC0415
+
+        return validity.refusal(session)
+
+    def original(self, transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
+        """The JSON value of one piece as it stands in that line."""
+        from leftoff.agents.claude import copying  # noqa: PLC0415
+
+        return copying.original(transcript, line_idx, part, call_id)
+
+    def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
+        """Thoughts, and what results repeat for the screen."""
+        from leftoff.agents.claude import left_out  # noqa: PLC0415
+
+        return left_out.left_out(session, ancestors)
+
+    def write_copy(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
+        """A new session file with a new id."""
+        from leftoff.agents.claude import copying  # noqa: PLC0415
+
+        return copying.write_copy(self.home, session, changes, order, self.invariants)
+
+    def write_fresh(self, order: FreshOrder) -> Copy:
+        """A new session of one message."""
+        from leftoff.agents.claude import fresh  # noqa: PLC0415
+
+        return fresh.write_fresh(self.home, order)
 
     def transcribe(self, script: Script, transcript: Path) -> None:
         """Write an invented session as Claude Code would have."""

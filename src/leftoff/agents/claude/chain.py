@@ -14,22 +14,40 @@ import orjson
 
 from leftoff.agents.claude.sending import Link, in_sending_order, orphaned_answers
 from leftoff.agents.fields import rows, table, text
-from leftoff.model.records import Record, Role, Text, Thinking, ToolResult, ToolUse
+from leftoff.model.records import Record, RecordKind, Role, Text, Thinking, ToolResult, ToolUse
 from leftoff.model.session import LiveChain
 from leftoff.model.wire import JsonObject
 
 _CHAINED = ("user", "assistant", "attachment", "system", "tool_result")
+_OPENING = {RecordKind.PROMPT: 0, RecordKind.COMPACTION: 1}
 
 
 def live_chain(records: Iterable[Record]) -> LiveChain:
     """What the model is sent next, from one pass over the records."""
-    index = _index(records)
+    return _chained(_index(records))
+
+
+def _chained(index: _Index) -> LiveChain:
     chain = _with_siblings(index, list(_followed(index))) if index.links else index.unlinked
     sent = list(in_sending_order(chain))
     return LiveChain(
         places=tuple(link.place for link in sent),
         cleared_calls=frozenset(index.cleared_calls | set(orphaned_answers(sent))),
     )
+
+
+def live_chain_since(records: Iterable[Record]) -> tuple[LiveChain, bool] | None:
+    """The same from the records since the last compaction alone, and whether the client named its leaf among them.
+
+    None where they do not stand alone: something hangs from what was before, or was kept of it.
+    """
+    index = _index(records)
+    if index.named_leaf is not None and index.named_leaf not in index.links:
+        return None
+    parents = {link.parent for link in index.links.values()} - {None}
+    if not index.links or index.kept or not index.links.keys() >= parents:
+        return None
+    return _chained(index), index.named_leaf is not None
 
 
 @dataclass(slots=True)
@@ -69,6 +87,11 @@ def _index(records: Iterable[Record]) -> _Index:
         elif kind == "last-prompt":
             index.named_leaf = named_leaf(record)
     return index
+
+
+def opens(record: Record) -> int | None:
+    """How well the record can open what is sent: a real prompt best, else the summary before all; None: not at all."""
+    return _OPENING.get(record.kind) if record.type == "user" else None
 
 
 def named_leaf(record: Record) -> str | None:

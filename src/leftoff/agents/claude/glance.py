@@ -138,8 +138,11 @@ def _parent(line: JsonObject) -> Parent | None:
     if forked:
         return Parent(session_id=text(forked, "sessionId"), transcript=None, derivation="forked")
     for key, derivation in DERIVED_BY.items():
-        file = text(table(line, key), "parent_file")
+        note = table(line, key)
+        file = text(note, "parent_file") or text(
+            note, "parent_session_file"
+        )  # the latter in claude-code-tools
         if file:
-            session_id = text(table(line, key), "parent_session_id") or Path(file).stem
+            session_id = text(note, "parent_session_id") or Path(file).stem
             return Parent(session_id=session_id, transcript=file, derivation=derivation)
     return None

@@ -30,6 +30,7 @@ class Known:
     newest_version: tuple[int, ...]
     queued_attachments_since: tuple[int, ...]
     records: Mapping[str, RecordKind]
+    chain_fields: frozenset[str]
     system: Mapping[str, RecordKind]
     attachments: Mapping[str, RecordKind]
     not_typed: tuple[str, ...]
@@ -55,6 +56,7 @@ def known() -> Known:
         newest_version=version(data["newest_version"]),
         queued_attachments_since=version(data["queued_attachments_since"]),
         records=_kinds(data["records"]),
+        chain_fields=frozenset(data["chain"]["fields"].split()),
         system=_kinds(data["system"]),
         attachments=_kinds(data["attachments"]),
         not_typed=tuple(data["words"]["not_typed"]),

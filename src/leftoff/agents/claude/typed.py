@@ -6,6 +6,7 @@ import re
 
 from leftoff.agents.claude.known import known
 from leftoff.agents.fields import table, text
+from leftoff.model.lineage_text import without_own_words
 from leftoff.model.records import Block, Image, Text
 from leftoff.model.wire import JsonObject
 
@@ -33,6 +34,7 @@ def is_typed(words: str) -> bool:
 
 def shown(words: str) -> str:
     """What the user typed, as it was typed: a slash command without the envelope it is sent in."""
+    words = without_own_words(words)
     command = _COMMAND.match(words.lstrip())
     if command:
         return f"{command['name']} {command['args'] or ''}".strip()

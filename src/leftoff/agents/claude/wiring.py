@@ -167,7 +167,7 @@ def _put_status_line(draft: Draft, ours: str, beneath: Sequence[str], made: list
     old = status_line_in(draft.text)
     if old is None:
         return [f'"{STATUS_LINE}" is no command; it was left as it is, and ours is not shown.']
-    _replace_command(draft, there, json.dumps(composed(ours, old), ensure_ascii=False))
+    _replace_command(draft, there, json_text.written(composed(ours, old)))
     return ["Your status line is shown first, ours below it."]
 
 
@@ -182,7 +182,7 @@ def _take_status_line(draft: Draft, was: Trace | None) -> None:
         draft.remove(at, there)
         return
     # As it was written before, escapes and all, if that is remembered.
-    plain = json.dumps(old, ensure_ascii=False)
+    plain = json_text.written(old)
     raw = next((edit.removed for edit in (was.edits if was else ()) if _said(edit.removed) == old), plain)
     _replace_command(draft, there, raw)
 

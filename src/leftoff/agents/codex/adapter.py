@@ -19,6 +19,7 @@ from leftoff.agents.codex import (
     headless,
     items,
     metering,
+    starting,
     tail,
     window,
     wiring,
@@ -26,14 +27,17 @@ from leftoff.agents.codex import (
 from leftoff.agents.codex.compressed import readable
 from leftoff.agents.codex.reading import record
 from leftoff.model.actions import Action, Answer
+from leftoff.model.lineage_text import without_own_words
 from leftoff.model.occupancy import AgentWindow, Occupancy
 from leftoff.model.records import Place, Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.model.session import LiveChain, Session, SessionEntry
 
 if TYPE_CHECKING:
+    from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, Invariant, LeftOut, LivePieces
     from leftoff.model.hook_event import HookEvent, Saying
     from leftoff.model.script import Script
-    from leftoff.model.wire import JsonObject
+    from leftoff.model.trim_plan import CutPart
+    from leftoff.model.wire import JsonObject, JsonValue
     from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
 
 _NOTHING: Mapping[str, str] = {}
@@ -104,7 +108,9 @@ class Codex:
     def typed(self, record: Record) -> str:
         """What the user typed in a prompt."""
         return "\n".join(
-            block.text.strip() for block in record.blocks if isinstance(block, Text) and items.is_own(block)
+            without_own_words(block.text).strip()
+            for block in record.blocks
+            if isinstance(block, Text) and items.is_own(block)
         )
 
     def actions(self, use: ToolUse) -> tuple[Action, ...]:
@@ -140,6 +146,16 @@ class Codex:
         """What starts the agent on a first prompt, for a person to go on with."""
         return ("codex", prompt)
 
+    def run_command(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        """What starts the agent with these flags."""
+        return (starting.PROGRAM, *arguments)
+
+    def run_again_command(self, session_id: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
+        """What goes on in that session with the same flags."""
+        if starting.FLAGS.answers_once(arguments):
+            return None
+        return (*self.resume_command(session_id), *starting.FLAGS.kept(arguments))
+
     def headless_command(self) -> tuple[str, ...]:
         """What answers one prompt without tools that could do anything."""
         return headless.COMMAND
@@ -167,6 +183,52 @@ class Codex:
     def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookTrouble, ...]:
         """Which of our hooks the user has not approved."""
         return (*wiring.troubles(self.home, scope, project),)
+
+    def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
+        """The live content that could be cut."""
+        from leftoff.agents.codex import live_pieces  # noqa: PLC0415 - only who makes a session smaller asks
+
+        occupancy = self.occupancy(Path(session.transcript))
+        return live_pieces.live_pieces(
+            session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail
+        )
+
+    @property
+    def invariants(self) -> tuple[Invariant, ...]:
+        """What must hold in a session of this agent, beyond what holds everywhere."""
+        from leftoff.agents.codex import validity  # noqa: PLC0415
+
+        return validity.INVARIANTS
+
+    def refusal(self, session: Session) -> str | None:
+        """Why a copy cannot be trusted to be resumed."""
+        from leftoff.agents.codex import validity  # noqa: PLC0415
+
+        return validity.refusal(session)
+
+    def original(self, transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
+        """The JSON value of one piece as it stands in that line."""
+        from leftoff.agents.codex import copying  # noqa: PLC0415
+
+        return copying.original(transcript, line_idx, part, call_id)
+
+    def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:  # noqa: ARG002
+        """Nothing: thoughts are never cut here."""
+        from leftoff.model.copying import LeftOut  # noqa: PLC0415 - as all that is written is
+
+        return LeftOut()
+
+    def write_copy(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
+        """A new session file with a new id, in the folder of the day."""
+        from leftoff.agents.codex import copying  # noqa: PLC0415
+
+        return copying.write_copy(self.home, session, changes, order, self.invariants)
+
+    def write_fresh(self, order: FreshOrder) -> Copy:
+        """A new session of one message."""
+        from leftoff.agents.codex import fresh  # noqa: PLC0415
+
+        return fresh.write_fresh(self.home, order)
 
     def transcribe(self, script: Script, transcript: Path) -> None:
         """Write an invented session as Codex 0.166 would have."""

@@ -49,6 +49,11 @@ def live_chain(records: Iterable[Record]) -> LiveChain:
     return _without_orphans(history)
 
 
+def opens(record: Record) -> int | None:
+    """Whether the record can open what is sent: the user's own words, or the history that a compaction left of them."""
+    return 0 if record.kind in {RecordKind.PROMPT, RecordKind.COMPACTION} else None
+
+
 def as_sent(messages: Iterable[Message]) -> Iterator[Message]:
     """The chain's messages as the API receives them: behind each call that nothing answered, the client's own words."""
     held = list(messages)

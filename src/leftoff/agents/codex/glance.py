@@ -13,6 +13,7 @@ from leftoff.agents.codex.forks import Segment
 from leftoff.agents.codex.reading import record
 from leftoff.agents.jsonl import opened
 from leftoff.errors import TranscriptError
+from leftoff.model.lineage_text import without_own_words
 from leftoff.model.records import RecordKind
 from leftoff.model.session import Parent, SessionEntry
 
@@ -62,7 +63,7 @@ def head(segment: Segment) -> Head:
         project = project or found.cwd
         model = model or found.model
         if prompt is None and found.kind is RecordKind.PROMPT:
-            prompt = found.text.strip() or None
+            prompt = without_own_words(found.text).strip() or None
         behind += prompt is not None
         if behind and (model or behind > _BEHIND_PROMPT):
             break

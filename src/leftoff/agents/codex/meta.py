@@ -39,6 +39,7 @@ class Meta:
     session_id: str
     project: str | None = None
     client_version: str | None = None
+    model_provider: str | None = None
     base: Base | None = None
     parent: Parent | None = None
 
@@ -71,6 +72,7 @@ def _of_session_meta(transcript: Path, line: JsonObject, said: JsonObject) -> Me
         session_id=text(said, "id") or text(said, "session_id") or thread_id(transcript),
         project=text(said, "cwd"),
         client_version=text(said, "cli_version"),
+        model_provider=text(said, "model_provider"),
         base=_base(said),
         parent=_parent(line, said),
     )
@@ -89,9 +91,12 @@ def _base(said: JsonObject) -> Base | None:
 
 
 def _parent(line: JsonObject, said: JsonObject) -> Parent | None:
+    """As a note of 002 tells it, unless the client has forked the session since and kept the note of the one it forked."""
     origin = text(said, "forked_from_id") or text(table(said, "history_base"), "thread_id")
     for key, derivation in DERIVED_BY.items():
         note = table(said, key) or table(line, key)
-        if note:
-            return Parent(session_id=origin, transcript=text(note, "parent_file"), derivation=derivation)
+        named = text(note, "parent_session_id") or origin
+        if note and origin in {None, named}:
+            file = text(note, "parent_file") or text(note, "parent_session_file")
+            return Parent(session_id=named, transcript=file, derivation=derivation)
     return Parent(session_id=origin, transcript=None, derivation="forked") if origin else None

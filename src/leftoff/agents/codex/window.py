@@ -7,9 +7,9 @@ itself at 90 % of the raw one; ``model_auto_compact_token_limit`` can only lower
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
+from leftoff.agents.codex import configuration
 from leftoff.agents.codex.known import known
 from leftoff.agents.fields import count, text
 from leftoff.model.context_metrics import WindowBasis
@@ -19,7 +19,7 @@ from leftoff.model.wire import JsonObject
 
 def window(home: Path, occupancy: Occupancy) -> AgentWindow:
     """The window of the session that the occupancy is of."""
-    settings = _settings(home / "config.toml")
+    settings = configuration.settings(home)
     raw_tokens, basis = _raw_window(settings, occupancy)
     limit = count(settings, "model_auto_compact_token_limit") or None
     point = raw_tokens * known().compacts_at_percent // 100 if raw_tokens else None
@@ -59,11 +59,3 @@ def _raw(reported_tokens: int) -> int:
     if reported_tokens in known().sizes:
         return reported_tokens
     return reported_tokens * 100 // known().reported_percent
-
-
-def _settings(path: Path) -> JsonObject:
-    """What the file says; nothing when it is missing or broken."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}

@@ -1,0 +1,14 @@
+"""Claude Code's adapter keeps every promise of an agent that goes on from copies."""
+
+from pathlib import Path
+
+from leftoff.agents.claude import Claude
+from leftoff.testing.copy_promises import CopyingAgent, CopyPromises
+
+
+class TestClaudeCopies(CopyPromises):
+    def make_agent(self, home: Path) -> CopyingAgent:
+        return Claude(home=home)
+
+    def transcript_of(self, home: Path, session_id: str) -> Path:
+        return home / "projects" / "-home-dev-project" / f"{session_id}.jsonl"

@@ -1,0 +1,14 @@
+"""Codex' adapter keeps every promise of an agent that goes on from copies."""
+
+from pathlib import Path
+
+from leftoff.agents.codex import Codex
+from leftoff.testing.copy_promises import CopyingAgent, CopyPromises
+
+
+class TestCodexCopies(CopyPromises):
+    def make_agent(self, home: Path) -> CopyingAgent:
+        return Codex(home)
+
+    def transcript_of(self, home: Path, session_id: str) -> Path:
+        return home / "sessions" / "2026" / "01" / "06" / f"rollout-2026-01-06T12-00-00-{session_id}.jsonl"
