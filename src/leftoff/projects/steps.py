@@ -1,0 +1,298 @@
+"""The check-boxes of a ``steps.md``: its tasks, sections and progress, and ticking them where they stand.
+
+Promises: boxes in code fences, indented code and HTML comments are no tasks; ``[-]`` is a task that was given up, which is
+neither open nor counted; ticking changes one character for each box and nothing else. Tasks are numbered from 1 through the
+whole document, sub-tasks like any other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from leftoff.errors import NotFoundError, UsageError
+
+Mark = Literal["open", "done", "given_up"]
+_BOX = re.compile(
+    r"(?P<quote>(?:[ \t]*>)*)(?P<indent>[ \t]*)(?:[-+*]|\d{1,9}[.)])[ \t]+\[(?P<mark>[ xX-])\][ \t]+(?P<text>\S.*)"
+)
+_ITEM = re.compile(r"(?:(?:[ \t]*>)+ ?)?(?P<indent>[ \t]*)(?:[-+*]|\d{1,9}[.)])[ \t]")
+_HEADING = re.compile(r" {0,3}(?P<level>#{1,6})[ \t]+(?P<text>.*?)[ \t]*#*[ \t]*$")
+_FENCE = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)?(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
+_NUMBERED = re.compile(
+    r"(?:section|phase|part|step|stage|milestone)\s+(?P<number>\d{1,4})\b[\s:.\u2013\u2014-]*(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
+_CODE_SPAN = re.compile(r"`[^`]*`")
+_MARKS: dict[str, Mark] = {" ": "open", "x": "done", "X": "done", "-": "given_up"}
+_WHOLE_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what others take for a line end is none here
+_CODE_INDENT = 4
+_TASKS = re.compile(r"(\d{1,5})(?:\s*[-\u2013]\s*(\d{1,5}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One box. ``at`` is where its mark stands in the text, ``depth`` how deep it is nested."""
+
+    number: int
+    text: str
+    mark: Mark
+    depth: int
+    parent: int  # the number of the task that it is a part of; 0 for none
+    section: int  # the number of its section; 0 for what stands before any
+    line: int  # 1-based
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading with tasks below it."""
+
+    number: int
+    name: str
+    tasks: tuple[Task, ...]
+
+    @property
+    def counted(self) -> list[Task]:
+        """The tasks that were not given up."""
+        return [task for task in self.tasks if task.mark != "given_up"]
+
+    @property
+    def done(self) -> int:
+        """How many of those are done."""
+        return sum(task.mark == "done" for task in self.tasks)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to do in it."""
+        return all(task.mark != "open" for task in self.tasks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """All tasks in their order, and the sections they stand in."""
+
+    tasks: tuple[Task, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Tasks that count: all that were not given up."""
+        return sum(task.mark != "given_up" for task in self.tasks)
+
+    @property
+    def done(self) -> int:
+        """Tasks that are done."""
+        return sum(task.mark == "done" for task in self.tasks)
+
+    @property
+    def percentage(self) -> int:
+        """Share of the tasks that is done, rounded down: 100 is said of nothing that is not finished."""
+        return 100 * self.done // self.total if self.total else 0
+
+    @property
+    def next(self) -> Task | None:
+        """The first task that is open: of one with open sub-tasks, the first of those."""
+        above: set[int] = set()  # tasks with an open one below them
+        for task in reversed(self.tasks):
+            if task.parent and (task.mark == "open" or task.number in above):
+                above.add(task.parent)
+        return next((task for task in self.tasks if task.mark == "open" and task.number not in above), None)
+
+    def section(self, number: int) -> Section | None:
+        """The section of that number; None where there is none."""
+        return next((each for each in self.sections if each.number == number), None)
+
+
+def read(text: str) -> Steps:
+    """The tasks of a document."""
+    lines = [*_lines(text)]
+    level = _section_level(lines)
+    boxes: list[_Box] = []
+    headings: list[str] = []  # of the sections, in order
+    around: list[tuple[int, int]] = []  # the items that the line stands in: indent, and the number of a task
+    for line in lines:
+        if line.heading is not None:
+            around = []
+            if line.heading[0] == level:
+                headings.append(line.heading[1])
+            elif line.heading[0] < level:
+                headings.append("")  # what follows stands in no section of that level
+        elif line.item is not None:
+            around = [each for each in around if each[0] < line.item]
+            number = 0
+            if line.box is not None:
+                number = len(boxes) + 1
+                parent = next((task for _, task in reversed(around) if task), 0)
+                boxes.append(_Box(line, line.box, len(around), parent, len(headings)))
+            around.append((line.item, number))
+    return _in_sections(boxes, headings)
+
+
+def ticked(text: str, numbers: Iterable[int]) -> str:
+    """The text with these tasks done, and the sub-tasks of each; those that were given up stay so."""
+    found = read(text).tasks
+    wanted = {*numbers}
+    if unknown := sorted(wanted - {task.number for task in found}):
+        raise NotFoundError(f"There is no task {unknown[0]}: the steps have {len(found)}.")
+    for task in found:  # a task stands behind the one that it is a part of
+        if task.parent in wanted:
+            wanted.add(task.number)
+    marks = [task.at for task in found if task.number in wanted and task.mark == "open"]
+    if not marks:
+        return text
+    pieces = [text[one:other] for one, other in pairwise([0, *(at + 1 for at in marks), len(text)])]
+    return "".join([*(f"{piece[:-1]}x" for piece in pieces[:-1]), pieces[-1]])
+
+
+def numbers(words: str) -> list[int]:
+    """The numbers that words such as ``1-5,8`` name; UsageError for any others."""
+    found: list[int] = []
+    for part in words.split(","):
+        match = _TASKS.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if match is None or first > last or first == 0:
+            raise UsageError(f"{words[:40]!r} names no tasks. Say for example: 3, 1-5 or 1-5,8.")
+        found += range(first, last + 1)
+    return found
+
+
+def _in_sections(boxes: Sequence[_Box], headings: Sequence[str]) -> Steps:
+    used = sorted({box.place for box in boxes if box.place and headings[box.place - 1]})
+    said = {place: _NUMBERED.match(headings[place - 1]) for place in used}
+    number_of = _numbers_of(said)
+    tasks = [_task(box, number, number_of.get(box.place, 0)) for number, box in enumerate(boxes, 1)]
+    tasks_of: dict[int, list[Task]] = {}
+    for task, box in zip(tasks, boxes, strict=True):
+        tasks_of.setdefault(box.place, []).append(task)
+    sections = [
+        Section(
+            number=number_of[place],
+            name=(match["rest"] if match and match["rest"] else headings[place - 1]),
+            tasks=tuple(tasks_of[place]),
+        )
+        for place, match in said.items()
+    ]
+    return Steps(tasks=tuple(tasks), sections=tuple(sections))
+
+
+def _numbers_of(said: Mapping[int, re.Match[str] | None]) -> dict[int, int]:
+    """The number of each section: its own where its heading says one, then the next free; by order where two say the same."""
+    own = {place: int(match["number"]) for place, match in said.items() if match is not None}
+    if len({*own.values()}) < len(own):
+        own = {}
+    free = itertools.count(max(own.values(), default=0) + 1)
+    return {place: own[place] if place in own else next(free) for place in said}
+
+
+class _Line(NamedTuple):
+    """A line outside code and comments. ``item`` is the indent of a list item, None for any other line."""
+
+    number: int
+    start: int
+    heading: tuple[int, str] | None = None
+    item: int | None = None
+    box: re.Match[str] | None = None
+
+
+class _Box(NamedTuple):
+    """A box with what stands around it; ``place`` is how many headings of sections stand before it."""
+
+    line: _Line
+    match: re.Match[str]
+    depth: int
+    parent: int
+    place: int
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    """Headings and list items; an item indented like code is one only inside a list."""
+    in_list, above = False, ""  # above: the line before, where it can be the words of an underlined heading
+    for number, start, line in _outside_code(text):
+        item = _ITEM.match(line)
+        heading = _heading(line, above)
+        above = "" if heading or item or in_list else line.strip()
+        if heading is not None:
+            in_list = False
+            yield _Line(number=number, start=start, heading=heading)
+        elif item and (in_list or len(item["indent"].expandtabs(_CODE_INDENT)) < _CODE_INDENT):
+            in_list = True
+            indent = len(item["indent"].expandtabs(_CODE_INDENT))
+            yield _Line(number=number, start=start, item=indent, box=_BOX.match(line))
+        elif line.strip() and not line[0].isspace():
+            in_list, above = False, line.strip()
+
+
+def _heading(line: str, above: str) -> tuple[int, str] | None:
+    """The level and the words of a heading that ends with this line."""
+    if match := _HEADING.match(line):
+        return len(match["level"]), match["text"]
+    if above and (underline := _UNDERLINE.fullmatch(line)):
+        return (1 if underline[1][0] == "=" else 2), above
+    return None
+
+
+def _outside_code(text: str) -> Iterator[tuple[int, int, str]]:
+    """Each line that stands in no code fence and no comment: its number, where it begins, and itself."""
+    fence, in_comment, at, is_quoted = "", False, 0, False
+    for number, whole in enumerate(_WHOLE_LINE.findall(text), 1):
+        line, start = whole.rstrip("\r\n"), at
+        at += len(whole)
+        if fence and is_quoted and not line.lstrip().startswith(">"):
+            fence = ""  # the quote is over, and what was open in it
+        if fence:
+            fence = "" if _closes(line, fence) else fence
+        elif in_comment:
+            in_comment = "-->" not in line
+        elif found := _FENCE.match(line):
+            fence, is_quoted = found["fence"], line.lstrip().startswith(">")
+        else:
+            in_comment = _opens_comment(line)
+            if not line.lstrip().startswith("<!--") or not in_comment:
+                yield number, start, line
+
+
+def _opens_comment(line: str) -> bool:
+    """Whether a comment begins in the line and does not end in it; one that is shown as code is none."""
+    if "<!--" not in line:
+        return False
+    last = _CODE_SPAN.sub("", line).rpartition("<!--")
+    return bool(last[1]) and "-->" not in last[2]
+
+
+def _closes(line: str, fence: str) -> bool:
+    mark = line.strip(" \t>")
+    return len(mark) >= len(fence) and not mark.strip(fence[0])
+
+
+def _section_level(lines: Sequence[_Line]) -> int:
+    """The level whose headings divide the tasks: the highest with two of them, else the deepest with any."""
+    owners: dict[int, set[int]] = {}
+    path: dict[int, int] = {}
+    for line in lines:
+        if line.heading is not None:
+            path = {level: at for level, at in path.items() if level < line.heading[0]}
+            path[line.heading[0]] = line.number
+        elif line.box is not None:
+            for level, at in path.items():
+                owners.setdefault(level, set()).add(at)
+    divided = [level for level in sorted(owners) if len(owners[level]) > 1]
+    return divided[0] if divided else max(owners, default=0)
+
+
+def _task(box: _Box, number: int, section: int) -> Task:
+    return Task(
+        number=number,
+        text=box.match["text"].strip(),
+        mark=_MARKS[box.match["mark"]],
+        depth=box.depth,
+        parent=box.parent,
+        section=section,
+        line=box.line.number,
+        at=box.line.start + box.match.start("mark"),
+    )
