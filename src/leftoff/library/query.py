@@ -1,0 +1,194 @@
+"""What a person asks for, in words that the library understands.
+
+``words`` must all be there; ``"a phrase"`` as it stands; ``begin*``; ``-not``; ``one OR another``. Filters: ``agent:``,
+``project:``, ``tool:``, ``file:``, ``kind:``, ``since:``, ``before:``, ``errors:``. What is wrong with a filter is said, with
+what it takes. Pure: what time it is comes from the caller.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from leftoff.errors import UsageError
+from leftoff.library.pieces import KINDS
+from leftoff.library.words import COMMON, beginning, is_exact, joined, wanted
+
+FILTERS = ("agent", "project", "tool", "file", "kind", "since", "before", "errors")
+_PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))')
+_AGO = re.compile(r"(\d{1,5})(min|h|d|w|m|y)")
+_HOURS = {"min": 1 / 60, "h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
+_LONGEST = 2000  # characters; a query is typed
+_MOST_WORDS = 200
+
+
+class Term(NamedTuple):
+    """Something that a text must hold: words as they were typed, whether they are a phrase or a beginning."""
+
+    text: str
+    is_phrase: bool = False
+    is_prefix: bool = False
+
+    @property
+    def needs_look(self) -> bool:
+        """Whether the text itself must be looked at, because its tokens do not tell."""
+        return self.is_phrase or self.is_prefix or not is_exact(self.text)
+
+    @property
+    def expression(self) -> str | None:
+        """In FTS5's own language; None where no token can be asked for, and texts must be looked at."""
+        if self.is_prefix:
+            start = beginning(self.text)
+            return None if start is None else f"{_quoted(start)}*"
+        tokens, whole = wanted(self.text), joined(self.text)
+        if tokens:
+            parts = "(" + " AND ".join(map(_quoted, tokens)) + ")"
+            return parts if whole is None else f"({_quoted(whole)} OR {parts})"
+        start = beginning(self.text)  # a single letter of a script that is cut into pairs
+        return f"{_quoted(start)}*" if start is not None and not start.isascii() else None
+
+
+class Query(NamedTuple):
+    """All of ``groups`` must be there, of each any one; none of ``without``. Filters are None where none was given."""
+
+    groups: tuple[tuple[Term, ...], ...] = ()
+    without: tuple[Term, ...] = ()
+    agent: str | None = None
+    project: str | None = None
+    tool: str | None = None
+    file: str | None = None
+    kinds: tuple[str, ...] = ()
+    since: int | None = None
+    before: int | None = None
+    errors: bool | None = None
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Everything that is looked for."""
+        return tuple(term for group in self.groups for term in group)
+
+    @property
+    def telling(self) -> Query:
+        """Without the words that any text holds, unless there are no others."""
+        kept = tuple(group for group in self.groups if not _is_common(group))
+        return self._replace(groups=kept) if kept else self
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all is asked for."""
+        return self == Query()
+
+
+def parsed(text: str, now: datetime) -> Query:
+    """The query; UsageError says which part cannot be understood."""
+    if len(text) > _LONGEST:
+        raise UsageError(f"The query is {len(text):,} characters long; {_LONGEST:,} are allowed.")
+    query = Query()
+    groups: list[tuple[Term, ...]] = []
+    is_or = False
+    for minus, name, phrase, word in _PART.findall(text):
+        if word in {"OR", "|"} and not (minus or name):
+            is_or = bool(groups)
+            continue
+        if name and name in FILTERS and not minus:
+            query = filtered(query, name, phrase or word, now)
+            continue
+        term = _term(f"{name}:{word}" if name and word else word, phrase)
+        if term is None:
+            continue
+        if minus:
+            query = query._replace(without=(*query.without, term))
+        elif is_or:
+            groups[-1] = (*groups[-1], term)
+        else:
+            groups.append((term,))
+        is_or = False
+    return _bounded(query._replace(groups=tuple(groups)))
+
+
+def _bounded(query: Query) -> Query:
+    count = len(query.terms) + len(query.without)
+    if count > _MOST_WORDS:
+        raise UsageError(f"The query has {count:,} words; {_MOST_WORDS} are allowed.")
+    return query
+
+
+def filtered(query: Query, name: str, value: str, now: datetime) -> Query:
+    """The query with one more filter."""
+    if not value:
+        raise UsageError(f"{name}: wants something behind the colon.")
+    match name:
+        case "kind":
+            kinds = tuple(value.split(","))
+            if unknown := [kind for kind in kinds if kind not in KINDS]:
+                raise UsageError(f"kind:{unknown[0]} is no kind. There are: {', '.join(KINDS)}.")
+            return query._replace(kinds=kinds)
+        case "errors":
+            if value not in {"yes", "no", "only", "true", "false"}:
+                raise UsageError(f"errors:{value} is not understood. Type errors:yes or errors:no.")
+            return query._replace(errors=value not in {"no", "false"})
+        case "since":
+            return query._replace(since=int(moment(value, now).timestamp()))
+        case "before":
+            return query._replace(before=int(moment(value, now).timestamp()))
+        case _:
+            return _with_name(query, name, value)
+
+
+def _with_name(query: Query, name: str, value: str) -> Query:
+    match name:
+        case "agent":
+            return query._replace(agent=value)
+        case "project":
+            return query._replace(project=value)
+        case "tool":
+            return query._replace(tool=value)
+        case _:
+            return query._replace(file=value)
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """``2026-01-31``, ``2026-01-31T12:00``, ``7d`` ago (min, h, d, w, m, y), ``today``, ``yesterday``."""
+    if text in {"today", "yesterday"}:
+        day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        return day - timedelta(days=text == "yesterday")
+    try:
+        if ago := _AGO.fullmatch(text):
+            return now - timedelta(hours=int(ago[1]) * _HOURS[ago[2]])
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"{text!r} is no time. Type a day (2026-01-31), or how long ago: 7d, 12h, 3w."
+        ) from error
+
+
+def expression(groups: tuple[tuple[Term, ...], ...], without: tuple[Term, ...]) -> str | None:
+    """In FTS5's language; None where no word narrows it down and every piece must be looked at."""
+    needed = []
+    for group in groups:
+        alternatives = [term.expression for term in group]
+        if all(alternatives):
+            needed.append("(" + " OR ".join(filter(None, alternatives)) + ")")
+    if not needed:
+        return None
+    refused = [term.expression for term in without if not term.needs_look and term.expression]
+    return " AND ".join(needed) + "".join(f" NOT {each}" for each in refused)
+
+
+def _term(word: str, phrase: str) -> Term | None:
+    if phrase:
+        return Term(phrase, is_phrase=True) if re.search(r"\w", phrase) else None
+    if word.endswith("*") and re.search(r"\w", word):
+        return Term(word.rstrip("*"), is_prefix=True)
+    bare = word.strip(".,;:!?()[]{}'`<>")
+    return Term(bare) if re.search(r"\w", bare) else None
+
+
+def _is_common(group: tuple[Term, ...]) -> bool:
+    return all(not term.is_phrase and not term.is_prefix and term.text.lower() in COMMON for term in group)
+
+
+def _quoted(token: str) -> str:
+    return '"' + token.replace('"', "") + '"'

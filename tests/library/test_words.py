@@ -1,0 +1,148 @@
+"""Which words a text is found by."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leftoff.library.words import (
+    COMMON,
+    beginning,
+    fold,
+    is_exact,
+    joined,
+    light,
+    pattern,
+    stem,
+    tokens,
+    wanted,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("def parse_user_name():", "user"),
+        ("def parse_user_name():", "parse_user_name"),
+        ("def parse_user_name():", "parseUserName"),
+        ("parseUserName(x)", "parse_user_name"),
+        ("parseUserName(x)", "name"),
+        ("HTTPServerError", "http"),
+        ("HTTPServerError", "server"),
+        ("see src/limits/bucket.py:12", "bucket.py"),
+        ("see src/limits/bucket.py:12", "limits"),
+        ("see tests/test_limits.py", "test_limits"),
+        ("buildinfo.Version.String()", "buildinfo.Version"),
+        ("buildinfo.Version.String()", "version.string"),
+        ("the branches were merged", "merge"),
+        ("merging the branch", "merged"),
+        ("it stopped", "stops"),
+        ("two queries", "query"),
+        ("Café", "cafe"),
+        ("STRASSE", "straße"),
+        ("commit 4f8c1176", "4f8c1176"),
+        ("port 8080", "8080"),
+        ("開発コマンドの更新", "コマンド"),
+        ("猜数字游戏", "数字"),
+        ("第3次abc", "abc"),
+        ("안녕하세요", "안녕"),
+    ],
+)
+def test_a_text_is_found_by_its_words_and_their_parts(text, word):
+    """Names in code by their parts, words by their stems, scripts without spaces by any two letters."""
+    assert wanted(word)
+    assert {*wanted(word)} <= tokens(text) or joined(word) in tokens(text)
+    assert is_exact(word) or pattern(word).search(text) or pattern(word).search(fold(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("data.py", "a.py"), ("the best", "test"), ("猜数字", "字数"), ("user", "users_name")]
+)
+def test_a_text_is_not_found_by_what_it_does_not_hold(text, word):
+    """Near misses."""
+    assert not {*wanted(word)} <= tokens(text) or not pattern(word).search(text)
+    assert joined(word) not in tokens(text)
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_cut_and_is_found_by_each_of_its_words(text):
+    """Nothing raises, tokens have no space in them, and every word of the text leads back to it."""
+    found = tokens(text)
+    assert all(token and not any(letter.isspace() for letter in token) for token in found)
+    for word in text.split():
+        assert {*wanted(word)} <= found
+
+
+@given(st.from_regex(r"[a-zA-Z0-9_]{1,30}", fullmatch=True), st.sampled_from([" ", "(", "/", "\n"]))
+def test_a_name_is_found_between_any_signs(name, sign):
+    """Whatever stands around it."""
+    assert {*wanted(name)} <= tokens(f"x{sign}{name}{sign}y")
+
+
+def test_small_numbers_and_endless_strings_are_not_words():
+    """Line numbers would be most of the index."""
+    assert tokens("1 22 333 " + "f" * 65) == set()
+    assert wanted("12") == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "holds"),
+    [
+        ("connection reset", "a Connection  reset by peer", True),
+        ("connection reset", "reset the connection", False),
+        ("user_name", "parseUserName", True),
+        ("a.py", "data.py", False),
+        ("a.py", "src/a.py:3", True),
+        ("数字", "猜数字游戏", True),
+        ("??", "what??", True),
+    ],
+)
+def test_a_phrase_is_looked_for_in_the_text_itself(words, text, holds):
+    """As neighbours, in order, whatever signs stand between."""
+    assert bool(pattern(words).search(text)) is holds
+
+
+def test_a_beginning_may_end_anywhere():
+    """And a word may not."""
+    assert pattern("time", is_prefix=True).search("timeouts")
+    assert not pattern("time").search("timeouts")
+
+
+@pytest.mark.parametrize(
+    ("word", "start"),
+    [("time", "time"), ("deprecate", "deprecat"), ("", None), ("猜数字", "猜数"), ("字", "字")],
+)
+def test_a_beginning_asks_for_no_more_than_every_stem_has(word, start):
+    """Else ``deprecate*`` would miss what is kept as ``deprecat``."""
+    assert beginning(word) == start
+
+
+def test_tokens_alone_tell_of_single_words_only():
+    """Names of several parts, paths and scripts without spaces need a look at the text."""
+    assert [is_exact(word) for word in ("word", "user_name", "a/b.py", "数字", "5.6")] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_what_was_found_is_lit_in_any_form_of_the_word():
+    """``merging`` for ``merged``, and inside a name."""
+    assert light("merged").search("when merging it")[0] == "merging"
+    assert light("user").search("parseUserName")
+    assert light("数字").search("猜数字游戏")[0] == "数字"
+
+
+def test_short_words_and_other_alphabets_keep_their_endings():
+    """There is nothing to take off."""
+    assert [stem(word) for word in ("uses", "été", "v2ing", "process")] == ["uses", "été", "v2ing", "process"]
+    assert fold("Ünïcode") == "unicode"
+    assert fold("ガ") == "ガ"
+    assert "the" in COMMON
+
+
+def test_a_very_long_name_is_asked_for_by_its_parts():
+    """No token is that long."""
+    long = "_".join(["part"] * 20)
+    assert wanted(long) == ("part",)
