@@ -1,0 +1,141 @@
+"""Logs on their way: one file each, whole or not at all, and only what was sent is taken away."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from leftoff.errors import DocumentError, InvalidIdError
+from leftoff.model.resume_log import ResumeLog
+from leftoff.model.wire import SCHEMAS
+from leftoff.stores.outbox import LOCK_NAME, Entry, Outbox
+from leftoff.system import locks
+from leftoff.testing.store_promises import a_log
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "wire" / "outbox_entry.v1.json"
+
+
+@pytest.fixture
+def box(tmp_path):
+    return Outbox(tmp_path / "outbox")
+
+
+def entry(session_id="s", mission="m", saved_ns=1, root="/project"):
+    return Entry(log=a_log(session_id, mission), root=root, saved_ns=saved_ns)
+
+
+def test_what_is_put_in_is_read_as_it_was(box):
+    """And gone when it was taken."""
+    path = box.put(entry())
+    assert box.waiting() == [path]
+    assert box.read(path).to_dict() == entry().to_dict()
+    box.taken(path)
+    box.taken(path)
+    assert box.waiting() == []
+    assert box.read(path) is None
+
+
+def test_a_newer_log_of_a_session_takes_the_place_of_the_older(box):
+    """Of the same project only."""
+    box.put(entry(saved_ns=5))
+    box.put(entry(saved_ns=7, mission="newer"))
+    box.put(entry(saved_ns=1, root="/another"))
+    box.put(entry("t", saved_ns=9))
+    waiting = [box.read(path) for path in box.waiting()]
+    assert [(each.log.session_id, each.root, each.saved_ns) for each in waiting] == [
+        ("s", "/another", 1),
+        ("s", "/project", 7),
+        ("t", "/project", 9),
+    ]
+
+
+def test_a_clock_that_was_set_back_hides_no_save(box):
+    """The later save has the later moment, whether the one before still waits or was sent; a torn memory costs nothing."""
+    box.taken(box.put(entry(saved_ns=7, mission="sent")))
+    box.put(entry(saved_ns=6, mission="later"))
+    (waiting,) = [box.read(path) for path in box.waiting()]
+    assert (waiting.log.mission_summary, waiting.saved_ns) == ("later", 8)
+    (last,) = box.folder.glob("*.last")
+    last.write_text("torn", encoding="utf-8")
+    box.put(entry(saved_ns=9))
+    assert [box.read(path).saved_ns for path in box.waiting()] == [9]
+
+
+def test_moments_are_not_remembered_for_ever(box, monkeypatch):
+    """The newest sessions' are."""
+    monkeypatch.setattr("leftoff.stores.outbox._MOST_REMEMBERED", 2)
+    for number in range(4):
+        box.put(entry(f"s{number}", saved_ns=number + 1))
+    assert sorted(path.name.split(".")[1] for path in box.folder.glob("*.last")) == ["s2", "s3"]
+
+
+def test_a_sender_is_needed_once(box):
+    """Until it began and is done, or was started long ago and never came."""
+    box.put(entry())
+    assert box.needs_sender()
+    assert not box.needs_sender()
+    with locks.held(box.folder / LOCK_NAME):
+        box.sender_began()
+        assert not box.needs_sender()
+    assert box.needs_sender()
+    os.utime(box.folder / ".sender", (1, 1))
+    assert box.needs_sender()
+
+
+def test_what_comes_while_something_is_sent_stays(box):
+    """Taking away what was sent does not touch what was put in meanwhile."""
+    first = box.put(entry(saved_ns=5))
+    second = box.put(entry("t", saved_ns=7))
+    box.taken(first)
+    assert box.waiting() == [second]
+
+
+def test_an_empty_outbox_has_nothing_and_is_not_made(box):
+    """Looking creates nothing."""
+    assert box.waiting() == []
+    assert box.trouble() is None
+    assert not box.folder.exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"schema": 1}', '{"schema": 99}', '{"schema": 1, "log": {}}']
+)
+def test_a_broken_entry_is_named_and_hides_no_other(box, content):
+    """The file is."""
+    good, bad = box.put(entry("good")), box.put(entry("bad"))
+    bad.write_text(content, encoding="utf-8")
+    with pytest.raises(DocumentError, match="outbox"):
+        box.read(bad)
+    assert box.read(good) is not None
+
+
+def test_all_of_one_session_can_be_found(box):
+    """For those who erase it."""
+    mine = {box.put(entry("s", saved_ns=1)), box.put(entry("s", root="/b"))}
+    box.put(entry("other"))
+    assert {*box.of_session("s")} == mine
+
+
+def test_a_bad_id_is_refused(box):
+    """Before anything is written."""
+    with pytest.raises(InvalidIdError):
+        box.put(Entry(log=ResumeLog("../x", a_log("x").context_metrics), root="/p", saved_ns=1))
+    assert not box.folder.exists()
+
+
+def test_the_last_trouble_is_remembered_until_it_is_over(box):
+    """For the doctor."""
+    box.put(entry())
+    box.note_trouble("no answer.")
+    assert box.trouble() == "no answer."
+    box.note_trouble("")
+    assert box.trouble() is None
+    box.note_trouble("")
+
+
+def test_the_form_is_the_golden_one():
+    """As long as the schema number is the same."""
+    golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    assert golden["schema"] == SCHEMAS["outbox_entry"]
+    assert Entry.from_dict(golden, where="golden").to_dict() == golden

@@ -1,0 +1,294 @@
+"""The database: its schema, connections that break, and every trouble in one clear sentence."""
+
+import re
+import socket
+import threading
+
+import psycopg
+import pytest
+
+from leftoff.errors import ConfigError, DocumentError, StorageError, UnreachableError
+from leftoff.stores import postgres as postgres_store
+from leftoff.stores.packed import next_moment
+from leftoff.stores.postgres import MIGRATIONS, PostgresStore
+from leftoff.testing.store_promises import a_log
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture
+def database(postgres):
+    """An empty one, with a connection of our own to look at it."""
+    with psycopg.connect(autocommit=True) as connection:
+        connection.execute("drop table if exists leftoff_logs, leftoff_schema")
+        yield connection
+
+
+@pytest.fixture
+def store(database):
+    return PostgresStore()
+
+
+def test_the_schema_is_made_by_the_first_who_comes(store, database):
+    """And noted."""
+    store.save(a_log("s"))
+    assert database.execute("select version from leftoff_schema").fetchall() == [(len(MIGRATIONS),)]
+
+
+def test_many_who_come_first_make_it_once(database):
+    """Each with a connection of its own."""
+    troubles = []
+
+    def come(number):
+        try:
+            PostgresStore().save(a_log(f"s{number}"))
+        except StorageError as error:
+            troubles.append(error)
+
+    comers = [threading.Thread(target=come, args=(number,)) for number in range(6)]
+    for comer in comers:
+        comer.start()
+    for comer in comers:
+        comer.join()
+    assert troubles == []
+    assert len(PostgresStore().list()) == 6
+    assert database.execute("select count(*) from leftoff_schema").fetchone() == (len(MIGRATIONS),)
+
+
+def test_an_older_schema_is_brought_up_to_date(store, database):
+    """A database that knows only that it was begun."""
+    database.execute("create table leftoff_schema (version integer primary key)")
+    store.save(a_log("s"))
+    assert store.list() == ["s"]
+
+
+def test_a_newer_schema_is_left_alone(store, database):
+    """With what to do."""
+    database.execute("create table leftoff_schema (version integer primary key)")
+    database.execute("insert into leftoff_schema values (99)")
+    with pytest.raises(
+        StorageError, match=r"made by a newer leftoff \(schema 99, this one knows 1\)\. Upgrade leftoff\."
+    ):
+        store.save(a_log("s"))
+
+
+def test_an_older_schema_that_this_user_may_not_change_is_told(database, postgres, monkeypatch):
+    """Who can: the owner of the tables."""
+    database.execute("create table leftoff_schema (version integer primary key)")
+    database.execute("drop role if exists guest")
+    database.execute("create role guest login password 'guest'")
+    monkeypatch.setenv("PGUSER", "guest")
+    monkeypatch.setenv("PGPASSWORD", "guest")
+    with pytest.raises(
+        StorageError, match=r"this user may not do that\. If the tables are of an older schema"
+    ):
+        PostgresStore().list()
+
+
+def test_a_cut_connection_is_made_anew(store, database):
+    """Whoever cut it."""
+    store.save(a_log("s"))
+    database.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'leftoff'"
+    )
+    assert store.list() == ["s"]
+    assert store.save(a_log("t")) == "t"
+
+
+def test_sending_twice_is_sending_once(store, database):
+    """And a late one does not cover what came after it."""
+    moment = next_moment()
+    store.save_as_of(a_log("s", "first"), moment)
+    store.save_as_of(a_log("s", "first"), moment)
+    store.save(a_log("s", "second"))
+    store.save_as_of(a_log("s", "first"), moment)
+    assert store.load("s").mission_summary == "second"
+    assert database.execute("select count(*) from leftoff_logs").fetchone() == (1,)
+
+
+def test_a_damaged_row_is_named(store, database):
+    """When it is asked for."""
+    store.save(a_log("s"))
+    database.execute("update leftoff_logs set body = left(body, 30)")
+    with pytest.raises(DocumentError, match="log s: half written"):
+        store.load("s")
+
+
+def test_characters_that_databases_stumble_over_are_kept(store):
+    """NUL, quotes, percent signs, question marks, other scripts."""
+    mission = "\0 '; drop table leftoff_logs; -- %s ? \\ 日本語 🎉 \u2028"
+    store.save(a_log("s", mission))
+    assert store.load("s").mission_summary == mission
+
+
+def test_it_says_what_was_reached(store):
+    """The host and the database, never the password."""
+    store.save(a_log("s"))
+    assert store.check() == "PostgreSQL 127.0.0.1/postgres: reached, 1 logs"
+
+
+# Troubles
+
+
+def words(store):
+    with pytest.raises(StorageError) as trouble:
+        store.list()
+    said = str(trouble.value)
+    assert said.startswith("PostgreSQL: ")
+    assert said.endswith(".")
+    assert "\n" not in said
+    return said
+
+
+def test_a_wrong_password_is_told(postgres, monkeypatch):
+    """Without showing it."""
+    monkeypatch.setenv("PGPASSWORD", "wrong-wrong")
+    said = words(PostgresStore())
+    assert "the password or the user is wrong" in said
+    assert "wrong-wrong" not in said
+    monkeypatch.delenv("PGPASSWORD")
+    assert "the password or the user is wrong" in words(PostgresStore())
+
+
+def test_an_unknown_database_is_told(postgres):
+    """With what to mend."""
+    assert "there is no such database" in words(PostgresStore("dbname=nowhere"))
+
+
+def test_no_network_is_told(postgres):
+    """Nobody listens there."""
+    assert "no answer. Is the server up, and the network?" in words(PostgresStore("port=9"))
+
+
+def test_an_unknown_host_is_told(postgres):
+    """A name that nobody has."""
+    assert "no such host is known" in words(PostgresStore("host=nowhere.invalid", allow_unverified=True))
+
+
+def test_a_server_elsewhere_must_prove_who_it_is(postgres):
+    """Ours speaks no TLS: under the name of another machine it is refused; who says so may go on."""
+    far = "host=far.example hostaddr=127.0.0.1"
+    assert "offers no encryption" in words(PostgresStore(far))
+    assert PostgresStore(far, allow_unverified=True).list() is not None
+
+
+# Options
+
+
+def test_the_options_make_the_store(database):
+    """What they leave out comes from the environment."""
+    made = postgres_store.here().with_options({"dsn": "application_name=other"})
+    made.save(a_log("s"))
+    assert PostgresStore().list() == ["s"]
+
+
+def test_a_service_of_the_user_s_files_names_the_database(database, postgres, tmp_path, monkeypatch):
+    """As for every other program."""
+    file = tmp_path / "services"
+    file.write_text(
+        f"[logs]\nhost=127.0.0.1\nport={postgres.port}\ndbname=postgres\nuser=leftoff\n", encoding="utf-8"
+    )
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    for name in ("PGHOST", "PGPORT", "PGUSER", "PGDATABASE"):
+        monkeypatch.delenv(name)
+    store = postgres_store.here().with_options({"service": "logs", "allow_unverified": "yes"})
+    store.save(a_log("s"))
+    assert store.list() == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"dsn": "host=h password=x"}, "a password stands in it"),
+        ({"dsn": "postgresql://u:x@h/d"}, "a password stands in it"),
+        ({"dsn": "host='"}, "not understood"),
+        ({"dsn": "host=h", "service": "s"}, "both name a database"),
+        ({"password": "x"}, "credentials do not belong into leftoff's configuration"),
+        ({"dns": "x"}, "Did you mean dsn?"),
+    ],
+)
+def test_options_that_cannot_be_used_are_told(options, words):
+    """Before anything is connected to."""
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        postgres_store.here().with_options(options).list()
+
+
+@pytest.mark.parametrize(
+    ("dsn", "environment"),
+    [
+        ("host=127.db.example.org", {}),
+        ("host=localhost hostaddr=203.0.113.7", {}),
+        ("host=localhost,far.example", {}),
+        ("", {"PGHOST": "localhost", "PGHOSTADDR": "203.0.113.7"}),
+        ("", {"PGHOST": "localhost", "PGSERVICE": "logs"}),
+        ("host=localhost service=logs", {}),
+        ("hostaddr=203.0.113.7", {"PGHOST": "/run/postgresql"}),
+    ],
+)
+def test_whatever_may_lead_elsewhere_is_verified(dsn, environment, monkeypatch):
+    """A name that only looks like this machine, an address beside the name, a service that could name any."""
+    assert "sslmode=verify-full" in conninfo(dsn, environment, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "environment"),
+    [
+        ("", {}),
+        ("host=localhost", {}),
+        ("host=127.0.0.2", {}),
+        ("host=::1", {}),
+        ("host=/run/postgresql", {}),
+        ("host=localhost hostaddr=127.0.0.1", {}),
+        ("", {"PGHOST": "127.0.0.1"}),
+    ],
+)
+def test_this_machine_need_not_prove_who_it_is(dsn, environment, monkeypatch):
+    """Nobody stands in between."""
+    assert "sslmode" not in conninfo(dsn, environment, monkeypatch)
+
+
+def conninfo(dsn, environment, monkeypatch):
+    for name in ("PGHOST", "PGHOSTADDR", "PGSERVICE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return postgres_store.Server(dsn, allow_unverified=False)._conninfo(psycopg)
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    ["host=h password='hunter2", "postgresql://u:hunter2@[h/d", "hunter2", "host=h sslpassword=hunter2"],
+)
+def test_a_password_in_a_dsn_is_never_shown(dsn):
+    """Whatever is wrong with the rest of it."""
+    with pytest.raises(ConfigError) as told:
+        PostgresStore(dsn).list()
+    assert "hunter2" not in str(told.value)
+    assert "storage_options.dsn" in str(told.value)
+
+
+def test_a_server_that_says_nothing_is_not_waited_for_again(postgres, monkeypatch):
+    """It takes the connection and never answers: one time-out, and the error that ends a round of sending."""
+    monkeypatch.setattr(postgres_store, "_CONNECT_SECONDS", 2)
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        taker = threading.Thread(target=take_until_closed, args=(silent, asked))
+        taker.start()
+        try:
+            with pytest.raises(UnreachableError, match="no answer"):
+                PostgresStore(f"port={silent.getsockname()[1]}").list()
+        finally:
+            silent.shutdown(socket.SHUT_RDWR)
+            taker.join()
+            for each in asked:
+                each.close()
+    assert len(asked) == 1
+
+
+def take_until_closed(silent, asked):
+    while True:
+        try:
+            asked.append(silent.accept()[0])
+        except OSError:
+            return
