@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leftoff.model.sources import Ground
-from leftoff.restore.choose import Here, asks_to_go_on, candidate_of, choose, is_wanted, shared
+from leftoff.restore.choose import Here, candidate_of, choose, foreign_candidate, is_wanted, shared
+from leftoff.restore.going_on import asks_to_go_on
 from tests.restore.logs import log
 
 AT = datetime(2026, 1, 6, 12, tzinfo=UTC)
@@ -122,3 +123,27 @@ def test_files_and_names_of_the_log_make_it_wanted():
     listed = candidate("b", context={"files": ["src/x.py"], "names": ["do_it in src/x.py"]})
     assert is_wanted(listed, "why does do_it fail?")
     assert not is_wanted(dataclasses.replace(listed, words=frozenset()), "why does do_it fail?")
+
+
+def test_plain_words_count_only_where_they_are_written_as_code():
+    """Functions are called as people speak; and a word of ours is no name."""
+    found = candidate(
+        "a", context={"names": {"elsewhere": "move, Config, TODO, re-use, do_it", "Makefile": "`build`"}}
+    )
+    assert not shared(found, "Please move the TODO Config elsewhere, re-use the build")
+    assert shared(found, "why does `move` call build()?") == {"move", "build"}
+    assert shared(found, "do_it in the Makefile") == {"do_it", "Makefile"}
+
+
+def test_a_log_is_as_old_as_the_last_activity_of_its_session():
+    """Never younger than its file; what cannot be read says nothing."""
+    for told, hours in (("2026-01-06T10:00:00Z", -2), ("2026-01-06T14:00:00Z", 0), ("yesterday", 0), (5, 0)):
+        of = log(session_id="a", metadata={"last_activity": told})
+        found = candidate_of(of, path="x", standing="written", saved_at=AT)
+        assert found.left_at == AT + timedelta(hours=hours)
+
+
+def test_a_log_that_nobody_looked_into_waits():
+    """By its name and age alone."""
+    found = foreign_candidate("a", path="/p/a.json", saved_at=AT)
+    assert ids(choose([found, candidate("b")], HERE).waiting) == ["a"]

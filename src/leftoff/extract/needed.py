@@ -11,6 +11,7 @@ from leftoff.extract.happened import standing_failures
 from leftoff.extract.phrases import clipped, condensed, quoted, relative
 from leftoff.extract.shares import Shares
 from leftoff.extract.state import Command, File, Prompt, Ref, Rule, State
+from leftoff.model.entries import NOTHING_OPEN
 
 _MOST_NEXT_STEPS = 14
 _MOST_SPOKEN_OF = 16
@@ -77,9 +78,7 @@ def _quote(prompt: Prompt, most: int) -> str:
 
 def next_steps(state: State, shares: Shares) -> list[tuple[str, list[Ref]]]:
     """The unfinished request, what the agent was about to do, open todos in their order, failures that stand."""
-    steps = [*_unfinished(state), *_announced(state), *_open_todos(state), *_mending(state)] or [
-        *_nothing_open(state)
-    ]
+    steps = open_steps(state) or [*_nothing_open(state)]
     kept: dict[str, list[Ref]] = {}
     room = shares.next_steps
     for text, refs in steps[:_MOST_NEXT_STEPS]:
@@ -88,6 +87,11 @@ def next_steps(state: State, shares: Shares) -> list[tuple[str, list[Ref]]]:
             break
         kept[text] = refs
     return [*kept.items()]
+
+
+def open_steps(state: State) -> list[tuple[str, list[Ref]]]:
+    """All that is left to do; none: the work may be at its end."""
+    return [*_unfinished(state), *_announced(state), *_open_todos(state), *_mending(state)]
 
 
 def _unfinished(state: State) -> Iterator[tuple[str, list[Ref]]]:
@@ -108,7 +112,7 @@ def _nothing_open(state: State) -> Iterator[tuple[str, list[Ref]]]:
     if state.prompts and state.last_words is not None:
         last, said = state.prompts[-1], state.last_words
         answered = f"{_quote(last, 120)} was answered with {quoted(condensed(said.text, 160), 160)}"
-        yield f"Nothing is left open: {answered}", [last.ref, said.ref]
+        yield f"{NOTHING_OPEN}: {answered}", [last.ref, said.ref]
 
 
 def _announced(state: State) -> Iterator[tuple[str, list[Ref]]]:

@@ -15,6 +15,7 @@ from leftoff.extract.phrases import coded, relative
 from leftoff.extract.rules import SUPERSEDING_CHARS
 from leftoff.extract.shares import Shares
 from leftoff.extract.state import Ref, State, begun, is_taken_back
+from leftoff.model.entries import ELSEWHERE
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _FRAME_CHARS = 720  # headings and gauge
@@ -35,7 +36,7 @@ class View:
 
 def view(state: State, shares: Shares) -> View:
     """The state as it is told."""
-    living = _without_taken_back(state)
+    living = without_taken_back(state)
     mission = needed.mission(living, shares)
     accounts, findings = happened.accounts(living, shares), happened.findings(living, shares)
     decided, steps = happened.decisions(living, shares), needed.next_steps(living, shares)
@@ -93,7 +94,7 @@ def _placed(state: State, changed: list[Place], ranked: list[Name], shares: Shar
         read=[happened.named(place, told_with[place.file.path]) for place in read],
         elsewhere=[
             Named(
-                relative(path, state.project) or "elsewhere", coded(name.text for name in found), _refs(found)
+                relative(path, state.project) or ELSEWHERE, coded(name.text for name in found), _refs(found)
             )
             for path, found in rest.items()
         ],
@@ -108,7 +109,7 @@ def _in_time(told: list[Told]) -> list[tuple[str, list[Ref]]]:
     return [(each.text, each.refs) for each in sorted(told, key=lambda each: each.call)]
 
 
-def _without_taken_back(state: State) -> State:
+def without_taken_back(state: State) -> State:
     """The state without what a rewind took off the conversation."""
     if not state.rewinds:
         return state

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from leftoff.model.entries import REASON
+from leftoff.model.entries import ELSEWHERE, REASON
 from leftoff.model.resume_log import ResumeLog
+from leftoff.restore.going_on import asks_to_go_on
+from leftoff.system import clock
 from leftoff.system.register import Standing
 
 ENDED = "ended"  # the key of a log's metadata that says how its session ended
-OVER = frozenset({"cleared", "finished"})  # endings after which a log is not offered by itself
+LAST_ACTIVITY = "last_activity"  # the key that says when its session last did anything
+CLEARED, FINISHED = "cleared", "finished"
+OVER = frozenset({CLEARED, FINISHED})  # endings after which a log is not offered by itself
 _WORD = re.compile(r"[\w@~./-]*\w")
 _COMMON_CHARS = 3  # shorter words are in every prompt
-_GO_ON = re.compile(
-    r"(?:please\s+|ok(?:ay)?,?\s+|let'?s\s+|can (?:you|we)\s+)*"
-    r"(?:(?:continue|resume|proceed|go on|carry on|keep going|pick up)\b"
-    r"(?!\s+(?:to|with)\s+(?:a|another|the next|something)\s+(?:new|different|other)\b)"
-    r"|where (?:were we|did we (?:stop|leave off))|what(?:'s| is) next\b)",
-    re.IGNORECASE,
-)
+# A word that people use too when they speak of something else; it counts where it is written as code.
+_PLAIN = re.compile(r"(?![A-Z]\w*file\b)[A-Za-z][a-z]*(?:-[a-z]+)*|[A-Z]+")
+_AS_CODE = re.compile(r"`([^`\s]+)`|([\w.]+)\(")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +36,13 @@ class Candidate:
     session_id: str
     path: str
     standing: Standing
-    saved_at: datetime
+    left_at: datetime  # when its session was last at work
     folder: str | None
     branch: str | None
     worktree: str | None
     ended: str | None
     words: frozenset[str]  # its files, their last parts, and its names
+    mission: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +82,36 @@ def candidate_of(log: ResumeLog, *, path: str, standing: Standing, saved_at: dat
         session_id=log.session_id,
         path=path,
         standing=standing,
-        saved_at=saved_at,
+        left_at=left_at(log, saved_at),
         folder=folder if isinstance(folder, str) else None,
         branch=ground.branch if ground is not None else None,
         worktree=ground.worktree if ground is not None else None,
         ended=ended if isinstance(ended, str) else None,
         words=frozenset(_words_of(log)),
+        mission=log.mission_summary,
+    )
+
+
+def left_at(log: ResumeLog, saved_at: datetime) -> datetime:
+    """When its session was last at work: the log may have been saved long after that."""
+    told = log.metadata.get(LAST_ACTIVITY)
+    active_at = clock.from_rfc3339(told) if isinstance(told, str) else None
+    return saved_at if active_at is None else min(saved_at, active_at)
+
+
+def foreign_candidate(session_id: str, *, path: str, saved_at: datetime) -> Candidate:
+    """A log that nobody trusts, and that nobody has looked into."""
+    return Candidate(
+        session_id=session_id,
+        path=path,
+        standing="foreign",
+        left_at=saved_at,
+        folder=None,
+        branch=None,
+        worktree=None,
+        ended=None,
+        words=frozenset(),
+        mission="",
     )
 
 
@@ -95,14 +120,13 @@ def is_wanted(candidate: Candidate, prompt: str) -> bool:
     return asks_to_go_on(prompt) or bool(shared(candidate, prompt))
 
 
-def asks_to_go_on(prompt: str) -> bool:
-    """Whether the prompt begins by asking to go on, whatever follows."""
-    return _GO_ON.match(prompt.strip()) is not None
-
-
 def shared(candidate: Candidate, prompt: str) -> frozenset[str]:
     """The files and names of the log that the prompt speaks of."""
-    return candidate.words & {word.removeprefix("./") for word in _WORD.findall(prompt)}
+    spoken = {word.removeprefix("./") for word in _WORD.findall(prompt)}
+    as_code = {word for pair in _AS_CODE.findall(prompt) for word in pair}
+    return frozenset(
+        word for word in candidate.words & spoken if word in as_code or not _PLAIN.fullmatch(word)
+    )
 
 
 def _rank(candidate: Candidate, here: Here, prompt: str) -> tuple[int, bool, bool, int, datetime]:
@@ -111,7 +135,7 @@ def _rank(candidate: Candidate, here: Here, prompt: str) -> tuple[int, bool, boo
         candidate.branch == here.branch,
         candidate.worktree == here.worktree,
         len(shared(candidate, prompt)),
-        candidate.saved_at,
+        candidate.left_at,
     )
 
 
@@ -126,7 +150,8 @@ def _nearness(folder: str | None, here: str) -> int:
 def _words_of(log: ResumeLog) -> Iterator[str]:
     files, names = (log.critical_context.get(key) for key in ("files", "names"))
     told = names.values() if isinstance(names, dict) else ()
-    for text in (*_entries(files), *_entries(names), *map(str, told)):
+    places = (each for each in _entries(names) if each != ELSEWHERE)
+    for text in (*_entries(files), *places, *map(str, told)):
         for word in _WORD.findall(text.partition(REASON)[0]):
             yield from (part for part in (word, word.rpartition("/")[2]) if len(part) > _COMMON_CHARS)
 
