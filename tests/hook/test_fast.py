@@ -181,21 +181,33 @@ def test_it_loads_no_module_that_a_bare_interpreter_has_not_but_four(own_world: 
 # What it decides: a stand-in for the full program says when it would be called
 
 
+def environment_with(folder: Path) -> tuple[Path, Path]:
+    """A virtual environment of its own, without anything in it: its interpreter and the place of its packages."""
+    python = folder / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(Path(sys.executable).resolve())
+    (folder / "pyvenv.cfg").write_text(f"home = {python.resolve().parent}\n", encoding="utf-8")
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    packages = folder / "lib" / version / "site-packages"
+    packages.mkdir(parents=True)
+    return python, packages
+
+
 @pytest.fixture
-def call(own_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+def call(own_world: Path, tmp_path: Path) -> Callable[..., list[str]]:
     """Calls the fast path as an agent does; the full program is one that notes its arguments and its standard input."""
-    package = tmp_path / "stand_in" / "leftoff"
-    package.mkdir(parents=True)
+    python, place = environment_with(tmp_path / "stand_in")
+    package = place / "leftoff"
+    package.mkdir()
     (package / "__init__.py").touch()
     noted = tmp_path / "noted"
     note = f"import sys; open({str(noted)!r}, 'a').write(' '.join(sys.argv[1:] + [str(len(sys.stdin.read()))]) + chr(10))"
     (package / "__main__.py").write_text(note, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(package.parent))
 
     def run(raw: dict[str, object] | bytes, agent: str = "claude") -> list[str]:
         noted.unlink(missing_ok=True)
         data = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
-        command = [sys.executable, "-I", "-S", fast.__file__, agent]
+        command = [python, "-I", "-S", fast.__file__, agent]
         done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=30)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), done
         return noted.read_text(encoding="utf-8").splitlines() if noted.exists() else []
@@ -235,7 +247,6 @@ def test_what_must_be_said_saved_or_restored_goes_to_the_full_program(
         (500, {"is_due": True}, True),
         (500, {"schema": 2}, True),
         (999, {"next_mark_tokens": None}, False),
-        (999, {"off": True}, False),
         (999, {"tail": "unheard of"}, False),
     ],
 )
@@ -252,6 +263,37 @@ def test_a_look_at_the_gauge_decides(
     transcript(tmp_path, tokens)
     state_file(own_world, **state)
     assert bool(call(event(name, tmp_path, prompt="go"))) is is_due
+
+
+def test_switched_off_only_a_prompt_asks_whether_it_still_is(
+    call: Call, own_world: Path, tmp_path: Path
+) -> None:
+    """So that switching on again is heard within the session, and a tool call costs nothing."""
+    transcript(tmp_path, 999)
+    state_file(own_world, off=True)
+    assert [bool(call(event(name, tmp_path, prompt="go"))) for name in (*fast.TOOLS, "Stop")] == [False] * 4
+    assert call(event("UserPromptSubmit", tmp_path, prompt="go"))
+
+
+@pytest.mark.parametrize(
+    "torn",
+    ['{"type":"assistant","message":{"usage":{"input_tokens": 9', '{"input_tokens"', '{"input_tokens" 1}'],
+)
+def test_a_torn_line_is_passed_over(call: Call, own_world: Path, tmp_path: Path, torn: str) -> None:
+    """Without json.decoder a scanner in C has no error of its own to raise; the lines before it count all the same."""
+    path = transcript(tmp_path, 999)
+    path.write_text(path.read_text(encoding="utf-8") + torn, encoding="utf-8")
+    state_file(own_world)
+    assert call(event("PostToolBatch", tmp_path))
+    assert log_of(own_world) == ""
+
+
+@pytest.mark.parametrize("raw", [b"", b" \n"])
+def test_no_input_is_no_trouble(call: Call, own_world: Path, raw: bytes) -> None:
+    """A client that is ended while it calls us; nothing is noted."""
+    state_file(own_world)
+    assert call(raw) == []
+    assert log_of(own_world) == ""
 
 
 def test_a_large_tail_is_looked_at_once(call: Call, own_world: Path, tmp_path: Path) -> None:

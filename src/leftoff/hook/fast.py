@@ -52,7 +52,9 @@ def main(arguments: "list[str]", environment: "dict[bytes, bytes]") -> int:
     folder = state_folder(environment)
     try:
         if environment.get(b"LEFTOFF_DISABLE", b"") in (b"", b"0") and len(arguments) == 2 and folder:
-            _event(arguments[1], folder, _whole(0))
+            raw = _whole(0)
+            if raw.strip():  # nothing comes from a client that is ended meanwhile
+                _event(arguments[1], folder, raw)
     except Exception as trouble:  # whatever it is, the agent must not feel it
         note(folder, f"fast path: {type(trouble).__name__}: {trouble}")
     return 0
@@ -69,14 +71,14 @@ def _event(agent: str, folder: str, raw: bytes) -> None:
         if _can_write(folder):  # without a state that is kept, everything would be said again and again
             _hand_over(agent, folder, raw)
         return
-    if state.get("off") is True:
+    if state.get("off") is True and name != PROMPT:  # a prompt asks again: the settings may have changed
         return
     actor = event.get("agent_id")
     seen = None if actor else look(state.get("tail"), event.get("transcript_path"))
     pauses, pause = f"{folder}/pauses", f"{key}.jsonl"
     is_paused = bool(state.get("pause_id"))
-    is_ended = is_paused and not _is_there(f"{pauses}/{pause}")  # by a command: the full program forgets it
-    if not actor and (is_ended or _is_due(event, state, seen)):
+    is_ended = is_paused and _changed_at(f"{pauses}/{pause}") is None  # by a command: to be forgotten
+    if not actor and (is_ended or _is_due(event, state, seen) or (name == STOP and _has_moved(state))):
         _hand_over(agent, folder, raw)
         return
     if is_paused and not is_ended:
@@ -87,11 +89,13 @@ def _event(agent: str, folder: str, raw: bytes) -> None:
 
 def _is_due(event: "Json", state: "Json", seen: "Seen | None") -> bool:
     """Whether the full program has something to say, save or restore."""
-    if state.get("is_due") is True:
+    if state.get("is_due") is True or state.get("off") is True:
         return True
     if event.get("hook_event_name") == PROMPT:
         words = str(event.get("prompt")).strip()
-        if words.startswith(state.get("triggers_prefix") or ">") or words[:40].lower().startswith(PHRASES):
+        if words.startswith(state.get("triggers_prefix") or ">") or " ".join(
+            words[:40].lower().split()
+        ).startswith(PHRASES):
             return True
     if seen is None:
         return False
@@ -103,10 +107,13 @@ def _is_due(event: "Json", state: "Json", seen: "Seen | None") -> bool:
     mark = state.get("next_mark_tokens")
     if used < _count(state, "rearm_below_tokens") or (isinstance(mark, int) and used >= mark):
         return True
-    unseen = size - max(end, _count(state, "looked_bytes"))
-    return (
-        unseen >= LOOK_BYTES and isinstance(mark, int) and used + (size - end) * _MOST_TOKENS_PER_BYTE >= mark
-    )
+    is_near = isinstance(mark, int) and used + (size - end) * _MOST_TOKENS_PER_BYTE >= mark
+    return is_near and size - max(end, _count(state, "looked_bytes")) >= LOOK_BYTES
+
+
+def _has_moved(state: "Json") -> bool:
+    """Whether a document that the full program follows has changed since it looked."""
+    return any(_changed_at(path) != at for path, at in _table(state, "files").items())
 
 
 def look(tail: "str | None", path: "str | None") -> "Seen | None":
@@ -214,8 +221,8 @@ def objects(line: bytes) -> "list[Json]":
         at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n\0"))
         try:
             value, at = SCAN(text, at)
-        except (StopIteration, ValueError, RecursionError):
-            return found
+        except (StopIteration, ValueError, RecursionError, SystemError):
+            return found  # SystemError: a scanner in C that finds no json.decoder to raise the error of
         if not isinstance(value, dict):
             return found
         found.append(value)
@@ -288,9 +295,7 @@ def _record(event: "Json", state: "Json", seen: "Seen | None", folder: str, name
     share = used / usable if used and usable else state.get("used_fraction") or 0.0
     where = {"offset": seen[3]} if seen else {}
     lines = b"".join(_line(kind, state["pause_id"], data | where, share) for kind, data in _actions(event))
-    is_end = (
-        event.get("hook_event_name") == STOP
-    )  # of a turn: what was recorded in it must survive the machine
+    is_end = event.get("hook_event_name") == STOP  # of a turn: its lines must survive the machine
     path, lock = f"{folder}/{name}", f"{folder}/.{name}.lock"
     if lines and not append_line(path, lines, lock, creating=0, sync=is_end):
         raise OSError(f"{name}: a line of the pause was not written")
@@ -412,8 +417,8 @@ def detach(agent: str, task: str, session: str) -> None:
         posix._exit(0)
 
 
-# -P: a project's own folder called leftoff must never be what runs.
-_PROGRAM = (sys.executable, "-P", "-m", "leftoff")
+# -E -P: a project's own folder called leftoff must never be what runs, whatever PYTHONPATH says.
+_PROGRAM = (sys.executable, "-E", "-P", "-m", "leftoff")
 
 
 # Files
@@ -473,19 +478,15 @@ def _can_write(folder: str) -> bool:
     return is_kept
 
 
-def _is_there(path: str) -> bool:
+def _changed_at(path: str) -> "int | None":
     try:
-        posix.lstat(path)
+        return posix.lstat(path).st_mtime_ns
     except (OSError, ValueError):
-        return False
-    return True
+        return None
 
 
 def _whole(fd: int) -> bytes:
-    parts = []
-    while part := posix.read(fd, 1 << 16):
-        parts.append(part)
-    return b"".join(parts)
+    return b"".join(iter(lambda: posix.read(fd, 1 << 16), b""))
 
 
 def _is_name(text: str) -> bool:
