@@ -1,4 +1,4 @@
-"""A home with sessions of both agents in it."""
+"""A home with sessions of both agents in it, and a live session as its hooks see it."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from leftoff.agents import claude, codex
 from leftoff.testing.builders import Story, call
+from tests.flows.live_session import Live
 
 CLAUDE_ID = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 CODEX_ID = "01a1e0be-dee8-7b23-ae31-94e0123734a3"
@@ -52,3 +53,15 @@ def two_sessions(home):
         .replied("Written.", used=9_000)
     )
     return home.claude(first), home.codex(second)
+
+
+@pytest.fixture
+def a_person(monkeypatch):
+    """Who works on a terminal; headless runs say so themselves."""
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+
+
+@pytest.fixture
+def live(own_world):
+    return Live(own_world)

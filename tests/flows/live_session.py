@@ -65,7 +65,7 @@ def context(said: dict) -> str:
     return said.get("hookSpecificOutput", {}).get("additionalContext", "")
 
 
-def wait_for(condition, seconds: float = 20.0) -> None:
+def wait_for(condition, seconds: float = 60.0) -> None:
     """Until detached work has come so far."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-from leftoff.flows import sessions
 from leftoff.flows.observed import observed_compaction
-from leftoff.flows.sessions import Found, entries, numbered
+from leftoff.flows.sessions import numbered
 from leftoff.model.occupancy import Occupancy
-from leftoff.model.session import Parent
 from leftoff.system import paths
-from leftoff.testing.plain_agent import PlainAgent
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "wire"
 
@@ -29,17 +26,3 @@ def test_where_agents_compacted_is_read():
     place("compactions.v1.json", "compactions.json")
     occupancy = Occupancy(used_tokens=1, model="claude-sonnet-4-5", client_version="2.1.325")
     assert observed_compaction("claude", occupancy) == 166_800
-
-
-def test_what_a_list_knows_of_a_session_is_read_without_the_file():
-    """Schema 1: the transcript does not even exist, and is not asked for."""
-    place("session_entries.v1.json", sessions._ENTRIES)
-    found = Found(
-        agent=PlainAgent(home=Path("/nowhere"), id="claude"),
-        transcript=Path("/home/dev/.claude/projects/-x/a.jsonl"),
-        modified_ns=1_760_000_000_000_000_000,
-        size_bytes=1_234,
-    )
-    (entry,) = entries([found])
-    assert (entry.first_prompt, entry.used_tokens, entry.project) == ("Fix the login", 83_500, "/home/dev/x")
-    assert entry.parent == Parent(session_id="p", transcript="/home/dev/p.jsonl", derivation="trimmed")

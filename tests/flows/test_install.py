@@ -107,6 +107,36 @@ def test_settings_changed_since_lose_only_ours(settings):
     )
 
 
+def test_half_a_character_in_a_status_line_comes_back_as_it_was(settings):
+    """JavaScript's texts may hold one; the file keeps the escape."""
+    before = rb'{"statusLine": {"type": "command", "command": "echo \ud83d \u00e9"}}'
+    file = settings(before=before)
+    put_in()
+    assert rb"\ud83d" in file.read_bytes()
+    assert "leftoff statusline" in json.loads(file.read_bytes())["statusLine"]["command"]
+    take_out()
+    assert file.read_bytes() == before
+
+
+def test_a_link_into_a_folder_that_is_not_there_is_refused(settings, own_world):
+    """What it meant is not ours to make."""
+    file = settings()
+    file.symlink_to(own_world / "dotfiles" / "claude" / "settings.json")
+    with pytest.raises(StorageError, match="whose folder does not exist"):
+        plan_install("claude", "user", Path.cwd())
+    assert not (own_world / "dotfiles").exists()
+
+
+def test_a_status_line_of_an_older_leftoff_is_taken_out(settings):
+    """Its command had no -E."""
+    before = b'{\n  "model": "opus"\n}\n'
+    file = settings(before=before)
+    put_in()
+    file.write_bytes(file.read_bytes().replace(b" -E -P -m leftoff", b" -P -m leftoff"))
+    take_out()
+    assert b"leftoff" not in file.read_bytes()
+
+
 def test_a_file_of_our_making_stays_when_somebody_else_uses_it(settings):
     """It goes only when nothing is left in it."""
     file = settings()

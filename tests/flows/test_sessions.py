@@ -1,21 +1,31 @@
 """Finding, listing and choosing sessions."""
 
-import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError
 from leftoff.flows.choose import choose, open_session
+from leftoff.flows.library_folder import library_folder
 from leftoff.flows.list_sessions import list_sessions, remember
 from leftoff.flows.sessions import entries, found_sessions, numbered
 from leftoff.flows.status import status
+from leftoff.library.shelf import NAME
 from leftoff.system import paths
 from leftoff.testing.builders import Story
 
 CLAUDE_ID = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 CODEX_ID = "01a1e0be-dee8-7b23-ae31-94e0123734a3"
+
+
+def kept_bytes():
+    """All that the catalogue's files hold."""
+    files = [*Path(library_folder()).iterdir()]
+    assert files
+    return b"".join(file.read_bytes() for file in files)
 
 
 def listed(agent=None, project=None):
@@ -56,17 +66,12 @@ def test_a_transcript_is_read_again_only_when_it_has_changed(two_sessions):
 
 
 def test_what_is_known_of_sessions_may_be_lost_or_broken(two_sessions):
-    """Whatever stands in the file, the list is the same."""
+    """Whatever stands in the library's file, the list is the same."""
     expected = [each.entry for each in listed()]
-    kept = paths.state_folder() / "entries.json"
-    for damage in (
-        b"",
-        b"{",
-        b"[]",
-        b'{"schema": 1, "entries": []}',
-        b'{"schema": 99, "entries": {}}',
-        b"\xff",
-    ):
+    kept = Path(library_folder(), NAME)
+    for damage in (b"", b"{", b"SQLite format 3\0" + b"\xff" * 5000):
+        for end in ("-wal", "-shm"):
+            Path(f"{kept}{end}").unlink(missing_ok=True)
         kept.write_bytes(damage)
         assert [each.entry for each in listed()] == expected
 
@@ -77,7 +82,7 @@ def test_prompts_are_kept_redacted(home):
     home.claude(Story(project=str(Path.cwd())).asked(f"use {secret} please").replied("no"))
     (only,) = listed()
     assert secret not in (only.entry.first_prompt or "")
-    assert secret.encode() not in (paths.state_folder() / "entries.json").read_bytes()
+    assert secret.encode() not in kept_bytes()
 
 
 def test_one_bad_transcript_hides_no_other(home, two_sessions):
@@ -204,18 +209,13 @@ def test_the_users_own_patterns_are_redacted_before_a_prompt_is_kept(home, own_w
     home.claude(Story(project=str(Path.cwd())).asked("about Project Swan").replied("yes"))
     (only,) = listed()
     assert only.entry.first_prompt == "about [REDACTED:denied]"
-    assert b"Swan" not in (paths.state_folder() / "entries.json").read_bytes()
+    assert b"Swan" not in kept_bytes()
 
 
-@pytest.mark.parametrize(
-    "damage", [[1, 2, 3], [1, 2, "claude", {}], [1, 2, "claude", {"parent": None, "modified_at": "x"}], "x"]
-)
+@pytest.mark.parametrize("damage", ["", "x", "[]", "{}", '{"parent": null, "modified_at": "x"}'])
 def test_one_damaged_entry_is_read_anew(two_sessions, damage):
     """The others are taken as they are."""
     expected = [each.entry for each in listed()]
-    kept = paths.state_folder() / "entries.json"
-    data = json.loads(kept.read_bytes())
-    stamp = data["entries"][str(two_sessions[0])][:3]
-    data["entries"][str(two_sessions[0])] = stamp + damage[3:] if isinstance(damage, list) else damage
-    kept.write_text(json.dumps(data), encoding="utf-8")
+    with closing(sqlite3.connect(Path(library_folder(), NAME))) as shelf, shelf:
+        shelf.execute("UPDATE entries SET entry = ? WHERE path = ?", (damage, str(two_sessions[0])))
     assert [each.entry for each in listed()] == expected

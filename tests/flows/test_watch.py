@@ -2,13 +2,15 @@
 
 import json
 import os
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from leftoff.flows import watch_states
+import leftoff
+from leftoff.flows import fast_path, watch_prompt, watch_states
 from leftoff.flows.pins import pin
 from leftoff.flows.watch import watch
 from leftoff.system import clock, locks, own_log, paths
@@ -18,23 +20,7 @@ USABLE = {"claude": 167_000, "codex": 189_473}
 TOOLS = {"claude": "PostToolBatch", "codex": "PostToolUse"}
 
 
-@pytest.fixture(autouse=True)
-def patient_again():
-    """A hook's impatience with locks is the process's; the other tests are not in a hurry."""
-    yield
-    locks.hurry(locks.DEFAULT_TIMEOUT_SECONDS)
-
-
-@pytest.fixture(autouse=True)
-def a_person(monkeypatch):
-    """Who works on a terminal; headless runs say so themselves."""
-    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
-    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
-
-
-@pytest.fixture
-def live(own_world):
-    return Live(own_world)
+pytestmark = pytest.mark.usefixtures("a_person")
 
 
 def logs():
@@ -367,8 +353,9 @@ def test_a_log_that_this_machine_did_not_write_waits(own_world, live):
     assert "OBEY" not in json.dumps(live.hook("UserPromptSubmit", prompt="continue"))
 
 
-def test_a_session_that_was_killed_is_caught_up(own_world, live):
+def test_a_session_that_was_killed_is_caught_up(own_world, live, monkeypatch):
     """It has no log; the next one makes it, and a first prompt that asks to go on waits for it."""
+    monkeypatch.setattr(watch_prompt, "_CATCH_UP_SECONDS", 60.0)  # this machine may be busy
     killed = Live(own_world, session_id=OTHER)
     killed.turn(50_000)
     live.hook("SessionStart", source="startup")
@@ -397,6 +384,38 @@ def test_resumed_it_is_told_what_has_changed_on_the_ground(live):
     said = live.hook("SessionStart", source="resume")
     assert "new.txt is changed or new" in said["systemMessage"]
     assert "new.txt" in context(said)
+
+
+def test_resumed_after_another_session_went_on_it_is_told_of_that(own_world, live):
+    """Its own log is older than the other's; and the number in the line is the one that picks it up."""
+    live.turn(50_000)
+    live.hook("SessionEnd", reason="other")
+    settled(live)
+    assert "pickup" not in live.user("SessionStart", source="resume")
+    live.hook("SessionEnd", reason="other")
+    settled(live)
+    other = Live(own_world, session_id=OTHER)
+    other.turn(50_000, asked="Now write the parser in src/parse.py.")
+    other.hook("SessionEnd", reason="other")
+    wait_for(lambda: len(logs()) == 2)
+    settled(other)  # the log is registered after it is written
+    said = live.user("SessionStart", source="resume")
+    assert f"in session {OTHER[:8]}: " in said
+    assert "Now write the parser" in said
+    number = re.search(r">pickup (\d)", said)[1]
+    assert OTHER[:8] in live.hook("UserPromptSubmit", prompt=f">pickup {number}")["reason"]
+
+
+def test_a_fast_path_of_an_older_version_is_replaced_when_a_session_begins(live):
+    """Upgrading the package is enough; where none is installed, none is put there."""
+    live.hook("SessionStart", source="startup")
+    assert not fast_path.place().exists()
+    fast_path.put()
+    whole = fast_path.place().read_bytes()
+    fast_path.place().write_bytes(whole.replace(leftoff.__version__.encode(), b"0.0.1", 1))
+    assert fast_path.installed_version() == "0.0.1"
+    live.hook("SessionStart", source="startup")
+    assert fast_path.place().read_bytes() == whole
 
 
 def test_resumed_without_a_log_it_is_told_how_full_it_is(live):
@@ -469,7 +488,8 @@ def test_new_records_are_folded_in_the_background(live):
         (">unpin", "leftoff: say which one"),
         (">unpin 7", "leftoff: "),
         (">pickup", "leftoff: no log number 1 to go on from. There is none"),
-        (">trim", "leftoff: trimming is not there yet"),
+        (">trim", "leftoff: there is nothing to trim yet."),
+        (">trim yes", "leftoff: there is nothing to trim yet."),
         (">handoff", "leftoff: there is nothing to save yet."),
     ],
 )
@@ -486,6 +506,8 @@ def test_a_trigger_is_answered_and_not_sent(live, prompt, answer):
         ">pins are sharp",
         ">pins 3",
         ">handoff 5",
+        ">trim 3",
+        ">trim yes please",
         ">resume the work",
         "> pin x",
         ">unpin two",
@@ -507,13 +529,29 @@ def test_pins_are_listed_and_taken_out(live):
     assert live.hook("UserPromptSubmit", prompt=">unpin 1")["reason"] == "leftoff: no longer pinned: one"
 
 
-@pytest.mark.parametrize("trigger", [">resume", ">continue", ">handoff"])
+@pytest.mark.parametrize("trigger", [">resume", ">continue"])
 def test_a_hand_off_saves_and_says_how_to_go_on(live, trigger):
     """The command can be copied."""
     live.turn(50_000)
     said = live.hook("UserPromptSubmit", prompt=trigger)["reason"]
     assert f"leftoff resume {SESSION}" in said
     assert logs()
+
+
+def test_a_hand_off_puts_the_id_on_the_clipboard(live, tmp_path, monkeypatch):
+    """Where the desktop has one, and only then is it said."""
+    live.turn(50_000)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WSL_DISTRO_NAME", raising=False)
+    assert "clipboard" not in live.hook("UserPromptSubmit", prompt=">resume")["reason"]
+    copying = tmp_path / "bin" / "wl-copy"
+    copying.parent.mkdir()
+    copying.write_text(f"#!/bin/sh\ncat > {tmp_path / 'board'}\n", encoding="utf-8")
+    copying.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{copying.parent}:{paths.environment()['PATH']}")
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert "the id is on the clipboard" in live.hook("UserPromptSubmit", prompt=">resume")["reason"]
+    assert (tmp_path / "board").read_text(encoding="utf-8") == SESSION
 
 
 def test_pickup_hands_the_log_over_with_the_next_prompt(own_world, live):
@@ -526,11 +564,11 @@ def test_pickup_hands_the_log_over_with_the_next_prompt(own_world, live):
 
 
 def test_the_phrases_of_a_day_s_work_are_heard_and_sent(live):
-    """Saving is done; projects are said not to be there yet."""
+    """Saving is done; a project that is not there is said not to be. test_project_live has the rest."""
     live.turn(50_000)
     assert "the log is saved" in live.user("UserPromptSubmit", prompt="Save progress.")
     assert "the log is saved" in live.user("UserPromptSubmit", prompt="done for today")
-    assert "not there yet" in live.user("UserPromptSubmit", prompt="continue project 24")
+    assert "no project here yet" in live.user("UserPromptSubmit", prompt="continue project 24")
     assert live.user("UserPromptSubmit", prompt="please save progress on that") == ""
 
 

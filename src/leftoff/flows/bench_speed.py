@@ -15,15 +15,16 @@ from statistics import median
 
 from leftoff.errors import ProcessError
 from leftoff.extract import State, render, step
-from leftoff.flows import bench_hook
+from leftoff.flows import bench_chat, bench_hook, bench_shrink, bench_stores
 from leftoff.flows.agents import agents_here
+from leftoff.flows.bench_library import Measured
+from leftoff.flows.bench_row import Row
 from leftoff.flows.choose import Chosen
 from leftoff.flows.save_log import log_text
-from leftoff.flows.sessions import Found, entries
 from leftoff.flows.settings import settings_here
 from leftoff.flows.status import status_of
 from leftoff.model.context_metrics import ContextMetrics
-from leftoff.model.protocols import Agent
+from leftoff.model.protocols import Agent, CanCopy
 from leftoff.model.resume_log import ResumeLog
 from leftoff.samples.generate import generate
 from leftoff.system import clock, files, paths, process
@@ -40,27 +41,23 @@ class Size:
     large_bytes: int
     small_bytes: int
     sessions: int
+    library_bytes: int
 
 
-FULL = Size(rounds=7, large_bytes=200 * _MEGABYTE, small_bytes=_MEGABYTE, sessions=10_000)
-QUICK = Size(rounds=3, large_bytes=12 * _MEGABYTE, small_bytes=_MEGABYTE, sessions=300)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One measure: ``ratio`` against ``limit``, at most or at least."""
-
-    what: str
-    against: str
-    ratio: float
-    limit: float
-    at_most: bool = True
-    note: str = ""
-
-    @property
-    def reached(self) -> bool:
-        """Whether the goal is met in this run."""
-        return self.ratio <= self.limit if self.at_most else self.ratio >= self.limit
+FULL = Size(
+    rounds=7,
+    large_bytes=200 * _MEGABYTE,
+    small_bytes=_MEGABYTE,
+    sessions=100_000,
+    library_bytes=400 * _MEGABYTE,
+)
+QUICK = Size(
+    rounds=3,
+    large_bytes=12 * _MEGABYTE,
+    small_bytes=_MEGABYTE,
+    sessions=300,
+    library_bytes=4 * _MEGABYTE,
+)
 
 
 def measures(*, quick: bool) -> Iterator[Row]:
@@ -71,12 +68,15 @@ def measures(*, quick: bool) -> Iterator[Row]:
         for measure in (_append, _resume_log, _redaction):
             yield measure(folder, size)
         yield from _pause(folder, size)
+        yield from bench_chat.measures(folder / "chats", size.rounds)
+        yield from (Row(**each._asdict()) for each in bench_stores.measures(size.rounds))
         for agent in agents_here():
             yield from _transcripts(agent, folder, size)
             yield from _saving(agent, folder, size)
             yield from _hooks(agent, folder, size)
+            yield from _shrinking(agent, folder, size)
         yield _command(folder, size)
-        yield _list(folder, size)
+        yield from _library(folder, size)
 
 
 def ratio(ours: Callable[[], object], theirs: Callable[[], object], rounds: int) -> tuple[float, float]:
@@ -260,6 +260,29 @@ def _hooks(agent: Agent, folder: Path, size: Size) -> Iterator[Row]:
     shutil.rmtree(scratch)
 
 
+def _shrinking(agent: Agent, folder: Path, size: Size) -> Iterator[Row]:
+    """The write pass of a trim and all of it against copying the file; its memory against the limit."""
+    if not isinstance(agent, CanCopy):
+        return
+    home = folder / f"{agent.id}-shrinking"
+    home.mkdir()
+    large = home / f"rollout-2026-01-06T12-00-00-{generate(seed=6, size_bytes=1).session_id}.jsonl"
+    agent.transcribe(generate(seed=6, size_bytes=size.large_bytes), large)
+    command = [sys.executable, "-m", "leftoff.flows.bench_shrink", str(large), agent.id, str(size.rounds)]
+    homes = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home), "CODEX_HOME": str(home)}
+    done = process.run(command, timeout_seconds=3600, environment=paths.environment() | homes)
+    if done.exit_code:
+        raise ProcessError(f"The measure of shrinking failed: {done.complaint}.")
+    found: bench_shrink.Measured = json.loads(done.stdout)
+    for key, what, limit in (("write", "write pass of a trim", 4.5), ("trim", "plan, write, validate", 10.0)):
+        pairs = found["write"] if key == "write" else found["trim"]
+        note = f"{found['megabytes']:.0f} MB in {median(ours for ours, _ in pairs):.2f} s"
+        ratios = median(ours / theirs for ours, theirs in pairs)
+        yield Row(what=f"{agent.name}: {what}", against="cp", ratio=ratios, limit=limit, note=note)
+    yield Row(what=f"{agent.name}: memory of a trim", against="MB", ratio=found["rss_megabytes"], limit=60.0)
+    shutil.rmtree(home)
+
+
 def _command(folder: Path, size: Size) -> Row:
     """The whole command, from the shell to the last line: the interpreter, the imports, the look at the transcript."""
     transcript = folder / "command.jsonl"
@@ -286,29 +309,51 @@ def _command(folder: Path, size: Size) -> Row:
     )
 
 
-def _list(folder: Path, size: Size) -> Row:
-    """Listing sessions whose files have not changed: what it costs each time but the first."""
-    agent = agents_here()[0]
-    pattern = folder / "pattern.jsonl"
-    agent.transcribe(generate(seed=2, size_bytes=20_000), pattern)
-    found = []
-    for number in range(size.sessions):
-        path = folder / f"{number:05}.jsonl"
-        path.hardlink_to(pattern)
-        stat = path.stat()
-        found.append(
-            Found(agent=agent, transcript=path, modified_ns=stat.st_mtime_ns, size_bytes=stat.st_size)
-        )
-    cold = _timed(lambda: _count(entries(found)))
-    warm = median(_timed(lambda: _count(entries(found))) for _ in range(size.rounds))
-    what = f"list {size.sessions:,} sessions again"
-    return Row(
-        what=what,
-        against="the first time",
-        ratio=warm / cold,
-        limit=0.5,
-        note=f"{warm:.2f} s, first {cold:.1f} s",
+def _library(folder: Path, size: Size) -> Iterator[Row]:
+    """Building, asking and listing, in a process with a HOME of its own."""
+    scratch = folder / "library"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "leftoff.flows.bench_library", str(scratch), str(size.rounds)]
+    kept = {
+        name: value
+        for name, value in paths.environment().items()
+        if not name.startswith(("XDG_", "LEFTOFF_"))
+    }
+    done = process.run(
+        [*command, str(size.library_bytes), str(size.sessions)],
+        timeout_seconds=3600,
+        folder=scratch,
+        environment=kept | {"HOME": str(scratch)},
     )
+    if done.exit_code:
+        raise ProcessError(f"The measure of the library failed: {done.complaint}.")
+    yield from _library_rows(json.loads(done.stdout), size)
+    shutil.rmtree(scratch)
+
+
+def _library_rows(found: Measured, size: Size) -> Iterator[Row]:
+    megabytes, build, line = found["megabytes"], found["build"], median(found["line"])
+    note, spent = f"{megabytes:.0f} MB in {build:.1f} s", build / found["read"]
+    yield Row(what="library: build", against="reading every record", ratio=spent, limit=15.0, note=note)
+    yield Row(what="library: size", against="transcripts", ratio=found["size"], limit=0.2)
+    if (peak := found["peak"]) is not None:
+        what, note = "library: peak memory of the build", f"{peak:.0f} MB"
+        yield Row(what=what, against="128 MB", ratio=peak / 128, limit=1.0, note=note)
+    what, note = "library: update after one line", f"{line * 1000:.0f} ms"
+    yield Row(what=what, against="building it", ratio=line / build, limit=0.25, note=note)
+    asked = [("python -I -S -c pass", found["search"], 8.0)]
+    if size is FULL and found["ripgrep"]:  # a small folder is searched through before Python has started
+        asked.append(("ripgrep", found["ripgrep"], 0.9))
+    for against, pairs, limit in asked:
+        what, note = (
+            f"leftoff search in {megabytes:.0f} MB",
+            f"{median(ours for ours, _ in pairs) * 1000:.0f} ms",
+        )
+        share = median(ours / theirs for ours, theirs in pairs)
+        yield Row(what=what, against=against, ratio=share, limit=limit, note=note)
+    first, again = found["list_first"], median(found["list_again"])
+    what, note = f"list {size.sessions:,} sessions again", f"{again:.2f} s, first {first:.1f} s"
+    yield Row(what=what, against="the first time", ratio=again / first, limit=0.5, note=note)
 
 
 def _count(items: Iterable[object]) -> int:

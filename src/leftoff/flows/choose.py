@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leftoff.errors import AmbiguousSessionError, NotFoundError
 from leftoff.flows.agents import agent_of, agents_here
-from leftoff.flows.sessions import entries, found_sessions, numbered, sessions_of
+from leftoff.flows.sessions import found_sessions, glimpsed, numbered, sessions_of
 from leftoff.model.protocols import Agent
 from leftoff.model.session import Session, SessionEntry
 from leftoff.system import paths
@@ -61,7 +61,7 @@ def open_session(words: str = LATEST, working_folder: Path | None = None) -> Ses
 
 
 def _latest(working_folder: Path) -> Chosen:
-    entry = next(sessions_of(working_folder, found_sessions()), None)
+    entry = next(sessions_of(working_folder, found_sessions(), glimpsed), None)
     if entry is None:
         raise NotFoundError(
             f"No session of {working_folder} was found. leftoff sessions lists those of all projects."
@@ -77,7 +77,7 @@ def _by_id(words: str) -> Chosen:
     """By the id in the file's name first, which costs no reading; then by the ids that the transcripts give."""
     found = found_sessions()
     named = [each for each in found if words in each.transcript.name]
-    matches = _matching(words, entries(named)) or _matching(words, entries(found))
+    matches = _matching(words, glimpsed(named)) or _matching(words, glimpsed(found))
     if not matches and words.isdecimal():
         raise NotFoundError(
             f"The list last shown has no number {words[:20]}, and no session an id that begins so. {_HELP}"

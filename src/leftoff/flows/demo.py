@@ -13,7 +13,9 @@ from pathlib import Path
 from leftoff.config.layers import thresholds
 from leftoff.config.settings import Settings
 from leftoff.extract import State, render, step
+from leftoff.flows import demo_shrinking
 from leftoff.flows.agents import agents_here
+from leftoff.flows.derive import copier
 from leftoff.meter import gauge
 from leftoff.meter.crossings import crossing
 from leftoff.meter.warnings import warning
@@ -21,6 +23,7 @@ from leftoff.model.context_metrics import ContextMetrics, Level
 from leftoff.model.occupancy import Occupancy
 from leftoff.model.protocols import Agent
 from leftoff.model.records import Record, RecordKind
+from leftoff.model.resume_log import ResumeLog
 from leftoff.model.session import Session
 from leftoff.restore.profiles import restoration_text
 from leftoff.restore.receipt import receipt
@@ -130,8 +133,7 @@ def _a_compaction_forgets(stage: Stage) -> Iterator[str]:
 
 
 def _the_resume_log(stage: Stage) -> Iterator[str]:
-    session = stage.session()
-    log = make.from_session_state(session.session_id, render(step(State(), session.records, stage.agent)))
+    log = _log(stage)
     text = log.to_markdown()
     yield (
         f"Some {round(log.estimate_tokens(text), -3):,} tokens from the transcript alone, without a model; "
@@ -143,6 +145,23 @@ def _the_resume_log(stage: Stage) -> Iterator[str]:
         yield f"Found: {found}"
     for next_step in log.next_steps[:2]:
         yield f"Next: {next_step}"
+
+
+def _trimmed(stage: Stage) -> Iterator[str]:
+    yield from demo_shrinking.trimmed(copier(stage.agent), stage.session())
+
+
+def _rolled_over(stage: Stage) -> Iterator[str]:
+    yield from demo_shrinking.rolled_over(copier(stage.agent), stage.session(), _log(stage))
+
+
+def _restored(stage: Stage) -> Iterator[str]:
+    yield from demo_shrinking.restored(_log(stage))
+
+
+def _log(stage: Stage) -> ResumeLog:
+    session = stage.session()
+    return make.from_session_state(session.session_id, render(step(State(), session.records, stage.agent)))
 
 
 def _nothing_secret_is_kept(stage: Stage) -> Iterator[str]:
@@ -180,5 +199,8 @@ _SCENES: tuple[tuple[str, Callable[[Stage], Iterator[str]]], ...] = (
     ("What the model is sent next", _what_is_sent_next),
     ("What the compaction forgot", _a_compaction_forgets),
     ("The resume log", _the_resume_log),
+    ("A smaller copy", _trimmed),
+    ("A fresh start", _rolled_over),
+    ("What the next session is given", _restored),
     ("Nothing secret is written down", _nothing_secret_is_kept),
 )

@@ -18,6 +18,7 @@ from leftoff.config.layers import Mistake
 from leftoff.errors import PluginError
 from leftoff.flows.agents import agents_here
 from leftoff.flows.examine_hooks import examine_hooks
+from leftoff.flows.examine_storage import examine_storage
 from leftoff.flows.findings import Finding, State
 from leftoff.flows.settings import settings_here
 from leftoff.model.wire import JsonValue
@@ -42,6 +43,7 @@ def examine(working_folder: Path) -> list[Finding]:
         *_configuration(working_folder),
         *_agents(),
         *examine_hooks(working_folder),
+        *examine_storage(working_folder),
         *_plugins(),
     ]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import NothingToDoError, UsageError
+from leftoff.flows import outbox
 from leftoff.flows.keep_log import without_credentials
 from leftoff.flows.list_logs import OWN, find_log
 from leftoff.flows.settings import settings_here
@@ -60,7 +61,9 @@ def edit_log(
     def changed(there: ResumeLog | None) -> ResumeLog:
         return without_credentials(applied(there or stored, found.edits), settings.redaction)
 
-    shelf.local.update(session_id, changed)
+    kept = shelf.local.update(session_id, changed)
+    if shelf.remote is not None:
+        outbox.post_quietly(kept, shelf)
     return Edited(
         session_id=session_id,
         markdown_file=shelf.local.path_of(session_id),

@@ -50,6 +50,23 @@ def inherit(made: dict[str, Any], session: Session, shelf: Shelf, *, rule_tokens
     made["sources"] = [source.to_dict() for source in cited]
 
 
+def take_over(made: dict[str, Any], session: Session, shelf: Shelf) -> None:
+    """The whole of the parent's log, for a session in which nothing was asked yet. Pins are left out: they are read anew."""
+    parent = _log_of_parent(session, shelf)
+    if parent is None:
+        return
+    pins = "critical_context/pins/"
+    made |= {
+        "mission_summary": parent.mission_summary,
+        "accomplishments": [*parent.accomplishments],
+        "key_findings": [*parent.key_findings],
+        "decisions": [*parent.decisions],
+        "next_steps": [*parent.next_steps],
+        "critical_context": {key: value for key, value in parent.critical_context.items() if key != "pins"},
+        "sources": [source.to_dict() for source in parent.sources if not source.item.startswith(pins)],
+    }
+
+
 def _log_of_parent(session: Session, shelf: Shelf) -> ResumeLog | None:
     wanted = session.parent.session_id if session.parent else None
     if wanted is None or wanted == session.session_id:

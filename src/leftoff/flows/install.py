@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from leftoff.errors import ConfigError, NothingToDoError, UsageError
+from leftoff.errors import ConfigError, NotFoundError, NothingToDoError, StorageError, UsageError
 from leftoff.flows import fast_path, installations
 from leftoff.flows.agents import agent_called, agents_here
 from leftoff.flows.foreign_triggers import foreign_triggers
@@ -55,7 +55,7 @@ def plan_install(agent_id: str, scope: Scope, working_folder: Path) -> InstallPl
     """What installing would change; errors say why it cannot be done."""
     agent, wiring = hooked_agent(agent_id)
     project = project_for(scope, working_folder)
-    *beneath, file = map(foreign_files.real, wiring.settings_files(scope, project))
+    *beneath, file = map(_behind, wiring.settings_files(scope, project))
     here = wiring.hooks_here(project)
     notes = [*_elsewhere(here, file, scope, agent_id)]
     hook: str | None = hook_command(fast_path.interpreter(), str(fast_path.place()), agent_id)
@@ -104,7 +104,10 @@ def install(plan: InstallPlan) -> tuple[HookTrouble, ...]:
 
 def hooked_agent(agent_id: str) -> tuple[Agent, HasHooks]:
     """The agent and how it is wired; UsageError for one that calls nobody."""
-    agent = agent_called(agent_id)
+    try:
+        agent = agent_called(agent_id)
+    except NotFoundError as error:  # the wrong word was typed; nothing was looked for
+        raise UsageError(error.message) from error
     if not isinstance(agent, HasHooks):
         able = ", ".join(each.id for each in agents_here() if isinstance(each, HasHooks))
         raise UsageError(f"{agent.name} has no hooks that leftoff could use. Those that have: {able}.")
@@ -120,6 +123,17 @@ def project_for(scope: Scope, working_folder: Path) -> Path:
             path=project.root,
         )
     return project.root
+
+
+def _behind(named: Path) -> Path:
+    """The file behind a link; a link into a folder that is not there is refused: what it meant is not ours to make."""
+    file = foreign_files.real(named)
+    if named.is_symlink() and not file.parent.is_dir():
+        raise StorageError(
+            f"{named}: a link to {file}, whose folder does not exist. Make the folder or remove the link, then try again.",
+            path=named,
+        )
+    return file
 
 
 def settings_text(file: Path, content: bytes | None) -> str:

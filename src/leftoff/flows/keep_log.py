@@ -13,6 +13,7 @@ from typing import Any
 
 from leftoff.config.settings import RedactionSettings
 from leftoff.errors import LeftoffError
+from leftoff.flows import outbox
 from leftoff.flows.cleanup_logs import clean_up_after_save
 from leftoff.flows.shelf import Shelf
 from leftoff.model.resume_log import ResumeLog
@@ -61,7 +62,7 @@ def with_sections(log: ResumeLog, session_state: dict[str, Any], shelf: Shelf) -
 
 
 def keep_log(log: ResumeLog, shelf: Shelf, *, active: Collection[str] = ()) -> Kept:
-    """Save the log; the local copy first, then the backend's. ``active`` are sessions whose logs are not cleaned up."""
+    """Save the log: the local copy first, then the backend's, which nobody waits for. ``active``: logs not to be cleaned up."""
     if shelf.local.folder.is_relative_to(shelf.project.folder):
         paths.make_project_folder(shelf.project)
     clean = without_credentials(log, shelf.settings.redaction)
@@ -70,6 +71,8 @@ def keep_log(log: ResumeLog, shelf: Shelf, *, active: Collection[str] = ()) -> K
     )
     if shelf.backend is not None:
         shelf.ask(shelf.backend, partial(shelf.backend.save, kept))
+    if shelf.remote is not None:
+        outbox.post_quietly(kept, shelf)
     removed = clean_up_after_save(shelf, active={*active, log.session_id})
     return Kept(
         log=kept,

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from leftoff.config.layers import Config
-from leftoff.extract import State, render
+from leftoff.extract import State, is_finished, render
 from leftoff.flows.agents import agent_of
 from leftoff.flows.choose import Chosen, choose
 from leftoff.flows.extraction import extracted, extracted_once
-from leftoff.flows.inherited import MOST_RULE_TOKENS, inherit
+from leftoff.flows.inherited import MOST_RULE_TOKENS, inherit, take_over
 from leftoff.flows.keep_log import Kept, keep_log, made_log, without_credentials
 from leftoff.flows.polish import polish
 from leftoff.flows.settings import settings_here
@@ -22,11 +23,13 @@ from leftoff.flows.status import status_of
 from leftoff.model.resume_log import ResumeLog
 from leftoff.model.session import Session
 from leftoff.model.sources import Source
+from leftoff.restore.choose import CLEARED, ENDED, FINISHED, LAST_ACTIVITY
 from leftoff.restore.profiles import profile_markdown
 from leftoff.resume_logs import make, pins
 from leftoff.system import clock, git, paths
 
 _MOST_HASHED_FILES = 60
+_SESSION_IS_OVER = frozenset({"session_end", "caught_up"})  # reasons to save after which nobody works in it
 
 
 def save_log(
@@ -46,12 +49,20 @@ def save_log_of(chosen: Chosen, working_folder: Path, *, stop_reason: str, ended
     config = settings_here(folder)
     config.require_sound()
     shelf = shelf_here(folder, config.settings)
-    told = _session_state(chosen, session, extracted(chosen, session), config)
-    if ended is not None:
-        told["metadata"]["ended"] = ended
+    state = extracted(chosen, session)
+    told = _session_state(chosen, session, state, config, stand_in=folder)
+    told["metadata"] |= _ending(chosen, state, stop_reason, ended)
     made = made_log(session.session_id, told, shelf, stop_reason=stop_reason)
     clean = without_credentials(made, config.settings.redaction)  # before anybody else sees it
     return keep_log(polish(clean, config.settings.summariser).log, shelf)
+
+
+def _ending(chosen: Chosen, state: State, stop_reason: str, ended: str | None) -> dict[str, str]:
+    """When the session last did anything, and how it ended: what was cleared stays so, what came to its end is finished."""
+    active_at = datetime.fromtimestamp(chosen.transcript.stat().st_mtime, UTC)
+    if ended != CLEARED and stop_reason in _SESSION_IS_OVER and is_finished(state):
+        ended = FINISHED
+    return {LAST_ACTIVITY: clock.rfc3339(active_at)} | ({} if ended is None else {ENDED: ended})
 
 
 def log_text_of(words: str, working_folder: Path, *, max_chars: int | None = None) -> str:
@@ -85,15 +96,25 @@ def log_of(
     *,
     stop_reason: str = "end_turn",
     max_chars: int | None = None,
+    stand_in: Path | None = None,
 ) -> ResumeLog:
-    """The log itself, without credentials; told for a text of ``max_chars`` where that is given."""
-    told = _session_state(chosen, session, state, config, max_chars)
+    """The log itself, without credentials; told for a text of ``max_chars`` where that is given.
+
+    ``stand_in`` is the folder that the work goes on in where the session's own is gone.
+    """
+    told = _session_state(chosen, session, state, config, max_chars, stand_in=stand_in)
     log = make.from_session_state(session.session_id, told, stop_reason=stop_reason)
     return without_credentials(log, config.settings.redaction)
 
 
 def _session_state(
-    chosen: Chosen, session: Session, state: State, config: Config, max_chars: int | None = None
+    chosen: Chosen,
+    session: Session,
+    state: State,
+    config: Config,
+    max_chars: int | None = None,
+    *,
+    stand_in: Path | None = None,
 ) -> dict[str, Any]:
     made = render(state, max_chars)
     made["context_metrics"] = status_of(chosen, config, clock.now()).metrics
@@ -103,8 +124,15 @@ def _session_state(
     folder = Path(session.project) if session.project else None
     if folder is not None and folder.is_dir():
         if session.parent is not None:
-            inherit(made, session, shelf_here(folder, config.settings), rule_tokens=_rule_tokens(max_chars))
+            shelf = shelf_here(folder, config.settings)
+            if state.prompts:
+                inherit(made, session, shelf, rule_tokens=_rule_tokens(max_chars))
+            else:
+                take_over(made, session, shelf)
         made["ground"] = git.ground(paths.project_of(folder).root, _touched(state, folder))
+    else:
+        folder = stand_in
+    if folder is not None:
         _add_pins(made, folder)
     return made
 

@@ -1,6 +1,6 @@
 """Sessions of all agents, newest first: read once, then only looked at again when the file has changed.
 
-What a list shows of each transcript is kept in the user's state folder by path, size and time of change, so that ten
+What a list shows of each transcript is kept in the library's catalogue by path, size and time of change, so that a hundred
 thousand sessions are listed by asking the file system alone. The prompts in it are redacted. Numbers shown with a list stay
 bound to it until the next list is shown.
 """
@@ -9,29 +9,31 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import TYPE_CHECKING
 
 from leftoff.config.settings import RedactionSettings
-from leftoff.errors import StorageError, TranscriptError
+from leftoff.errors import TranscriptError
+from leftoff.flows import numbers
 from leftoff.flows.agents import agents_here
+from leftoff.flows.library_folder import library_folder
+from leftoff.flows.numbers import numbered as numbered
 from leftoff.flows.settings import settings_here
 from leftoff.model.protocols import Agent
-from leftoff.model.session import Parent, SessionEntry
-from leftoff.model.wire import SCHEMAS
-from leftoff.system import clock, files, paths
+from leftoff.model.session import SessionEntry
+from leftoff.system import paths
 
 if TYPE_CHECKING:
+    from leftoff.library.catalogue import Stamp
     from leftoff.system.redaction import Redactor
 
-_ENTRIES = "entries.json"
-_NUMBERS = "last-list.json"
+_FIRST_LOOK = 32  # entries looked up together; who wants the newest alone asks for no more
+_LOOK = 500
+_LONGEST_PROMPT = 2000  # characters; a list shows a line of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +65,31 @@ def found_sessions(agents: Iterable[Agent] | None = None) -> list[Found]:
 
 def entries(found: Iterable[Found]) -> Iterator[SessionEntry]:
     """What a list shows of each; a transcript that cannot be read hides no other. Stop early and the rest is not read."""
-    cache = _Cache.opened()
+    known = _Known()
     try:
-        for each in found:
-            entry = cache.entry(each)
-            if entry is not None:
-                yield entry
+        yield from known.all_of(found)
     finally:
-        cache.save()
+        known.keep()
 
 
-def sessions_of(project: Path, found: Iterable[Found]) -> Iterator[SessionEntry]:
+def glimpsed(found: Iterable[Found]) -> Iterator[SessionEntry]:
+    """The same for who only chooses one: no library is made for it, and nothing is written where there is none."""
+    known = _Known()
+    try:
+        yield from known.all_of(found)
+    finally:
+        known.keep_where_there_is_a_library()
+
+
+def sessions_of(
+    project: Path,
+    found: Iterable[Found],
+    read: Callable[[Iterable[Found]], Iterator[SessionEntry]] = entries,
+) -> Iterator[SessionEntry]:
     """Those that ran in the same project as the folder ``project``, newest first."""
     root = paths.project_of(project).root
     roots: dict[str, Path | None] = {}
-    for entry in entries(found):
+    for entry in read(found):
         if entry.project is None:
             continue
         if entry.project not in roots:
@@ -98,68 +110,66 @@ def _root_of(folder: str) -> Path | None:
 
 def remember_numbers(shown: list[SessionEntry]) -> None:
     """Bind 1, 2, 3 … to the list as it was shown. Not being able to is no reason not to show it."""
-    try:
-        files.write_file(
-            paths.state_folder() / _NUMBERS,
-            orjson.dumps(
-                {"schema": SCHEMAS["last_list"], "transcripts": [entry.transcript for entry in shown]}
-            ),
-        )
-    except StorageError:
-        return
+    numbers.remember([entry.transcript for entry in shown])
 
 
-def numbered(number: int) -> Path | None:
-    """The transcript that had this number in the list last shown."""
+class _Known:
+    """Entries by transcript, from the catalogue where they hold, from the transcript where they do not."""
+
+    def __init__(self) -> None:
+        from leftoff.library.catalogue import Catalogue, Stamp  # noqa: PLC0415 - who names a file needs no database
+
+        self._stamp = Stamp
+        self._catalogue = Catalogue(library_folder())
+        self._new: list[tuple[Stamp, SessionEntry]] = []
+
+    def all_of(self, found: Iterable[Found]) -> Iterator[SessionEntry]:
+        """Looked up some at a time."""
+        rest, size = iter(found), _FIRST_LOOK
+        while together := [*islice(rest, size)]:
+            yield from self._entries(together)
+            size = _LOOK
+
+    def _entries(self, found: list[Found]) -> Iterator[SessionEntry]:
+        """In the order given."""
+        stamps = {
+            os.fsdecode(each.transcript): self._stamp(each.modified_ns, each.size_bytes, each.agent.id)
+            for each in found
+        }
+        known = self._catalogue.known(stamps)
+        for each in found:
+            path = os.fsdecode(each.transcript)
+            entry = known.get(path) or _looked_at(each)
+            if entry is None:
+                continue
+            if path not in known:
+                self._new.append((stamps[path], entry))
+            yield entry
+
+    def keep(self) -> None:
+        """Remember what is new."""
+        self._catalogue.close()
+        self._catalogue.keep(self._new)
+
+    def keep_where_there_is_a_library(self) -> None:
+        """Remember it, unless there is nothing yet to remember it in."""
+        if os.path.lexists(library_folder()):
+            self.keep()
+        else:
+            self._catalogue.close()
+
+
+def _looked_at(found: Found) -> SessionEntry | None:
+    """The entry from the transcript itself, its prompt redacted; None where it cannot be read."""
     try:
-        listed = orjson.loads((paths.state_folder() / _NUMBERS).read_bytes())["transcripts"]
-        return Path(listed[number - 1]) if 1 <= number <= len(listed) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        entry = found.agent.entry(found.transcript)
+    except TranscriptError:
         return None
-
-
-@dataclass(slots=True)
-class _Cache:
-    """Entries by transcript. Losing it costs time, nothing else: whatever is wrong with the file, it starts empty."""
-
-    known: dict[str, Any]
-    changed: bool = False
-
-    @classmethod
-    def opened(cls) -> _Cache:
-        try:
-            data = orjson.loads((paths.state_folder() / _ENTRIES).read_bytes())
-            known = data["entries"] if data["schema"] == SCHEMAS["session_entries"] else {}
-        except (OSError, ValueError, KeyError, TypeError):
-            known = {}
-        return cls(known=known if isinstance(known, dict) else {})
-
-    def entry(self, found: Found) -> SessionEntry | None:
-        key = os.fsdecode(found.transcript)
-        stamp = [found.modified_ns, found.size_bytes, found.agent.id]
-        kept = self.known.get(key)
-        if isinstance(kept, list) and kept[:3] == stamp and (known := _entry_of(kept)) is not None:
-            return known
-        try:
-            entry = found.agent.entry(found.transcript)
-        except TranscriptError:
-            return None
-        except Exception:  # noqa: BLE001 - an adapter may be a guest, and a file may be anything: one must not hide the rest
-            return None
-        if entry.first_prompt is not None:
-            entry = dataclasses.replace(entry, first_prompt=_redacted(entry.first_prompt))
-        self.known[key] = [*stamp, _kept_of(entry)]
-        self.changed = True
+    except Exception:  # noqa: BLE001 - an adapter may be a guest, and a file may be anything: one must not hide the rest
+        return None
+    if entry.first_prompt is None:
         return entry
-
-    def save(self) -> None:
-        if not self.changed:
-            return
-        try:
-            data = orjson.dumps({"schema": SCHEMAS["session_entries"], "entries": self.known})
-            files.write_file(paths.state_folder() / _ENTRIES, data)
-        except (StorageError, orjson.JSONEncodeError):
-            return
+    return dataclasses.replace(entry, first_prompt=_redacted(entry.first_prompt)[:_LONGEST_PROMPT])
 
 
 def _redacted(text: str) -> str:
@@ -173,22 +183,3 @@ def _redactor(wanted: RedactionSettings) -> Redactor | None:
     from leftoff.system.redaction import Redactor  # noqa: PLC0415
 
     return Redactor(allow=wanted.allow, deny=wanted.deny) if wanted.enabled else None
-
-
-def _kept_of(entry: SessionEntry) -> dict[str, Any]:
-    kept = dataclasses.asdict(entry)
-    kept["modified_at"] = clock.rfc3339(entry.modified_at)
-    return kept
-
-
-def _entry_of(kept: list[Any]) -> SessionEntry | None:
-    """The entry as it was kept; None where that is damaged."""
-    try:
-        fields = kept[3]
-        parent = fields["parent"]
-        moment = datetime.fromisoformat(fields["modified_at"])
-        return SessionEntry(
-            **(fields | {"modified_at": moment, "parent": Parent(**parent) if parent else None})
-        )
-    except (LookupError, TypeError, ValueError):
-        return None

@@ -14,14 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from leftoff import plugins
 from leftoff.config.settings import Settings
-from leftoff.errors import LeftoffError, NotFoundError, PluginError
+from leftoff.errors import ConfigError, LeftoffError, NotFoundError, PluginError
 from leftoff.flows.log_folder import log_folder
-from leftoff.model.protocols import SectionProvider, StorageBackend, TriggerCondition
+from leftoff.model.protocols import (
+    SectionProvider,
+    StorageBackend,
+    TakesOptions,
+    TriggerCondition,
+)
 from leftoff.model.resume_log import ResumeLog
 from leftoff.resume_logs import guests
 from leftoff.stores import log_files, predecessor
 from leftoff.stores.files import FileStore
 from leftoff.stores.log_files import LogFiles
+from leftoff.stores.memory import MemoryStore
 from leftoff.system import paths
 from leftoff.system.paths import Project
 from leftoff.system.register import Register
@@ -41,7 +47,8 @@ class Shelf:
     settings: Settings
     local: FileStore
     register: Register
-    backend: StorageBackend | None = None
+    backend: StorageBackend | None = None  # set by a program, and asked at once
+    remote: StorageBackend | None = None  # of the settings; what it is to keep goes through the outbox
     providers: list[SectionProvider] = field(default_factory=list)
     conditions: list[TriggerCondition] = field(default_factory=list)
     troubles: list[LeftoffError] = field(default_factory=list)  # what was passed over so far
@@ -52,8 +59,11 @@ class Shelf:
         return log_files.found_in(predecessor.folder_in(self.project.root))
 
     def load(self, session_id: str) -> ResumeLog | None:
-        """A session's log: the backend's, else the local one, else the predecessor's; None when nobody has it."""
-        for log in self._in_backend(named=session_id):
+        """A session's log: the program's backend's, the local one, the predecessor's; None when nobody has it.
+
+        The remote of the settings is not asked: what it holds is another machine's, and is fetched when the user says so.
+        """
+        for log in self._in_backend(self.backend, named=session_id):
             if log.session_id == session_id:
                 return log
         own = self.local.load(session_id)
@@ -71,7 +81,7 @@ class Shelf:
         return next(self._newest_first(self.register.require), None)
 
     def _newest_first(self, check: Callable[[Path], None]) -> Iterator[ResumeLog]:
-        yield from self._in_backend(named="")
+        yield from self._in_backend(self.backend, named="")
         for files in self.local.logs():
             try:
                 check(files.json or files.path)
@@ -79,9 +89,8 @@ class Shelf:
             except LeftoffError as error:
                 self.troubles.append(error)
 
-    def _in_backend(self, *, named: str) -> Iterator[ResumeLog]:
-        """The logs of the backend whose identifier has ``named`` in it, newest first: what it is called there is its own affair."""
-        backend = self.backend
+    def _in_backend(self, backend: StorageBackend | None, *, named: str) -> Iterator[ResumeLog]:
+        """The logs of a backend whose identifier has ``named`` in it, newest first: what it is called there is its own affair."""
         if backend is None:
             return
         identifiers = self.ask(backend, backend.list) or []
@@ -110,22 +119,32 @@ def shelf_here(working_folder: Path, settings: Settings, *, folder: Path | None 
         max_tokens=settings.resume_logs.max_tokens,
     )
     shelf = Shelf(project=project, settings=settings, local=local, register=register)
-    shelf.backend = _backend(shelf, settings.storage)
+    _add_backend(shelf, settings)
     shelf.providers += _loaded(shelf, "sections", settings.plugins.sections)
     shelf.conditions += _loaded(shelf, "triggers", settings.plugins.triggers)
     return shelf
 
 
-def _backend(shelf: Shelf, name: str) -> StorageBackend | None:
-    """The backend by its name or dotted path; None for the files, and for one that cannot be had."""
+def _add_backend(shelf: Shelf, settings: Settings) -> None:
+    """One that lives in this process is asked at once: another process, which sends later, would have its own."""
+    try:
+        made = configured_backend(settings)
+    except (PluginError, NotFoundError, ConfigError) as error:
+        shelf.troubles.append(error)
+        return
+    if isinstance(made, MemoryStore):
+        shelf.backend = made
+    else:
+        shelf.remote = made
+
+
+def configured_backend(settings: Settings) -> StorageBackend | None:
+    """The backend of the settings by its name or dotted path, told its options; None for the files. Connects to nothing."""
+    name = settings.storage
     if name == _FILES:
         return None
-    try:
-        backend: StorageBackend = plugins.make_from(name) if ":" in name else plugins.make("storage", name)
-    except (PluginError, NotFoundError) as error:
-        shelf.troubles.append(error)
-        return None
-    return backend
+    backend: StorageBackend = plugins.make_from(name) if ":" in name else plugins.make("storage", name)
+    return backend.with_options(settings.storage_options) if isinstance(backend, TakesOptions) else backend
 
 
 def _loaded(shelf: Shelf, group: Literal["sections", "triggers"], dotted_paths: Iterable[str]) -> list[Any]:

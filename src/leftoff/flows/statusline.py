@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
-
 from leftoff import plugins
 from leftoff.config.layers import Config, thresholds
 from leftoff.errors import TranscriptError
@@ -25,7 +23,7 @@ from leftoff.model.occupancy import Occupancy
 from leftoff.model.protocols import Agent, HasStatusLine
 from leftoff.model.status_input import StatusInput
 from leftoff.model.wire import JsonObject
-from leftoff.system import clock, ids, paths
+from leftoff.system import client_json, clock, ids, paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +56,7 @@ class StatusLine:
 
 def status_line(raw: bytes) -> StatusLine | None:
     """From what the agent hands over; None when that is not for us, or leftoff is switched off."""
-    said = orjson.loads(raw)
+    said = client_json.told(raw)
     if not isinstance(said, dict) or paths.environment().get("LEFTOFF_DISABLE", "0") not in {"", "0"}:
         return None
     for agent in plugins.make_all("agents"):

@@ -18,15 +18,15 @@ import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import orjson
-
 from leftoff.errors import StorageError, UsageError
+from leftoff.flows import watch_states
 from leftoff.flows.agents import agent_called
 from leftoff.flows.settings import settings_here
 from leftoff.flows.watched import Watched
 from leftoff.model.hook_event import NOTHING, EventKind, HookEvent, Saying
 from leftoff.model.protocols import HasEvents
-from leftoff.system import clock, locks, paths
+from leftoff.model.watch_state import WatchState
+from leftoff.system import client_json, clock, locks, paths
 
 LOCK_PATIENCE_SECONDS = 0.1
 
@@ -48,11 +48,11 @@ def watch(agent_id: str, raw: bytes) -> bytes:
     agent = agent_called(agent_id)
     if not isinstance(agent, HasEvents):
         raise UsageError(f"{agent.name} has no hooks that leftoff understands.")
-    said = orjson.loads(raw)
+    said = client_json.told(raw)
     event = agent.event(said) if isinstance(said, dict) else None
     if event is None or event.kind not in ANSWERS:
         return b""
-    folder = _folder(event)
+    folder = _folder(event, watch_states.state_of(agent.id, event.session_id))
     watched = Watched(
         agent=agent,
         event=event,
@@ -73,9 +73,18 @@ def _answer(kind: EventKind) -> Callable[[Watched], Saying]:
     return lambda watched: answer(watched) or NOTHING
 
 
-def _folder(event: HookEvent) -> Path:
-    """Where the session runs: as the event says, else where we were called."""
-    named = Path(event.folder) if event.folder else paths.working_folder()
-    if not named.is_absolute() or not named.is_dir():
-        raise StorageError(f"{named}: the session's folder is gone.", path=named)
-    return named
+def _folder(event: HookEvent, state: WatchState) -> Path:
+    """Where the session was begun or resumed; what later events name follows the agent's own steps through folders.
+
+    Where that folder is gone, the event's, else the project's root, else the checkout that its documents are in; where all
+    are gone, the name alone: what is saved then goes to the user's own folder.
+    """
+    begins = event.source in {"startup", "resume"}
+    named = event.folder or str(paths.working_folder())
+    known = [named] if begins or state.folder is None else [state.folder, named]
+    for each in (*known, state.project, state.home):
+        if each is not None and (folder := Path(each)).is_absolute() and folder.is_dir():
+            return folder
+    if Path(named).is_absolute():
+        return Path(named)
+    raise StorageError(f"{named}: the session's folder is gone.", path=named)

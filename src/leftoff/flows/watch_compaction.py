@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.errors import LeftoffError
+from leftoff.flows import watch_projects
 from leftoff.flows.watch_saving import end_pause, noted, rearmed, restoration_file, save_before_compaction
 from leftoff.flows.watched import Watched
 from leftoff.model import markdown
@@ -29,6 +30,8 @@ _MISSING = "leftoff: what the compaction lost and was not handed back yet, from 
 
 def before_compaction(watched: Watched) -> Saying:
     """Save the log and the text that will be put back, end the pause, arm every mark again."""
+    if watched.event.actor is not None:  # a subagent's own window, which we do not look after
+        return NOTHING
     log: ResumeLog | None = None
     kept_text = restoration_file(watched.agent.id, watched.event.session_id)
     with suppress(OSError):
@@ -38,6 +41,7 @@ def before_compaction(watched: Watched) -> Saying:
             log = save_before_compaction(watched.chosen, watched.folder, watched.config)[0].log
     with noted("the pause was not finalised before a compaction"):
         end_pause(watched.state, watched.folder, log, reason="compaction")
+    watch_projects.kept(watched)
     watched.update(rearmed)
     return Saying(to_summariser=words_to_keep(log)) if log is not None else NOTHING
 
@@ -59,7 +63,7 @@ def words_to_keep(log: ResumeLog) -> str:
 
 def after_compaction(watched: Watched) -> Saying:
     """The receipt, one line to the user; what is still missing goes to the agent at the next event."""
-    log = _saved(watched)
+    log = _saved(watched) if watched.event.actor is None else None
     if log is None:
         return NOTHING
     with suppress(OSError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from leftoff.flows import watch_tasks
+from leftoff.flows import watch_states, watch_tasks
 from leftoff.flows.watched import Watched
 from leftoff.model.hook_event import NOTHING, Saying
 from leftoff.system import liveness
@@ -25,4 +25,19 @@ def on_end(watched: Watched) -> Saying:
     begun, deadline = liveness.begun(worker), time.monotonic() + _MOST_SECONDS
     while time.monotonic() < deadline and liveness.is_alive(worker, begun):
         time.sleep(_NAP_SECONDS)
+    watch_tasks.spawn(watched.agent.id, "library", watched.event.session_id)
     return NOTHING
+
+
+def end_cleared(watched: Watched) -> None:
+    """The session that was cleared for this one, where the agent ends it without a word: the only other of its process."""
+    pid = watched.event.client_pid
+    others = watch_states.others_alive(str(watched.project.root), watched.event.session_id)
+    same = [each for each in others if each.agent == watched.agent.id and each.client_pid == pid]
+    if len(same) != 1:  # none: it has ended properly; several: nobody knows which
+        return
+    session_id = same[0].session_id
+    watch_states.change(
+        watched.agent.id, session_id, lambda state: (replace(state, ended="clear", offer_open=False), None)
+    )
+    watch_tasks.spawn(watched.agent.id, "end", session_id)

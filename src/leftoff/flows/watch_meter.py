@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from leftoff.config.layers import thresholds
 from leftoff.errors import NothingToDoError, TranscriptError
+from leftoff.flows import watch_projects
 from leftoff.flows.capture import capture_of
 from leftoff.flows.pause_discard import was_discarded
 from leftoff.flows.pause_start import start
@@ -92,6 +93,7 @@ def with_marks(state: WatchState, marks: Thresholds, watched: Watched) -> WatchS
     ahead = [each.at_tokens(usable) for each in marks.in_order if each.level.rank > state.said.rank]
     said = [each.at_tokens(usable) for each in marks.in_order if each.level is state.said]
     ahead += [] if state.agent_told else [low]
+    ahead += watch_projects.marks(state, watched.config.settings.project_state, usable)
     said += [low] if state.agent_told else []
     margin = HYSTERESIS_FRACTION * usable
     return replace(

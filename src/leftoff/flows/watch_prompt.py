@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from leftoff.errors import LeftoffError
 from leftoff.flows import pins, watch_restore
@@ -18,7 +17,9 @@ from leftoff.flows.watch_meter import meter
 from leftoff.flows.watch_tools import record
 from leftoff.flows.watched import Watched
 from leftoff.model.hook_event import NOTHING, Saying
-from leftoff.restore.choose import Candidate, asks_to_go_on, is_wanted
+from leftoff.restore.choose import Candidate, is_wanted
+from leftoff.restore.going_on import asks_to_go_on
+from leftoff.system import clipboard
 
 _CATCH_UP_SECONDS = 3.0
 _NAP_SECONDS = 0.05
@@ -37,10 +38,15 @@ def on_prompt(watched: Watched) -> Saying:
     metered = meter(watched)
     record(watched, "user_message", {})
     said = metered.saying if metered is not None else NOTHING
-    taken, note = _taken_along(watched, words)
-    phrase = _phrase(watched, words)
+    try:  # whatever becomes of the rest: a warning is said once
+        phrase = _phrase(watched, words, said.to_agent)
+        taken, note = (
+            (phrase.to_agent, None) if phrase.to_agent else _taken_along(watched, words, said.to_agent)
+        )
+    except LeftoffError as error:
+        taken, note, phrase = None, None, Saying(to_user=f"leftoff: {error.message}")
     return Saying(
-        to_user="\n".join(filter(None, [said.to_user, note, phrase])) or None,
+        to_user="\n".join(filter(None, [said.to_user, note, phrase.to_user])) or None,
         to_agent="\n\n".join(filter(None, [said.to_agent, taken])) or None,
     )
 
@@ -55,11 +61,16 @@ def _trigger(words: str, prefix: str) -> tuple[str, str] | None:
         return None
     if rest and name in _ALONE:
         return None
+    if name == "trim":
+        return (name, rest) if rest in {"", "yes"} else None
     return (name, rest) if not rest or name == "pin" or rest.isdecimal() else None
 
 
-def _taken_along(watched: Watched, words: str) -> tuple[str | None, str | None]:
-    """The log that this prompt is given, and a line about it: the one picked up, or the one that the first prompt wants."""
+def _taken_along(watched: Watched, words: str, beside: str | None) -> tuple[str | None, str | None]:
+    """The log that this prompt is given, and a line about it: the one picked up, or the one that the first prompt wants.
+
+    ``beside`` is what the agent is told with it.
+    """
     state = watched.state
     if state.pickup is None and (not state.offer_open or words.startswith(_NOT_TYPED)):
         return None, None
@@ -74,7 +85,7 @@ def _taken_along(watched: Watched, words: str) -> tuple[str | None, str | None]:
     if chosen is None:
         return None, None
     return (
-        watch_restore.whole_text(chosen, watched),
+        watch_restore.whole_text(chosen, watched, beside),
         f"leftoff: this session goes on from session {chosen.session_id[:8]}.",
     )
 
@@ -86,14 +97,17 @@ def _wait_for_catch_up(watched: Watched) -> None:
         time.sleep(_NAP_SECONDS)
 
 
-def _phrase(watched: Watched, words: str) -> str | None:
+def _phrase(watched: Watched, words: str, beside: str | None) -> Saying:
     """What the three phrases of 001 do; the prompt itself goes to the agent."""
+    from leftoff.flows import watch_projects  # noqa: PLC0415 - few prompts are one of them
+
     said = words.rstrip(".!").lower()
     if said in {"save progress", "done for today"}:
-        return _saved(watched)
-    if said.startswith("continue project ") and said.removeprefix("continue project ").isalnum():
-        return "leftoff: projects with a _resume.md are not there yet in this version; nothing was loaded."
-    return None
+        of_project = watch_projects.saved(watched, is_over=said == "done for today")
+        return Saying(to_user="\n".join(filter(None, [_saved(watched), of_project])))
+    if " ".join(said.split()).startswith(watch_projects.CONTINUE_BEGINS):
+        return watch_projects.continued(watched, words, beside)
+    return NOTHING
 
 
 def _saved(watched: Watched) -> str:
@@ -107,10 +121,21 @@ def _saved(watched: Watched) -> str:
 
 def _hand_off(watched: Watched, rest: str) -> str:  # noqa: ARG001 - every trigger is called alike
     session_id = watched.event.session_id
-    how = (
-        f"Go on in a fresh session: leftoff resume {session_id}   (with --run it starts {watched.agent.name})"
-    )
+    pasted = " (the id is on the clipboard)" if clipboard.copied(session_id) else ""
+    how = f"Go on from it: leftoff resume {session_id} --run   starts {watched.agent.name}{pasted}"
     return f"{_saved(watched)}\n{how}"
+
+
+def _roll_over(watched: Watched, rest: str) -> str:
+    """A fresh session that has the log; where none can be written, the log and how to go on with it."""
+    from leftoff.flows import watch_shrink  # noqa: PLC0415
+
+    if watched.chosen is None:
+        return _saved(watched)
+    try:
+        return watch_shrink.hand_off(watched)
+    except LeftoffError as error:
+        return f"{_hand_off(watched, rest)}\nNo fresh session was written: {error.message}"
 
 
 def _pick_up(watched: Watched, rest: str) -> str:
@@ -121,17 +146,11 @@ def _pick_up(watched: Watched, rest: str) -> str:
         return f"leftoff: no log number {number} to go on from. {many}; leftoff log list shows all."
     chosen = found[number - 1]
     watched.update(lambda state: replace(state, pickup=chosen.path, offer_open=False))
-    return f"leftoff: session {chosen.session_id[:8]} is handed over with your next prompt.{_listed(found)}"
+    return f"leftoff: session {chosen.session_id[:8]} is handed over with your next prompt.{_listed(found, watched)}"
 
 
-def _listed(found: tuple[Candidate, ...]) -> str:
-    if len(found) < 2:
-        return ""
-    lines = [
-        f"  {number}  {each.session_id[:8]}  {Path(each.path).name}"
-        for number, each in enumerate(found[:9], 1)
-    ]
-    return "\n".join(["", *lines])
+def _listed(found: tuple[Candidate, ...], watched: Watched) -> str:
+    return "\n".join(["", *watch_restore.listed(found, watched)]) if len(found) > 1 else ""
 
 
 def _pin(watched: Watched, rest: str) -> str:
@@ -157,11 +176,10 @@ def _unpin(watched: Watched, rest: str) -> str:
     return f"leftoff: no longer pinned: {pins.unpin(int(rest), watched.folder).text}"
 
 
-def _trim(watched: Watched, rest: str) -> str:  # noqa: ARG001
-    return (
-        "leftoff: trimming is not there yet in this version. "
-        f"{_typed(watched, 'handoff')} saves the log and says how to go on."
-    )
+def _trim(watched: Watched, rest: str) -> str:
+    from leftoff.flows import watch_shrink  # noqa: PLC0415 - loads all of shrinking
+
+    return watch_shrink.trim(watched, rest)
 
 
 def _typed(watched: Watched, name: str) -> str:
@@ -185,11 +203,11 @@ def _told(answer: Callable[[Watched, str], str]) -> Callable[[Watched, str], str
 _TRIGGERS: Mapping[str, Callable[[Watched, str], str]] = {
     "resume": _told(_hand_off),
     "continue": _told(_hand_off),
-    "handoff": _told(_hand_off),
+    "handoff": _told(_roll_over),
     "pickup": _told(_pick_up),
     "pin": _told(_pin),
     "pins": _told(_pins),
     "unpin": _told(_unpin),
     "trim": _told(_trim),
 }
-_ALONE = frozenset({"resume", "continue", "handoff", "pins", "trim"})  # nothing may follow these
+_ALONE = frozenset({"resume", "continue", "handoff", "pins"})  # nothing may follow these

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from leftoff.config.layers import Config
 from leftoff.errors import LeftoffError
-from leftoff.flows import watch_states
+from leftoff.flows import watch_projects, watch_states
 from leftoff.flows.agents import agent_called
 from leftoff.flows.choose import Chosen
 from leftoff.flows.extraction import extracted
@@ -25,15 +26,14 @@ from leftoff.model.context_metrics import Level
 from leftoff.model.resume_log import ResumeLog
 from leftoff.model.session import SessionEntry
 from leftoff.model.watch_state import WatchState
+from leftoff.restore.choose import CLEARED
 from leftoff.restore.profiles import restoration_text
 from leftoff.stores import log_files
 from leftoff.system import files, own_log, paths
 
-CLEARED = "cleared"
+_LAST_SESSIONS = 3  # that are caught up: older ones have been left for good
 _LATER_SECONDS = 5.0  # a client writes a little after its last event; that alone is no news
-_CAUGHT_UP = (
-    "leftoff: session {} ended without a log; it has one now. Say that you want to go on, or type {}pickup."
-)
+_CAUGHT_UP = "leftoff: session {} ended without a log; it has one now. To go on from it, type {}pickup."
 
 
 def fold(state: WatchState) -> None:
@@ -48,12 +48,12 @@ def fold(state: WatchState) -> None:
 def save(state: WatchState) -> None:
     """The log of the session as it stands."""
     if (chosen := chosen_of(state)) is not None:
-        save_log_of(chosen, Path(state.folder or "."), stop_reason="context_threshold")
+        save_log_of(chosen, watch_states.folder_of(state), stop_reason="context_threshold")
 
 
 def end_session(state: WatchState) -> None:
     """End the pause and save the log, each whatever becomes of the other."""
-    folder = Path(state.folder or ".")
+    folder = watch_states.folder_of(state)
     kept = log = None
     if (chosen := chosen_of(state)) is not None:
         ended = CLEARED if state.ended == "clear" else state.ended
@@ -63,6 +63,8 @@ def end_session(state: WatchState) -> None:
                 log = kept.log
     with noted("the pause was not finalised"):
         end_pause(state, folder, log, reason=f"session_end: {state.ended or 'unknown'}")
+    with noted("the state of the project was not closed"):
+        watch_projects.close(state, chosen)
 
 
 def end_pause(state: WatchState, folder: Path, log: ResumeLog | None, *, reason: str) -> None:
@@ -82,14 +84,15 @@ def end_pause(state: WatchState, folder: Path, log: ResumeLog | None, *, reason:
 
 
 def catch_up(state: WatchState) -> None:
-    """The log of the newest session of the project that has none, or an old one; the session that began is told."""
-    folder, words = Path(state.folder or "."), None
-    with noted("a session that ended without a log was not caught up"):
-        entry = _left_behind(state, folder)
-        if entry is not None:
+    """The logs of the project's last sessions that have none, or an old one; the session that began is told of the newest."""
+    folder, words = watch_states.folder_of(state), None
+    had_one = {each.session_id for each in log_files.found_in(_logs(folder))}  # and was offered it just now
+    for entry in reversed(_left_behind(state, folder)):
+        with noted("a session that ended without a log was not caught up"):
             chosen = Chosen(agent=agent_called(entry.agent), transcript=Path(entry.transcript))
             save_log_of(chosen, folder, stop_reason="caught_up")
-            words = _CAUGHT_UP.format(entry.session_id[:8], state.triggers_prefix)
+            if entry.session_id not in had_one:
+                words = _CAUGHT_UP.format(entry.session_id[:8], state.triggers_prefix)
     watch_states.change(
         state.agent,
         state.session_id,
@@ -104,7 +107,12 @@ def save_before_compaction(chosen: Chosen, folder: Path, config: Config) -> tupl
     if not log.edits:  # told anew for so few characters; what a person edited stands as it is
         session = chosen.open()
         log = log_of(
-            chosen, session, extracted(chosen, session), config, max_chars=config.settings.restore.max_chars
+            chosen,
+            session,
+            extracted(chosen, session),
+            config,
+            max_chars=config.settings.restore.max_chars,
+            stand_in=folder,
         )
     text = restoration_text(
         log,
@@ -119,7 +127,7 @@ def save_before_compaction(chosen: Chosen, folder: Path, config: Config) -> tupl
 
 def restoration_file(agent_id: str, session_id: str) -> Path:
     """Where the text stands that is put back after the compaction."""
-    return watch_states.path_of(agent_id, session_id).with_suffix(".txt")
+    return watch_states.restoration_file(agent_id, session_id)
 
 
 def chosen_of(state: WatchState) -> Chosen | None:
@@ -138,23 +146,30 @@ def rearmed(state: WatchState) -> WatchState:
         pause_id=None,
         pause_declined=False,
         used_tokens=None,
+        project_said=None,
         next_mark_tokens=0,  # the next event looks anew
         rearm_below_tokens=0,
+        to_agent=(),  # how little room there was is no longer true
     )
 
 
-def _left_behind(state: WatchState, folder: Path) -> SessionEntry | None:
-    """The newest other session that nobody works in, if it is newer than its log."""
+def _left_behind(state: WatchState, folder: Path) -> list[SessionEntry]:
+    """Of the last sessions that nobody works in those newer than their log, newest first; a short run may have followed."""
     project = paths.project_of(folder)
     alive = {each.session_id for each in watch_states.others_alive(str(project.root), state.session_id)}
     saved = {each.session_id: each.saved_ns for each in log_files.found_in(_logs(folder))}
-    for entry in sessions_of(folder, found_sessions()):
-        if entry.session_id == state.session_id or entry.session_id in alive or not entry.first_prompt:
-            continue
-        logged = datetime.fromtimestamp(saved.get(entry.session_id, 0) / 1e9, UTC)
-        is_newer = (entry.modified_at - logged).total_seconds() > _LATER_SECONDS
-        return entry if is_newer else None
-    return None
+    others = (
+        entry
+        for entry in sessions_of(folder, found_sessions())
+        if entry.session_id not in {state.session_id, *alive} and entry.first_prompt
+    )
+    return [
+        entry for entry in islice(others, _LAST_SESSIONS) if _is_behind(entry, saved.get(entry.session_id, 0))
+    ]
+
+
+def _is_behind(entry: SessionEntry, saved_ns: int) -> bool:
+    return (entry.modified_at - datetime.fromtimestamp(saved_ns / 1e9, UTC)).total_seconds() > _LATER_SECONDS
 
 
 def _logs(folder: Path) -> Path:

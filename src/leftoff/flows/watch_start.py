@@ -9,17 +9,25 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from leftoff.errors import LeftoffError
-from leftoff.flows import watch_states, watch_tasks
+import leftoff
+from leftoff.errors import LeftoffError, StorageError
+from leftoff.flows import watch_projects, watch_states, watch_tasks
 from leftoff.flows.watch_meter import meter
 from leftoff.flows.watched import Watched
 from leftoff.model.hook_event import NOTHING, Saying
+from leftoff.system import own_log
 
 
 def on_start(watched: Watched) -> Saying:
-    """By how it began."""
+    """By how it began; projects come last, so that nothing of theirs can keep back what is put back."""
     if watched.event.actor is not None:
         return NOTHING
+    said = _by_source(watched)
+    watch_projects.begin(watched)
+    return said
+
+
+def _by_source(watched: Watched) -> Saying:
     match watched.event.source:
         case "compact":
             return Saying(to_agent=_put_back(watched))
@@ -27,7 +35,10 @@ def on_start(watched: Watched) -> Saying:
             watched.update(lambda state: replace(state, ended=None))
             return _resumed(watched)
         case "clear":
+            from leftoff.flows.watch_end import end_cleared  # noqa: PLC0415
+
             watched.update(lambda state: replace(state, ended=None))
+            end_cleared(watched)
             return NOTHING
         case _:
             return _begun(watched)
@@ -51,7 +62,7 @@ def _resumed(watched: Watched) -> Saying:
     said = metered.saying if metered is not None else NOTHING
     changed = _drift(watched)
     return Saying(
-        to_user="\n".join(filter(None, [said.to_user, changed])) or None,
+        to_user="\n".join(filter(None, [said.to_user, *_beside(watched), changed])) or None,
         to_agent="\n\n".join(filter(None, [said.to_agent, changed])) or None,
     )
 
@@ -69,22 +80,52 @@ def _drift(watched: Watched) -> str | None:
     return f"leftoff: since this session's log was saved: {drift}." if drift else None
 
 
+def _beside(watched: Watched) -> list[str | None]:
+    """What a person is told of other sessions."""
+    return [] if watched.event.is_headless else [_neighbours(watched), _later_work(watched)]
+
+
+def _later_work(watched: Watched) -> str | None:
+    """One line where another session went on in this project after this one had stopped."""
+    from leftoff.flows import watch_restore  # noqa: PLC0415
+
+    stopped = watch_restore.own_left_at(watched)
+    if stopped is None or watched.config.settings.restore.on_startup == "off":
+        return None
+    found = watch_restore.offer(watched).candidates
+    later = [number for number, each in enumerate(found) if each.left_at > stopped]
+    log = watch_restore.log_behind(found[later[0]]) if later else None
+    return watch_restore.line_to_user(found, later[0], log, watched) if log is not None else None
+
+
 def _begun(watched: Watched) -> Saying:
     """A new session: neighbours, a pause that was left behind, what was left off; catching up goes on by itself."""
     watch_states.sweep(watched.at)
+    _refresh_fast_path()
     mode = watched.config.settings.restore.on_startup
     offers = not watched.event.is_headless and mode != "off"
     watched.update(lambda state: replace(state, ended=None, offer_open=offers, catching_up=offers))
+    _send_waiting(watched)
+    watch_tasks.spawn(watched.agent.id, "catch-up", watched.event.session_id)
     if watched.event.is_headless:
         return NOTHING
     lines = [_neighbours(watched), _orphans(watched)]
     if not offers:
         return Saying(to_user="\n".join(filter(None, lines)) or None)
-    watch_tasks.spawn(watched.agent.id, "catch-up", watched.event.session_id)
     offered = _offered(watched, whole=mode == "full")
     return Saying(
         to_user="\n".join(filter(None, [*lines, offered.to_user])) or None, to_agent=offered.to_agent
     )
+
+
+def _send_waiting(watched: Watched) -> None:
+    """Logs that could not be sent when they were saved are tried again, by a process of its own."""
+    if watched.config.settings.storage == "files":
+        return
+    from leftoff.flows.outbox import start_sending  # noqa: PLC0415
+
+    with suppress(LeftoffError):
+        start_sending(watched.config.settings)
 
 
 def _offered(watched: Watched, *, whole: bool) -> Saying:
@@ -105,9 +146,20 @@ def _offered(watched: Watched, *, whole: bool) -> Saying:
             to_agent=watch_restore.whole_text(best, watched),
         )
     return Saying(
-        to_user=watch_restore.line_to_user(best, log, len(found.candidates) - 1, watched),
+        to_user=watch_restore.line_to_user(found.candidates, 0, log, watched),
         to_agent=watch_restore.words_to_agent(best, log),
     )
+
+
+def _refresh_fast_path() -> None:
+    """After an upgrade of the package, the installed copy is the old one until somebody puts the new one there."""
+    from leftoff.flows import fast_path  # noqa: PLC0415
+
+    if fast_path.installed_version() not in {None, leftoff.__version__}:
+        try:
+            fast_path.put()
+        except StorageError as error:
+            own_log.note(f"the fast path of an older leftoff stays in use: {error}")
 
 
 def _neighbours(watched: Watched) -> str | None:

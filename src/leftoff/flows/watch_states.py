@@ -32,6 +32,12 @@ def state_of(agent_id: str, session_id: str) -> WatchState:
     return _read(path_of(agent_id, session_id)) or WatchState(agent=agent_id, session_id=session_id)
 
 
+def folder_of(state: WatchState) -> Path:
+    """Where its work is: the folder it runs in; where that is gone, the checkout that its documents are in."""
+    known = [Path(each) for each in (state.folder, state.project, state.home) if each is not None]
+    return next((folder for folder in known if folder.is_dir()), known[0] if known else Path())
+
+
 def change(agent_id: str, session_id: str, step: Callable[[WatchState], tuple[WatchState, Result]]) -> Result:
     """Take one step from the state as it is now; nobody else takes one meanwhile. What could not be kept is an error."""
     path = path_of(agent_id, session_id)
@@ -64,7 +70,23 @@ def sweep(now: datetime) -> None:
         with suppress(OSError):
             if path.stat().st_mtime < (now - _KEPT).timestamp():
                 path.unlink()
-                path.with_name(f".{path.name}.lock").unlink(missing_ok=True)
+                for beside in _beside(path):
+                    beside.unlink(missing_ok=True)
+
+
+def task_lock(path: Path) -> Path:
+    """Held by the one process that does detached work for the session of that state."""
+    return path.with_name(f".{path.name}.task.lock")
+
+
+def restoration_file(agent_id: str, session_id: str) -> Path:
+    """Where the text stands that is put back after a compaction."""
+    return path_of(agent_id, session_id).with_suffix(".txt")
+
+
+def _beside(path: Path) -> tuple[Path, ...]:
+    """What stands with a state and goes with it."""
+    return path.with_name(f".{path.name}.lock"), task_lock(path), path.with_suffix(".txt")
 
 
 def _paths() -> list[Path]:

@@ -3,6 +3,7 @@
 fold       new records into the extraction, so that a compaction finds little left to read
 save       the log of a session whose window fills up
 end        all that the end of a session wants, when the agent gives its hooks too little time
+library    what is new into the library, the finished session into the archive
 catch-up   the log of the project's newest session, where that ended without one
 """
 
@@ -19,8 +20,8 @@ from leftoff.model.watch_state import WatchState
 from leftoff.system import locks, process
 
 MOST_SECONDS = 300
-# -P: a project's own folder called leftoff must never be what runs.
-PROGRAM = ("-P", "-m", "leftoff", "hook")
+# -E -P: a project's own folder called leftoff must never be what runs, whatever PYTHONPATH says.
+PROGRAM = ("-E", "-P", "-m", "leftoff", "hook")
 
 
 class Task(NamedTuple):
@@ -34,6 +35,7 @@ TASKS: Mapping[str, Task] = {
     "fold": Task("leftoff.flows.watch_saving:fold", 0.0),
     "save": Task("leftoff.flows.watch_saving:save", 60.0),
     "end": Task("leftoff.flows.watch_saving:end_session", 120.0),
+    "library": Task("leftoff.flows.library_tend:after_session", 120.0),
     "catch-up": Task("leftoff.flows.watch_saving:catch_up", 0.0),
 }
 
@@ -50,9 +52,7 @@ def run(agent_id: str, task: str, session_id: str) -> None:
     work: Callable[[WatchState], None] = getattr(importlib.import_module(module), name)
     own = watch_states.path_of(agent_id, session_id)
     try:
-        with locks.held(
-            own.with_name(f".{own.name}.task.lock"), timeout_seconds=TASKS[task].patience_seconds
-        ):
+        with locks.held(watch_states.task_lock(own), timeout_seconds=TASKS[task].patience_seconds):
             work(watch_states.state_of(agent_id, session_id))
     except LockTimeoutError:
         return  # another one is at it

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from leftoff.config.layers import thresholds
 from leftoff.errors import StorageError
-from leftoff.flows import watch_tasks
+from leftoff.flows import watch_projects, watch_tasks
 from leftoff.flows.watch_meter import Metered, meter
 from leftoff.flows.watched import Watched
 from leftoff.hook.fast import FOLD_BYTES
@@ -31,6 +32,7 @@ def on_stop(watched: Watched) -> Saying:
         return NOTHING
     metered = meter(watched)
     record(watched, "assistant_response", {}, sync=True)
+    watch_projects.after_turn(watched)
     state = watched.state
     if state.looked_bytes - state.folded_bytes >= FOLD_BYTES:
         watch_tasks.spawn(watched.agent.id, "fold", watched.event.session_id)
@@ -64,4 +66,6 @@ def _said(watched: Watched, metered: Metered | None) -> Saying:
         shown = due.shown_by(metered.metrics, thresholds(settings))
         if any(trigger in wanted.triggers for trigger in shown):
             watch_tasks.spawn(watched.agent.id, "save", watched.event.session_id)
-    return metered.saying
+    words = watch_projects.at_mark(watched, metered.metrics.used_fraction)
+    told = metered.saying
+    return replace(told, to_user="\n".join(filter(None, [told.to_user, words]))) if words else told

@@ -18,6 +18,7 @@ from leftoff.hook import fast
 from leftoff.model.hook_event import HookEvent, Saying
 from leftoff.model.protocols import Agent
 from leftoff.model.watch_state import WatchState
+from leftoff.restore import fence
 from leftoff.system import clock, liveness, paths
 from leftoff.system.paths import Project
 
@@ -79,6 +80,9 @@ class Watched:
             transcript=self.event.transcript or state.transcript,
             folder=str(self.folder),
             project=str(self.project.root),
+            home=str(self.project.folder.parent)
+            if self.project.folder.name == paths.PROJECT_FOLDER
+            else None,
             started_at=state.started_at or clock.rfc3339(self.at),
             off=not self.config.settings.enabled,
             is_headless=self.event.is_headless,
@@ -116,10 +120,10 @@ def _shared_out(state: WatchState, saying: Saying, event: HookEvent) -> tuple[Wa
 
 
 def _that_fit(words: tuple[str, ...]) -> tuple[str, ...]:
-    """As many as agents take at once; what comes after waits. One alone is never too long."""
-    room = MOST_CHARS
+    """As many as agents take at once, in the units that they count; what comes after waits. One alone is never too long."""
+    room = MOST_CHARS + 2
     for number, each in enumerate(words):
-        room -= len(each) + 2
+        room -= fence.width(each) + 2
         if room < 0 and number:
             return words[:number]
     return words

@@ -1,0 +1,48 @@
+"""A long session of either agent that has much to trim, where its agent would have put it."""
+
+import shutil
+from pathlib import Path
+
+from leftoff.flows.agents import agent_of
+from leftoff.testing.builders import Story, call
+
+FIRST = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
+CODEX_FIRST = "01a1e0be-dee8-7b23-ae31-94e0123734a3"
+RULE = "Never push to main."
+LONG = "".join(f"line {number}: the ledger keeps its amounts in cents\n" for number in range(300))
+
+
+def long_story(session_id: str = FIRST, turns: int = 6, words: str = "") -> Story:
+    """Every turn lists and writes a lot; what is listed differs by its turn. ``words`` make the replies longer."""
+    story = Story(session_id=session_id, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for turn in range(turns):
+        told = f"Step {turn} of src/ledger.py. {RULE}" if turn == 0 else f"Step {turn} of src/ledger.py"
+        story.asked(told).replied(
+            f"Looking, step {turn}. {words}".strip(),
+            call("write", {"path": f"src/{turn}.py", "content": f"# {turn}\n{LONG}"}, "written"),
+            call("shell", {"command": f"cat notes-{turn}.txt"}, f"turn {turn}\n{LONG}"),
+            used=60_000 + turn * 10_000,
+        ).replied(f"Seen, step {turn}.", used=62_000 + turn * 10_000)
+    return story
+
+
+def put(home, agent_id: str, turns: int = 6, words: str = "") -> Path:
+    """The session's file."""
+    if agent_id == "claude":
+        return home.claude(long_story(FIRST, turns, words))
+    return home.codex(long_story(CODEX_FIRST, turns, words))
+
+
+def placed(home, path: Path) -> Path:
+    """The transcript where its agent would keep it."""
+    agent = agent_of(path)
+    name = f"{agent.open(path).session_id}.jsonl"
+    if agent.id == "claude":
+        target = home.home / ".claude" / "projects" / path.stem / name
+    else:
+        target = (
+            home.home / ".codex" / "sessions" / "2026" / "01" / "06" / f"rollout-2026-01-06T12-00-00-{name}"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, target)
+    return target

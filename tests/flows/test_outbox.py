@@ -1,0 +1,358 @@
+"""A save waits for no server: its log waits in the outbox, and is sent when there is somebody to take it."""
+
+import json
+import sys
+import time
+
+import pytest
+
+import leftoff
+from leftoff.flows import outbox
+from leftoff.flows.bench_servers import BUCKET, PostgresServer, S3Server
+from leftoff.flows.edit_log import edit_log
+from leftoff.flows.project_identity import identity_of
+from leftoff.flows.send_outbox import send_all
+from leftoff.flows.settings import settings_here
+from leftoff.flows.shelf import shelf_here
+from leftoff.model.context_metrics import ContextMetrics
+from leftoff.model.project_identity import ProjectIdentity
+from leftoff.model.resume_log import ResumeLog
+from leftoff.stores.outbox import LOCK_NAME
+from leftoff.stores.sqlite import SqliteStore
+from leftoff.system import locks
+from tests.machines import Machine
+
+NOWHERE = {"bucket": "logs", "endpoint_url": "http://127.0.0.1:9"}
+KEYS = {"AWS_ACCESS_KEY_ID": "NOBODYNOBODYNOBO", "AWS_SECRET_ACCESS_KEY": "x" * 20, "AWS_REGION": "us-east-1"}
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """One whose server does not answer."""
+    made = Machine(tmp_path / "m", "shop", environment=KEYS)
+    made.configure(storage="s3", storage_options=NOWHERE)
+    made.begin()
+    return made
+
+
+def doctor(machine):
+    found = json.loads(machine.leftoff("doctor", "--json", check=False).stdout)
+    return {each["what"]: each for each in found}
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.05)
+
+
+def test_a_save_is_done_when_nobody_answers(machine):
+    """The local copy stands, the log waits, and the doctor says why in one sentence."""
+    path = machine.save("s", mission_summary="Ship it")
+    assert path.is_file()
+    assert len(machine.waiting()) == 1
+    machine.run(sys.executable, "-P", "-m", "leftoff.flows.send_outbox")
+    own_log = machine.state_folder / "leftoff.log"  # of the one that the save has started, or of ours
+    wait_until(
+        lambda: own_log.exists() and "1 logs wait to be sent" in own_log.read_text("utf-8"), "it was tried"
+    )
+    assert len(machine.waiting()) == 1
+    found = doctor(machine)
+    assert found["storage"]["state"] == "broken"
+    assert "no answer. Is the server up, and the network?" in found["storage"]["words"]
+    assert found["outbox"]["words"].startswith(
+        "1 log waits to be sent: s3://logs/leftoff at http://127.0.0.1:9: no answer."
+    )
+
+
+def test_what_waits_is_sent_to_where_the_settings_say_now(machine, tmp_path):
+    """By whoever asks for the remote; one log per session, the newest."""
+    for mission in ("first", "second"):
+        machine.save("s", mission_summary=mission)
+    machine.save("t", mission_summary="other")
+    assert len(machine.waiting()) == 2
+    machine.configure(storage="sqlite", storage_options={"path": str(tmp_path / "logs.sqlite")})
+    listed = json.loads(machine.leftoff("log", "list", "--remote", "--json").stdout)
+    assert [(each["session_id"], each["mission"]) for each in listed] == [("t", "other"), ("s", "second")]
+    assert machine.waiting() == []
+    assert "outbox" not in doctor(machine)
+
+
+def test_the_start_of_a_session_sends_what_waits(machine, tmp_path):
+    """In a process of its own; the hook itself says and waits for nothing."""
+    machine.save("s", mission_summary="Ship it")
+    machine.configure(storage="sqlite", storage_options={"path": str(tmp_path / "logs.sqlite")})
+    event = {
+        "hook_event_name": "SessionStart",
+        "source": "startup",
+        "session_id": "11111111-2222-4333-8444-555555555555",
+        "cwd": str(machine.root),
+        "transcript_path": str(machine.home / "none.jsonl"),
+    }
+    code = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-P', '-m', 'leftoff', 'hook', 'claude'], input=sys.argv[1].encode()).returncode)"
+    machine.run(sys.executable, "-c", code, json.dumps(event))
+    wait_until(lambda: not machine.waiting(), "the outbox is sent")
+
+
+def test_no_driver_is_loaded_by_who_saves(machine):
+    """Nor anything else that speaks to servers."""
+    code = (
+        "import sys; from leftoff import ResumeLogGenerator as G\n"
+        "g = G(); g.save_resume_log(g.generate_from_session_state('s', {}))\n"
+        "print(sorted({'boto3', 'botocore', 'psycopg', 'ssl', 'urllib.request'} & {*sys.modules}))\n"
+    )
+    assert machine.run(sys.executable, "-c", code).stdout == "[]\n"
+
+
+def test_options_that_cannot_be_used_cost_no_log(machine):
+    """They are named by the save and by the doctor; nothing waits for what is no store."""
+    machine.configure(storage="s3", storage_options={"bucket": "b", "secret": "x"})
+    assert machine.save("s").is_file()
+    assert machine.waiting() == []
+    found = doctor(machine)
+    assert "credentials do not belong into leftoff's configuration" in found["storage"]["words"]
+
+
+def test_what_waits_for_nowhere_is_told(machine):
+    """When storage is files again."""
+    machine.save("s")
+    machine.configure()
+    found = doctor(machine)
+    assert found["storage"]["words"] == "files: logs stay on this machine"
+    assert found["outbox"]["words"] == "1 logs wait to be sent, and storage names nowhere to send them"
+
+
+def test_a_broken_entry_is_put_aside_and_hides_no_other(machine, tmp_path):
+    """And noted."""
+    machine.save("bad")
+    (bad,) = machine.waiting()
+    bad.write_text("{", encoding="utf-8")
+    machine.save("good")
+    machine.configure(storage="sqlite", storage_options={"path": str(tmp_path / "logs.sqlite")})
+    machine.send()
+    assert machine.waiting() == []
+    assert bad.with_suffix(".broken").is_file()
+    listed = json.loads(machine.leftoff("log", "list", "--remote", "--json").stdout)
+    assert [each["session_id"] for each in listed] == ["good"]
+
+
+@pytest.mark.server
+def test_a_server_that_was_down_gets_everything_when_it_is_back(tmp_path):
+    """Killed, saved meanwhile, started again: listed from the bucket."""
+    with S3Server() as server:
+        machine = Machine(tmp_path / "m", "shop", environment=server.environment)
+        machine.configure(storage="s3", storage_options={"bucket": BUCKET, "endpoint_url": server.url})
+        machine.begin()
+        server.kill()
+        machine.save("s", mission_summary="Ship it")
+        machine.send()
+        assert len(machine.waiting()) == 1
+        server.start()
+        listed = json.loads(machine.leftoff("log", "list", "--remote", "--json").stdout)
+        assert [each["session_id"] for each in listed] == ["s"]
+        assert machine.waiting() == []
+
+
+@pytest.mark.server
+def test_a_wrong_password_keeps_the_log_waiting_until_it_is_mended(tmp_path):
+    """One clear sentence from the doctor, and nothing lost."""
+    with PostgresServer() as server:
+        machine = Machine(tmp_path / "m", "shop", environment=server.environment | {"PGPASSWORD": "wrong"})
+        machine.configure(storage="postgres")
+        machine.begin()
+        machine.save("s", mission_summary="Ship it")
+        found = doctor(machine)
+        assert found["storage"]["words"] == (
+            "postgres: PostgreSQL: the password or the user is wrong. Mend PGUSER, PGPASSWORD or ~/.pgpass."
+        )
+        assert len(machine.waiting()) == 1
+        machine.environment |= server.environment
+        assert doctor(machine)["storage"]["state"] == "ok"
+        assert machine.waiting() == []
+        listed = json.loads(machine.leftoff("log", "list", "--remote", "--json").stdout)
+        assert [each["session_id"] for each in listed] == ["s"]
+
+
+GUEST = """
+import json
+from pathlib import Path
+from leftoff.model.resume_log import ResumeLog
+
+class Store:
+    # As in the design of 000: keys of its own, and errors of its own.
+    folder = Path(__file__).parent / "kept"
+    def save(self, log):
+        if not self.folder.is_dir():
+            raise ConnectionError("the guest has no network")
+        (self.folder / f"key-of-{log.session_id}.json").write_text(json.dumps(log.to_dict()))
+        return f"key-of-{log.session_id}.json"
+    def load(self, identifier):
+        path = self.folder / identifier
+        return ResumeLog.from_dict(json.loads(path.read_text())) if path.exists() else None
+    def list(self):
+        if not self.folder.is_dir():
+            raise ConnectionError("the guest has no network")
+        return sorted(path.name for path in self.folder.iterdir())
+    def delete(self, identifier):
+        return False
+"""
+
+
+def test_a_guest_s_own_errors_and_names_are_understood(machine, tmp_path):
+    """By its dotted path; what it raises is told with its name, what it calls a log is its own affair."""
+    lib = tmp_path / "lib"
+    lib.mkdir()
+    (lib / "guest_store.py").write_text(GUEST, encoding="utf-8")
+    machine.environment["PYTHONPATH"] += f":{lib}"
+    machine.configure(storage="guest_store:Store")
+    machine.save("session-1", mission_summary="Ship it")
+    found = doctor(machine)
+    assert "guest_store.Store failed" in found["storage"]["words"]
+    assert "the guest has no network" in found["storage"]["words"]
+    ended = machine.leftoff("log", "list", "--remote", check=False)
+    assert ended.returncode == 1
+    assert "the guest has no network" in ended.stderr
+    (lib / "kept").mkdir()
+    assert doctor(machine)["storage"]["words"] == "guest_store:Store: reached, 0 logs"
+    assert machine.waiting() == []
+    for path in (machine.root / ".leftoff" / "resume-logs").glob("session-*"):
+        path.unlink()
+    said = json.loads(machine.leftoff("resume", "session-1", "--remote", "--json").stdout)
+    assert said["mission"] == "Ship it"
+
+
+def test_a_save_is_done_where_the_outbox_cannot_be_written(machine):
+    """A file stands in its place: said, and the local copy is there."""
+    machine.state_folder.mkdir(parents=True)
+    (machine.state_folder / "outbox").write_text("in the way", encoding="utf-8")
+    with machine.world():
+        generator = leftoff.ResumeLogGenerator()
+        path = generator.save_resume_log(generator.generate_from_session_state("s", {}))
+        assert path.is_file()
+        assert any("a file stands where a folder should be" in str(each) for each in generator.troubles)
+
+
+def test_sessions_that_start_send_only_what_waits(machine):
+    """Nothing is started where nothing waits, or where there is nowhere to send it."""
+    with machine.world():
+        settings = settings_here().settings
+        assert outbox.start_sending(settings) is None
+        outbox.post(
+            ResumeLog("s", ContextMetrics(total_budget=1, used_tokens=1)), shelf_here(machine.root, settings)
+        )
+        assert outbox.start_sending(settings) is not None
+        machine.configure()
+        assert outbox.start_sending(settings_here().settings) is None
+
+
+def test_one_sender_at_a_time(machine, tmp_path):
+    """Another one says so, and leaves everything where it is."""
+    store = SqliteStore(tmp_path / "logs.sqlite")
+    machine.save("s")
+    with machine.world(), locks.held(machine.state_folder / "outbox" / LOCK_NAME, timeout_seconds=60):
+        sent = send_all(store, patience_seconds=0.0)
+    assert (sent.sent, sent.waiting, sent.trouble) == (0, 1, "another process is sending just now")
+    with machine.world():
+        assert send_all(store, patience_seconds=60).trouble is None
+    assert store.list() == ["s"]
+
+
+def test_a_project_that_is_gone_has_only_its_name(tmp_path):
+    """What it was called is still known."""
+    assert identity_of(tmp_path / "gone") == ProjectIdentity(name="gone")
+
+
+def test_settings_that_cannot_be_used_are_one_line_of_the_sender(machine):
+    """In leftoff's own log; nothing is lost."""
+    machine.save("s")
+    machine.configure(storage="nothing-of-the-kind")
+    machine.run(sys.executable, "-P", "-m", "leftoff.flows.send_outbox")
+    assert "nothing was sent: There is nothing called" in (machine.state_folder / "leftoff.log").read_text(
+        "utf-8"
+    )
+    assert len(machine.waiting()) == 1
+
+
+REFUSING = """
+import json
+from pathlib import Path
+from leftoff.model.resume_log import ResumeLog
+
+class Store:
+    # Takes whatever is not called refused-…
+    folder = Path(__file__).parent
+    def save(self, log):
+        if log.session_id.startswith("refused"):
+            raise ValueError("not this one")
+        (self.folder / f"{log.session_id}.json").write_text(json.dumps(log.to_dict()))
+        return log.session_id
+    def load(self, identifier):
+        return None
+    def list(self):
+        return sorted(path.stem for path in self.folder.glob("*.json"))
+    def delete(self, identifier):
+        return False
+"""
+
+
+def test_a_log_that_is_refused_hides_no_other(machine, tmp_path):
+    """It waits, and is named."""
+    lib = tmp_path / "lib"
+    lib.mkdir()
+    (lib / "refusing_store.py").write_text(REFUSING, encoding="utf-8")
+    machine.environment["PYTHONPATH"] += f":{lib}"
+    machine.configure(storage="refusing_store:Store")
+    for session_id in ("refused-1", "taken-1", "refused-2", "taken-2"):
+        machine.save(session_id)
+    machine.run(sys.executable, "-P", "-m", "leftoff.flows.send_outbox")
+    wait_until(lambda: len(machine.waiting()) == 2, "two are sent")
+    assert {path.stem for path in lib.glob("*.json")} == {"taken-1", "taken-2"}
+    assert "not this one" in doctor(machine)["outbox"]["words"]
+
+
+def test_many_saves_start_one_sender(machine):
+    """Nobody is started while somebody sends: that one goes on until nothing waits."""
+    folder = machine.state_folder / "outbox"
+    folder.mkdir(parents=True)
+    with machine.world():
+        settings = settings_here().settings
+        with locks.held(folder / LOCK_NAME, timeout_seconds=60):
+            started = []
+            for number in range(6):
+                machine.save(f"s{number}")
+                started.append(outbox.start_sending(settings))
+            assert started == [None] * 6
+            assert not (folder / ".sender").exists()
+        assert outbox.start_sending(settings) is not None
+
+
+def test_what_comes_while_something_is_sent_is_sent_too(machine, tmp_path):
+    """Whoever put it in has started nobody else."""
+    machine.save("first")
+
+    class Slow(SqliteStore):
+        def save_as_of(self, resume_log, saved_ns):
+            if resume_log.session_id == "first":
+                machine.save("second")
+            return super().save_as_of(resume_log, saved_ns)
+
+    store = Slow(tmp_path / "logs.sqlite")
+    with machine.world():
+        sent = send_all(store, patience_seconds=60)
+    assert (sent.sent, sent.waiting) == (2, 0)
+    assert {*store.list()} == {"first", "second"}
+
+
+def test_a_log_that_was_edited_is_sent_again(machine, tmp_path):
+    """What the other machines see is what stands here."""
+    machine.configure(storage="sqlite", storage_options={"path": str(tmp_path / "logs.sqlite")})
+    machine.save("s", mission_summary="Ship it", next_steps=["Write the test"])
+    machine.send()
+    with machine.world():
+        edit_log(
+            "s", machine.root, lambda text: text.replace("Write the test", "Write two tests"), lambda _: True
+        )
+    machine.send()
+    listed = json.loads(machine.leftoff("log", "list", "--remote", "--json").stdout)
+    assert [each["next_step"] for each in listed] == ["Write two tests"]

@@ -1,0 +1,293 @@
+"""There and back: what a trim took out, untrim gives back, with a placeholder or without."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leftoff.errors import LeftoffError, NothingToDoError
+from leftoff.flows import untrim
+from leftoff.flows.agents import agent_of
+from leftoff.flows.choose import Chosen, open_session
+from leftoff.flows.re_home import re_homed
+from leftoff.flows.shrink_session import Wanted, carried_out, planned
+from leftoff.model.lineage_text import BEGIN, END
+from leftoff.testing.builders import Story, call
+from tests.flows.shrinking import CODEX_FIRST, FIRST, LONG, placed
+
+GOLDEN = ("claude-2.1.325-parallel-tools", "claude-2.1.325-too-long", "codex-0.166.0-exec-basic")
+
+
+def story(session_id: str = FIRST) -> Story:
+    """Six turns that think and read a lot; every second reply thinks and speaks on the same line."""
+    told = Story(session_id=session_id, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for turn in range(6):
+        told.asked(f"Step {turn}")
+        told.replied(
+            f"Looking, step {turn}.",
+            call("shell", {"command": f"cat {turn}.txt"}, f"turn {turn}\n{LONG}"),
+            thinking=f"What is in {turn}? " * 20,
+            used=60_000 + turn * 10_000,
+        )
+        told.replied(f"Seen {turn}.", thinking=f"So that was {turn}. " * 20, used=62_000 + turn * 10_000)
+    return told
+
+
+def trimmed(source: Path, **wanted) -> Path:
+    made = carried_out(planned(str(source), Path.cwd(), Wanted(**wanted)))
+    return made.output_file or source
+
+
+def given_back(transcript: Path) -> Path:
+    return untrim.untrim(str(transcript), Path.cwd()).output_file
+
+
+def live_values(transcript: Path) -> list[object]:
+    """Everything that live records hold, as JSON: but for what a copy says of itself, and for usage."""
+    agent = agent_of(transcript)
+    session = agent.open(transcript)
+    places = agent.live_chain(session).places
+    raw = {record.place: record.raw for record in session.records}
+    return [content(json.loads(raw[place])) for place in places]
+
+
+def content(line: dict) -> object:
+    for key in ("sessionId", "session_id", "trim_metadata", "forkedFrom", "ordinal"):
+        line.pop(key, None)
+    line.get("message", {}).pop("usage", None)
+    return json.loads(without_blocks(json.dumps(line)))
+
+
+def without_blocks(words: str) -> str:
+    """A copy's first prompt has the lineage block before it."""
+    begin, end = (json.dumps(mark)[1:-1] for mark in (BEGIN, END))
+    while begin in words:
+        before, _, rest = words.partition(begin)
+        words = before + rest.partition(end)[2].removeprefix("\\n\\n")
+    return words
+
+
+def thoughts(transcript: Path) -> list[str]:
+    agent = agent_of(transcript)
+    session = agent.open(transcript)
+    messages = agent.live_chain(session).messages(session.records)
+    return [
+        block.text
+        for message in messages
+        for block in message.blocks
+        if type(block).__name__ == "Thinking" and block.text
+    ]
+
+
+@pytest.mark.parametrize(
+    ("folder", "strategy"), [("golden", "trim"), ("real", "trim"), ("real", "smart-trim")]
+)
+def test_every_value_of_the_live_chain_comes_back(request, home, folder, strategy):
+    """Whatever was cut of any transcript, with placeholder or without: line by line, link by link, as it was."""
+    if folder == "golden":
+        clients = Path(__file__).parents[1] / "golden" / "clients"
+        paths = [clients / f"{name}.jsonl" for name in GOLDEN]
+    else:
+        found = request.getfixturevalue("real_transcripts")
+        paths = sorted([*found.rglob("claude-*.jsonl"), *found.rglob("codex-*.jsonl")])
+        if strategy == "smart-trim":  # what it cuts comes back the same way: the smaller ones tell
+            paths = sorted(paths, key=lambda path: path.stat().st_size)[:20]
+    changed = thought = 0
+    for path in paths:
+        source = placed(home, path)
+        try:
+            copy = trimmed(source, strategy=strategy, threshold=300, min_token_savings=0, force=True)
+        except LeftoffError:
+            continue  # nothing in it that could be gone on from
+        if copy == source:
+            continue
+        changed += 1
+        assert copy.stat().st_size != source.stat().st_size, path.name
+        back = untrim.untrim(str(copy), Path.cwd(), force=True)
+        assert back.left == (), path.name
+        assert live_values(back.output_file) == live_values(source), path.name
+        thought += back.thoughts_given_back
+        for each in (source, copy, back.output_file):
+            each.unlink()
+    assert changed >= {"golden": 1, "real": 5}[folder]
+    assert thought > 0 or folder == "golden"
+
+
+def test_thoughts_come_back_where_they_stood(home):
+    """Those of old turns are gone from the copy, and all of them back, in their order, in a chain that holds."""
+    source = home.claude(story())
+    copy = trimmed(source)
+    assert 0 < len(thoughts(copy)) < len(thoughts(source))
+    back = untrim.untrim(str(copy), Path.cwd())
+    assert back.thoughts_given_back == len(thoughts(source)) - len(thoughts(copy))
+    assert thoughts(back.output_file) == thoughts(source)
+    assert live_values(back.output_file) == live_values(source)
+
+
+def test_a_copy_of_a_copy_gets_the_thoughts_of_both(home):
+    """What the first trim left, the second took: each is found in the session that still had it, and hangs where it hung."""
+    source = home.claude(story())
+    first = trimmed(source)
+    second = trimmed(more_work(first))
+    assert len(thoughts(second)) < len(thoughts(first))
+    back = given_back(second)
+    assert thoughts(back) == [*thoughts(source), "Later. " * 60, "Last. " * 60]
+    assert live_values(back)[: len(live_values(source))] == live_values(source)
+
+
+def more_work(transcript: Path) -> Path:
+    """Two turns more, written as the client would go on: from the last line, with ids of their own."""
+    last = json.loads(transcript.read_bytes().splitlines()[-1])
+    lines = transcript.read_bytes().splitlines()
+    leaf = next(line for line in map(json.loads, reversed(lines)) if line.get("uuid"))
+    parent, made = leaf["uuid"], []
+    for number, (kind, blocks) in enumerate(
+        [
+            ("user", "Go on"),
+            ("assistant", [{"type": "thinking", "thinking": "Later. " * 60, "signature": "s"}]),
+            ("assistant", [{"type": "text", "text": "Gone on. " + LONG}]),
+            ("user", "And on"),
+            ("assistant", [{"type": "thinking", "thinking": "Last. " * 60, "signature": "s"}]),
+            ("assistant", [{"type": "text", "text": "There."}]),
+            ("user", "Thanks"),
+            ("assistant", [{"type": "text", "text": "Welcome."}]),
+        ]
+    ):
+        line = {
+            **leaf,
+            "parentUuid": parent,
+            "type": kind,
+            "uuid": f"11111111-0000-4000-8000-00000000000{number}",
+        }
+        line["timestamp"] = f"2027-01-01T00:00:0{number}.000Z"
+        line["message"] = {"role": kind, "content": blocks}
+        if kind == "assistant":
+            usage = {"input_tokens": 70_000 + number, "output_tokens": 10}
+            line["message"] |= {"id": f"msg_{number // 3}", "model": "claude-sonnet-4-5", "usage": usage}
+        parent = line["uuid"]
+        made.append(json.dumps(line, separators=(",", ":")))
+    assert last
+    with transcript.open("a", encoding="utf-8") as file:
+        file.write("\n".join(made) + "\n")
+    return transcript
+
+
+def test_what_the_client_keeps_for_its_screen_comes_back_too(home):
+    """A result's second form, beside the message."""
+    source = home.claude(story())
+    copy = trimmed(source)
+    assert "[suppressed: leftoff expand" in copy.read_text(encoding="utf-8")
+    assert "[suppressed" not in given_back(copy).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("agent_id", ["claude", "codex"])
+def test_the_last_usage_says_what_came_back(home, agent_id):
+    """Else the agent would believe that it has more room than it has, and run into the end of its window."""
+    source = home.claude(story()) if agent_id == "claude" else home.codex(story(CODEX_FIRST))
+    copy = trimmed(source)
+    back = untrim.untrim(str(copy), Path.cwd())
+    used = {path: agent_of(path).occupancy(path).used_tokens for path in (source, copy, back.output_file)}
+    assert used[copy] < used[source]
+    assert (
+        abs(used[back.output_file] - (used[copy] + back.tokens_given_back)) <= 4
+    )  # each number is rounded down
+    assert max(agent_of(copy).usages(back.output_file)) <= used[copy] + back.tokens_given_back
+
+
+def test_thoughts_whose_session_is_gone_are_named(home):
+    """Nothing else was cut, so nothing can be given back."""
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for turn in range(6):
+        told.asked(f"Step {turn}").replied("Done.", thinking="Hm. " * 900, used=50_000 + turn)
+    source = home.claude(told)
+    copy = trimmed(source)
+    assert len(thoughts(copy)) < len(thoughts(source))
+    data = source.read_bytes()
+    source.unlink()
+    with pytest.raises(LeftoffError, match=f"Session {FIRST} is gone"):
+        untrim.untrim(str(copy), Path.cwd())
+    source.write_bytes(data)
+    assert thoughts(given_back(copy)) == thoughts(source)
+    with pytest.raises(NothingToDoError):
+        untrim.untrim(str(source), Path.cwd())
+
+
+def test_a_line_stays_away_where_its_neighbours_are_gone(home):
+    """The session was cut off at its beginning, as a fork of a compacted one is: old thoughts have no place in it."""
+    source = home.claude(story())
+    copy = trimmed(source)
+    lines = copy.read_bytes().splitlines(keepends=True)
+    half = len(lines) // 2
+    start = next(number for number in range(half, len(lines)) if b'"type":"user","uuid"' in lines[number])
+    kept = json.loads(lines[start])
+    metadata = json.loads(lines[0])["trim_metadata"]
+    first = json.dumps({**kept, "parentUuid": None, "trim_metadata": metadata}, separators=(",", ":"))
+    copy.write_bytes(first.encode() + b"\n" + b"".join(lines[start + 1 :]))
+    back = given_back(copy)
+    assert 0 < len(thoughts(back)) < len(thoughts(source))
+    assert open_session(str(back)).records
+
+
+OTHER = "7d1c0a52-93c4-4d0e-8a53-0c2f3f1f5a10"
+
+
+def quoting(source: Path, words: str) -> Path:
+    """A trimmed copy in which a command has since printed these words, and nothing else."""
+    copy = trimmed(source)
+    lines = copy.read_text(encoding="utf-8").splitlines()
+    last = max(number for number, line in enumerate(lines) if "turn 5" in line)
+    whole = json.dumps(f"turn 5\n{LONG}")
+    assert whole in lines[last]
+    lines = [line.replace(whole, json.dumps(words)) for line in lines]
+    copy.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return copy
+
+
+def test_a_placeholder_of_another_session_is_not_filled(home):
+    """Whoever prints one must not be able to bring a stranger's words into this conversation."""
+    theirs = trimmed(home.claude(story(OTHER)))
+    copy = quoting(home.claude(story()), placeholder_in(theirs))
+    back = untrim.untrim(str(copy), Path.cwd())
+    assert any("no session that this one was made from" in reason for reason in back.left), back.left
+    assert placeholder_in(theirs) in results(back.output_file)
+
+
+def test_a_placeholder_of_another_call_is_not_filled(home):
+    """Nor what the size says that it claims: a command that prints one of this very session."""
+    source = home.claude(story())
+    quoted = placeholder_in(trimmed(source))
+    copy = quoting(source, quoted)
+    back = untrim.untrim(str(copy), Path.cwd())
+    assert quoted in results(back.output_file)
+    assert any("another call" in reason for reason in back.left), back.left
+
+
+def test_what_comes_back_is_counted_as_it_is(home):
+    """Not as a placeholder says."""
+    copy = trimmed(home.claude(story()))
+    usual = untrim.untrim(str(copy), Path.cwd(), dry_run=True).tokens_given_back
+    text = copy.read_text(encoding="utf-8")
+    size = text.partition("original content was ")[2].partition(" ")[0]
+    copy.write_text(text.replace(f"was {size} characters", "was 999999999999 characters"), encoding="utf-8")
+    assert untrim.untrim(str(copy), Path.cwd(), dry_run=True).tokens_given_back == usual
+
+
+def test_a_grandparent_is_known_though_the_parent_is_gone(home):
+    """By the registry, which remembers who came from whom."""
+    first = trimmed(home.claude(story()))
+    second = re_homed(Chosen(agent=agent_of(first), transcript=first), Path.cwd()).output_file
+    first.unlink()
+    back = untrim.untrim(str(second), Path.cwd())
+    assert back.given_back >= 4
+    assert f"turn 0\n{LONG}" in results(back.output_file)
+
+
+def results(transcript: Path) -> list[str]:
+    records = agent_of(transcript).open(transcript).records
+    return [
+        block.text for record in records for block in record.blocks if type(block).__name__ == "ToolResult"
+    ]
+
+
+def placeholder_in(transcript: Path) -> str:
+    return next(text for text in results(transcript) if text.startswith("[Results from "))
