@@ -1,0 +1,294 @@
+"""The functions of 002 as its readers call them: by file, with the seed's return values, also on the seed's own simple lines."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import leftoff
+from leftoff.agents import claude
+from leftoff.errors import LeftoffError, UsageError
+from leftoff.model.records import RecordKind
+from leftoff.testing.builders import Story, call
+
+FIRST = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
+LONG = "the ledger keeps its amounts in cents\n" * 200
+
+
+@pytest.fixture
+def source(own_world):
+    story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for turn in range(6):
+        story.asked(f"Step {turn}").replied(
+            f"Long words {turn}. {LONG}",
+            call("shell", {"command": f"cat {turn}"}, f"{turn} {LONG}"),
+            used=60_000 + turn,
+        ).replied("Seen.", used=61_000 + turn)
+    path = own_world / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
+    path.parent.mkdir(parents=True)
+    claude.here().transcribe(story.script(), path)
+    return path
+
+
+@pytest.fixture
+def simple(tmp_path):
+    """The lines of the seed, to the letter."""
+    lines = [{"sessionId": "abc123", "type": "user", "message": {"role": "user", "content": "Read it"}}]
+    for number in range(8):
+        lines += [
+            {
+                "sessionId": "abc123",
+                "type": "assistant",
+                "message": {"role": "assistant", "content": f"Reading {number}."},
+            },
+            {
+                "sessionId": "abc123",
+                "type": "tool_result",
+                "message": {"tool_name": "Read" if number % 2 else "Bash", "content": f"{number} {LONG}"},
+            },
+        ]
+    path = tmp_path / "session-abc123.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def lines_of(path):
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_result_unpacks_as_the_five_values_of_002(source):
+    """And answers by name in brackets, with what the five do not say."""
+    result = leftoff.trim_and_create_session("claude", str(source), None, 1000)
+    session_id, output_file, tools, chars, tokens = result
+    assert result["session_id"] == session_id == Path(output_file).stem
+    assert (result["num_tools_trimmed"], result["chars_saved"], result["tokens_saved"]) == (
+        tools,
+        chars,
+        tokens,
+    )
+    assert tools > 0
+    assert chars > 1000
+    assert result.num_assistant_trimmed == 0
+    assert result.detected_agent == "claude"
+    assert result["nothing_to_trim"] is False
+    assert len(result) == 5
+    with pytest.raises(KeyError):
+        result["nobody"]
+    assert Path(output_file).parent == source.parent
+
+
+def test_the_first_line_carries_the_metadata_of_002(source):
+    """With parameters and numbers."""
+    result = leftoff.trim_and_create_session(None, source, ["shell", "Bash"], 900)
+    first = lines_of(result.output_file)[0]
+    assert first["trim_metadata"]["parent_file"] == str(source)
+    assert first["trim_metadata"]["trim_params"]["threshold"] == 900
+    assert first["trim_metadata"]["stats"]["tools_trimmed"] == result.num_tools_trimmed
+
+
+def test_replies_are_trimmed_when_asked_for(source):
+    """By number, or all of them."""
+    two = leftoff.trim_and_create_session("claude", source, None, 1000, trim_assistant_messages=2)
+    assert two.num_assistant_trimmed == 2
+    everything = leftoff.trim_and_create_session("claude", source, None, 1000, trim_assistant_messages=True)
+    assert everything.num_assistant_trimmed > 2
+    assert "[Claude response trimmed - original was " in Path(two.output_file).read_text(encoding="utf-8")
+    none = leftoff.trim_and_create_session("claude", source, None, 1000, trim_assistant_messages=False)
+    assert none.num_assistant_trimmed == 0
+
+
+def test_nothing_to_trim_writes_nothing(source):
+    """Or too little to be worth it."""
+    for options in ({"threshold": 10**6}, {"threshold": 1000, "min_token_savings": 10**9}):
+        result = leftoff.trim_and_create_session("claude", source, ["shell", "Bash"], **options)
+        assert result.nothing_to_trim
+        assert (result.session_id, result.output_file) == (None, None)
+    assert [*source.parent.iterdir()] == [source]
+
+
+def test_the_copy_goes_where_the_caller_wants_it(source, tmp_path):
+    """And its parent is still known."""
+    result = leftoff.trim_and_create_session("claude", source, None, 1000, output_dir=tmp_path / "out")
+    assert result.output_file.parent == tmp_path / "out"
+    assert leftoff.get_parent_info(result.output_file) == (source, "trimmed", None)
+    assert [*source.parent.iterdir()] == [source]
+
+
+def test_the_simple_lines_of_the_seed_are_trimmed_too(simple, tmp_path):
+    """The id on every line, the structure kept, only the tools that were named."""
+    result = leftoff.trim_and_create_session(
+        "claude", simple, ["Read"], 500, output_dir=tmp_path / "out", min_token_savings=1
+    )
+    before, after = lines_of(simple), lines_of(result.output_file)
+    assert [line["type"] for line in after] == [line["type"] for line in before]
+    assert {line["sessionId"] for line in after} == {result.session_id}
+    cut = [line["message"] for line in after if "suppressed" in str(line["message"]["content"])]
+    assert len(cut) == result.num_tools_trimmed > 0
+    assert {message["tool_name"] for message in cut} == {"Read"}
+    assert cut[0]["content"].startswith(
+        f"[Results from Read tool suppressed - original content was {len(LONG) + 2} characters"
+    )
+    assert "trim_metadata" in after[0]
+
+
+def test_lines_are_proposed_and_trimmed(source, tmp_path):
+    """As the rules see it; content gives way, no line does."""
+    found = leftoff.identify_trimmable_lines_cli(source)
+    assert all(isinstance(index, int) and rationale for index, rationale, _ in found)
+    results = [number for number, line in enumerate(lines_of(source)) if "tool_result" in json.dumps(line)][
+        :2
+    ]
+    out = tmp_path / "trimmed.jsonl"
+    numbers = leftoff.trim_lines(source, [*results, 0], out, descriptions={results[0]: "notes"})
+    assert numbers["tools_trimmed"] == 2
+    assert numbers["skipped"] == [0]
+    assert len(lines_of(out)) == len(lines_of(source))
+    assert leftoff.get_parent_info(out)[:2] == (source, "trimmed")
+    with pytest.raises(UsageError, match="exists already"):
+        leftoff.trim_lines(source, results, out)
+    named = tmp_path / "named.jsonl"
+    leftoff.trim_lines(source, results, named, parent_file=source, descriptions=["a", "b"])
+    assert lines_of(named)[0]["trim_metadata"]["parent_file"] == str(source)
+
+
+def test_a_rollover_by_file(source):
+    """With the caller's own summary in the first message."""
+    result = leftoff.rollover_session(source, summary="The ledger is half done.")
+    session_id, output_file = result
+    assert result["session_id"] == session_id
+    assert result["summary_included"] is True
+    with pytest.raises(KeyError):
+        result["nobody"]
+    first = lines_of(output_file)[0]
+    assert first["continue_metadata"]["continuation_type"] == "rollover"
+    assert "The ledger is half done." in json.dumps(first)
+    assert leftoff.rollover_session(source)["summary_included"] is False
+
+
+def test_lineage_is_told_from_either_end(source):
+    """Oldest first, newest first, and the parent alone."""
+    trimmed = leftoff.trim_and_create_session("claude", source, None, 1000).output_file
+    fresh = leftoff.rollover_session(trimmed).output_file
+    nodes = leftoff.get_continuation_lineage(fresh)
+    assert [node.session_file for node in nodes] == [source, trimmed, fresh]
+    assert [node.derivation_type for node in nodes] == [None, "trimmed", "continued"]
+    assert all(isinstance(node, leftoff.SessionNode) for node in nodes)
+    assert leftoff.get_full_lineage_chain(str(fresh)) == [
+        (fresh, "continued"),
+        (trimmed, "trimmed"),
+        (source, "original"),
+    ]
+    assert leftoff.get_parent_info(source) == (None, None, None)
+    assert leftoff.get_parent_info(fresh) == (trimmed, "continued", None)
+
+
+def test_a_parent_that_is_gone_is_told_as_missing(source):
+    """Nothing raises (L37)."""
+    trimmed = leftoff.trim_and_create_session("claude", source, None, 1000).output_file
+    source.unlink()
+    assert [node.missing for node in leftoff.get_continuation_lineage(trimmed)] == [True, False]
+
+
+def test_the_block_is_put_into_a_file_that_somebody_else_made(source, tmp_path):
+    """On the first real prompt, once; never into the session itself."""
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(source.read_bytes())
+    for _ in range(2):
+        assert leftoff.inject_lineage_into_first_user_message(copy, source, "claude", "trimmed")
+    prompts = [record.text for record in claude.here().read(copy) if record.kind is RecordKind.PROMPT]
+    assert prompts[0].startswith(
+        f"[SESSION LINEAGE]\nThis session continues from previous work:\n1. {source.name} (trimmed)\n"
+    )
+    assert prompts[0].endswith("Step 0")
+    assert copy.read_text(encoding="utf-8").count("[SESSION LINEAGE]") == 1
+    with pytest.raises(UsageError):
+        leftoff.inject_lineage_into_first_user_message(source, source, None, "trimmed")
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text('{"type": "mode", "sessionId": "x"}\n', encoding="utf-8")
+    assert not leftoff.inject_lineage_into_first_user_message(empty, source, "claude", "trimmed")
+
+
+def test_plans_are_values_and_copies_are_written_from_them(source):
+    """The library's own way."""
+    session = leftoff.open_session(str(source))
+    plan = leftoff.plan_trim(session, threshold=500)
+    assert plan.cuts
+    out = leftoff.write_copy(session, plan)
+    assert out.is_file()
+    assert leftoff.write_copy(session, leftoff.plan_trim(session, tools=["nobody"])) is None
+    assert leftoff.plan_smart_trim(session).strategy == "smart-trim"
+    assert leftoff.extract(session)["mission_summary"]
+
+
+def test_an_unknown_agent_and_a_file_of_nobody_are_said(source, tmp_path):
+    """With what there is."""
+    with pytest.raises(LeftoffError, match="No agent is called"):
+        leftoff.trim_and_create_session("nobody", source, None, 1000)
+    other = tmp_path / "other.jsonl"
+    other.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(LeftoffError, match="no transcript"):
+        leftoff.trim_and_create_session(None, other, None, 1000)
+
+
+def test_the_copy_has_the_very_name_that_was_asked_for(source, tmp_path):
+    """Whatever it ends with; no folder is made of it."""
+    out = tmp_path / "copies" / "trimmed.session"
+    numbers = leftoff.trim_lines(source, [3], out)
+    assert out.is_file()
+    assert lines_of(out)[0]["sessionId"] == numbers["session_id"]
+    assert [*out.parent.iterdir()] == [out]
+
+
+def test_a_copy_for_elsewhere_never_stands_in_the_agents_folder(source, tmp_path):
+    """Not even for a moment: it is drafted where it is to be, so that nobody lists it when we are killed."""
+    before = source.parent.stat().st_mtime_ns  # changes with every name that comes or goes
+    made = leftoff.trim_and_create_session("claude", source, None, 1000, output_dir=tmp_path / "out.d.jsonl")
+    leftoff.trim_lines(source, [3], tmp_path / "named.jsonl")
+    assert source.parent.stat().st_mtime_ns == before
+    assert made.output_file.parent == tmp_path / "out.d.jsonl"
+
+
+def test_a_file_of_the_other_agent_is_said(source):
+    """Its records would be nobody's, and "nothing to trim" would be a lie."""
+    with pytest.raises(UsageError, match=r"no transcript of Codex.*Claude Code"):
+        leftoff.trim_and_create_session("codex", source, None, 1000)
+
+
+def test_one_tool_may_be_named_as_a_string_and_none_means_all(source):
+    """As a list of one; an empty list is no choice."""
+    one = leftoff.trim_and_create_session("claude", source, "Bash", 1000)
+    assert one.num_tools_trimmed == 5
+    assert lines_of(one.output_file)[0]["trim_metadata"]["trim_params"]["target_tools"] == ["Bash"]
+    everything = leftoff.trim_and_create_session("claude", source, [], 1000)
+    assert everything.num_tools_trimmed == 5
+    with pytest.raises(UsageError, match="names of tools"):
+        leftoff.trim_and_create_session("claude", source, "", 1000)
+
+
+@pytest.mark.parametrize("threshold", [0, -5])
+def test_a_threshold_below_one_is_refused(source, threshold):
+    """Nothing is written."""
+    with pytest.raises(UsageError, match="threshold"):
+        leftoff.trim_and_create_session("claude", source, None, threshold)
+    with pytest.raises(UsageError, match="threshold"):
+        leftoff.plan_trim(leftoff.open_session(str(source)), threshold=threshold)
+
+
+def test_what_is_proposed_can_be_trimmed(own_world, tmp_path):
+    """Thoughts, the last turns and errors that nothing has mended are not named, because they would be skipped."""
+    story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for turn in range(8):
+        story.asked(f"Step {turn}").replied(
+            "Reading.",
+            call("read", {"path": "src/ledger.py"}, LONG),
+            call("shell", {"command": f"make {turn % 2}"}, LONG, failed=turn == 2),
+            thinking=f"Long thoughts. {LONG}",
+        )
+    path = own_world / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
+    path.parent.mkdir(parents=True)
+    claude.here().transcribe(story.script(), path)
+    found = leftoff.identify_trimmable_lines_cli(path)
+    assert found
+    lines = [index for index, _, _ in found]
+    assert len(lines) == len({*lines})
+    assert leftoff.trim_lines(path, lines, tmp_path / "out.jsonl")["skipped"] == []
