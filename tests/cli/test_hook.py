@@ -31,7 +31,6 @@ def event(live, name, **fields):
         (("claude",), b""),
         (("claude",), b"not JSON"),
         (("claude",), b'{"hook_event_name": "Stop", "session_id": "../../x"}'),
-        (("claude",), b'{"hook_event_name": "Stop", "session_id": "s", "cwd": "/nowhere/at/all"}'),
         (("claude", "no-such-task", "s"), b""),
         (("claude", "fold", "../x"), b""),
         (("claude", "fold"), b""),
@@ -42,6 +41,34 @@ def test_whatever_is_wrong_the_exit_code_is_0_and_our_log_says_why(own_world, ar
     ended = hook(*arguments, raw=raw)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
     assert len(own_log.path().read_text("utf-8").splitlines()) == 1
+
+
+def test_a_folder_that_is_gone_is_no_trouble(own_world):
+    """Nor is it made again."""
+    gone = own_world / "gone" / "project"
+    said = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(gone)}
+    ended = hook("claude", raw=json.dumps(said).encode())
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    assert not own_log.path().exists()
+    assert not gone.parent.exists()
+
+
+@pytest.mark.parametrize("arguments", [[], ["--foo"], ["claude", "--foo", "x", "y", "z"], ["--json"], ["-x"]])
+@pytest.mark.parametrize("name", ["hook", "statusline"])
+def test_no_argument_makes_it_fail(own_world, name, arguments):
+    """An agent takes 2 for a veto, whatever its settings have us called with."""
+    command = [sys.executable, "-P", "-m", "leftoff", name, *arguments]
+    ended = subprocess.run(command, input=b"", capture_output=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended
+
+
+@pytest.mark.parametrize("name", ["hook", "statusline"])
+def test_help_still_helps(own_world, name):
+    """It is asked for by people."""
+    command = [sys.executable, "-P", "-m", "leftoff", name, "--help"]
+    ended = subprocess.run(command, input=b"", capture_output=True, check=False, timeout=60)
+    assert ended.returncode == 0
+    assert b"Example:" in ended.stdout
 
 
 def test_an_answer_is_printed_and_nothing_else(own_world):
@@ -145,7 +172,7 @@ def test_detached_work_survives_who_asked_for_it_and_holds_nothing_of_it(own_wor
     assert (ended.stdout, ended.stderr) == (b"", b"")
     assert time.monotonic() - begun < 10
     wait_for(lambda: [*(Path.cwd() / ".leftoff" / "resume-logs").glob("session-*.json")])
-    assert {*watch_tasks.TASKS} == {"fold", "save", "end", "catch-up"}
+    assert {*watch_tasks.TASKS} == {"fold", "save", "end", "library", "catch-up"}
     locks.hurry(locks.DEFAULT_TIMEOUT_SECONDS)
 
 

@@ -111,7 +111,7 @@ def test_wrong_usage_is_2(arguments):
 
 def test_an_unknown_agent_is_named():
     """With those that are known."""
-    said = leftoff("install", "nobody", code=1)
+    said = leftoff("install", "nobody", code=2)
     assert "claude" in said
     assert "codex" in said
 

@@ -48,7 +48,7 @@ def test_a_session_without_a_log_gets_one_and_is_shown(session):
     assert ended.stdout.startswith("Welcome back! Picking up where we left off:\n\nCURRENT STATE\n-----")
     for words in (
         "Project: work",
-        "Last Session: ",
+        "Last Session: just now (",
         "Progress: ",
         "Current Location:",
         "Next Task: ",
@@ -59,6 +59,18 @@ def test_a_session_without_a_log_gets_one_and_is_shown(session):
     assert "<leftoff-record-" in ended.stdout
     assert "Never push to main." in ended.stdout
     assert (Path(".leftoff") / "resume-logs" / f"session-{SESSION}.json").is_file()
+
+
+def test_where_nothing_is_open_nothing_is_counted_as_open(own_world):
+    """A log says aloud that nothing is left; that is no step."""
+    story = Story(session_id=SESSION, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    story.asked("What does src/lock.py do?").replied("It locks.")
+    path = own_world / ".claude" / "projects" / "x" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    claude.here().transcribe(story.script(), path)
+    shown = leftoff("resume").stdout
+    assert " done, 0 open" in shown
+    assert "Next Task: nothing is noted" in shown
 
 
 def test_json_says_the_same(session):
@@ -97,7 +109,7 @@ def test_a_log_outlives_its_session(session):
     assert "--resume" not in ended.stdout
     ended = leftoff("resume", "--run")
     assert ended.returncode == 1
-    assert "is not known" in ended.stderr
+    assert "its log is left" in ended.stderr
 
 
 def test_run_starts_the_agent_in_the_folder_of_the_session(session, tmp_path, monkeypatch):
@@ -119,15 +131,34 @@ def test_run_starts_the_agent_in_the_folder_of_the_session(session, tmp_path, mo
     assert "claude: could not be started" in ended.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [(("--here",), "--here is not there yet"), (("--run", "--how", "trim"), "--how trim is not there yet")],
-)
-def test_what_is_not_there_yet_is_said(session, options, words):
-    """With what to do instead."""
-    ended = leftoff("resume", *options)
-    assert ended.returncode == 1
-    assert words in ended.stderr
+def test_a_copy_is_re_homed_into_this_folder(session, tmp_path):
+    """The same conversation, found by the agent from here; the first session stays."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ended = leftoff("resume", str(session), "--here", "--how", "as-is", "--json", cwd=elsewhere)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    way = json.loads(ended.stdout)["way"]
+    assert way["folder"] == str(elsewhere)
+    copy = claude.here().open(Path(way["made"]["output_file"]))
+    assert copy.project == str(elsewhere)
+    assert way["command"] == ["claude", "--resume", copy.session_id]
+    assert claude.here().open(session).project != str(elsewhere)
+
+
+def test_without_much_in_the_window_one_goes_on_in_the_session_itself(session):
+    """As advised, and the reason is said."""
+    ended = leftoff("resume", "--how", "trim")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "Going on as-is: there is nothing to trim." in ended.stdout
+    assert f"Go on in it: claude --resume {SESSION}" in ended.stdout
+
+
+def test_a_fresh_session_can_be_gone_on_in(session):
+    """With --how rollover."""
+    ended = leftoff("resume", "--how", "rollover", "--json")
+    way = json.loads(ended.stdout)["way"]
+    assert way["how"] == "rollover"
+    assert Path(way["made"]["output_file"]).is_file()
 
 
 def test_nothing_to_go_on_from_is_said():

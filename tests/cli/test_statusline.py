@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -78,12 +79,21 @@ def found(used=120_000, *, saved=None, turns=4, level=Level.CAUTION, ahead=Level
             found(170_000, level=Level.CRITICAL, ahead=None, turns=None),
             "████████████ 106% critical · not saved yet",
         ),
-        (found(None, level=None, turns=None), "???????????? ? · not saved yet"),
+        (found(None, level=None, turns=None), "leftoff: no reply to measure yet · not saved yet"),
     ],
 )
 def test_the_line_says_gauge_level_turns_and_save(status, expected):
     """And leaves out what is not known."""
     assert line(status, coloured=False) == expected
+
+
+def test_a_window_that_is_not_known_is_said_to_be_so():
+    """Question marks tell nobody anything."""
+    metrics = ContextMetrics(
+        total_budget=None, used_tokens=12_000, stop_reason="", model="m", basis="reported"
+    )
+    text = line(replace(found(level=None, turns=None), metrics=metrics), coloured=True)
+    assert text == "leftoff: 12,000 tokens used of a window that is not known · not saved yet"
 
 
 def test_colours_are_of_the_level_and_only_the_bar_has_them():

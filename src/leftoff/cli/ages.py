@@ -12,3 +12,9 @@ def age(now: datetime, then: datetime) -> str:
         if seconds >= length:
             return f"{seconds // length} {unit}"
     return "now"
+
+
+def ago(now: datetime, then: datetime) -> str:
+    """``5 min ago``, ``just now``."""
+    since = age(now, then)
+    return "just now" if since == "now" else f"{since} ago"

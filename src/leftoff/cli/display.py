@@ -6,16 +6,19 @@ Tables and progress are rich's, which is imported only to draw them: it costs mo
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import textwrap
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
+from leftoff.cli import long_table
+from leftoff.cli.visible import columns_of, escaped
+from leftoff.cli.visible import one_line as one_line
+from leftoff.cli.visible import visible as visible
 from leftoff.system import paths
 
 if TYPE_CHECKING:
@@ -23,11 +26,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Item = TypeVar("Item")
-
-# Control characters, and those that turn text round or hide it: shown, never sent to the terminal.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
-)
 
 _READABLE_COLUMNS = 20  # what is longer is folded on a narrow terminal
 _FOLDED_COLUMNS = 8  # what a column is left at least, where that is possible
@@ -54,22 +52,6 @@ def _here_or_before(context: click.Context, parameter: click.Parameter, value: b
     return value or bool(context.find_root().params.get("as_json"))
 
 
-def visible(text: str) -> str:
-    """Foreign text that can do nothing to a terminal: ESC becomes ␛, others ``<U+202E>``."""
-    return _HIDDEN.sub(_shown, text)
-
-
-def one_line(text: str, width: int) -> str:
-    """Foreign text on one line of at most ``width`` columns; scripts that take two columns a letter are counted so."""
-    flat = visible(" ".join(text[: width * 40].split()))
-    taken = 0
-    for position, letter in enumerate(flat):
-        taken += _columns(letter)
-        if taken > width:
-            return _cut(flat[:position], width - 1) + "…"
-    return flat
-
-
 def wrapped(text: str, *, indent: str) -> str:
     """Foreign text broken into lines that fit the terminal, each indented."""
     room = max(30, width() - 1)
@@ -78,18 +60,6 @@ def wrapped(text: str, *, indent: str) -> str:
         for line in text.splitlines()
     ]
     return "\n".join(part for line in lines for part in (line or [""]))
-
-
-def _cut(text: str, width: int) -> str:
-    while text and _taken(text) > width:
-        text = text[:-1]
-    return text
-
-
-def _columns(letter: str) -> int:
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def as_json(value: Any) -> None:
@@ -118,7 +88,7 @@ def _json(value: Any) -> str:
     import orjson
 
     try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+        return escaped(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
     except orjson.JSONEncodeError:  # half a character in somebody's text, which UTF-8 has no way to write
         return json.dumps(value, indent=2)
 
@@ -155,11 +125,14 @@ def table(
 
     ``spare`` names the columns that a narrow terminal is spared, the least important first.
     """
+    columns = _fitting([*zip(headings, *rows, strict=True)], spare, width())
+    if columns and len(columns[0]) > long_table.MANY:
+        click.echo("\n".join([*([title] if title else []), *long_table.lines(columns, width())]))
+        return
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    columns = _fitting([*zip(headings, *rows, strict=True)], spare, width())
     drawn = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     whole = _unfolded(columns, width())
     for place, (heading, *_) in enumerate(columns):
@@ -172,7 +145,7 @@ def table(
 def _fitting(columns: list[tuple[str, ...]], spare: Sequence[str], room: int) -> list[tuple[str, ...]]:
     """The columns, heading first, without as many of the spare ones as have to go."""
     for heading in spare:
-        needed = sum(3 + min(_READABLE_COLUMNS, max(map(_taken, column))) for column in columns)
+        needed = sum(3 + min(_READABLE_COLUMNS, max(map(columns_of, column))) for column in columns)
         if needed - 1 <= room:
             break
         columns = [column for column in columns if column[0] != heading]
@@ -184,7 +157,7 @@ def _unfolded(columns: list[tuple[str, ...]], room: int) -> set[int]:
 
     What may not be folded and does not fit is cut off, and with it whatever stands to its right.
     """
-    taken = {place: max(map(_taken, column)) for place, column in enumerate(columns)}
+    taken = {place: max(map(columns_of, column)) for place, column in enumerate(columns)}
     room -= sum(3 + min(_FOLDED_COLUMNS, each) for each in taken.values()) - 1
     whole = set()
     for place in sorted(taken, key=lambda place: taken[place]):
@@ -193,10 +166,6 @@ def _unfolded(columns: list[tuple[str, ...]], room: int) -> set[int]:
             break
         whole.add(place)
     return whole
-
-
-def _taken(text: str) -> int:
-    return sum(map(_columns, text))
 
 
 def _console() -> Console:
@@ -213,6 +182,12 @@ def _console() -> Console:
     )
 
 
+def hint(words: str) -> None:
+    """What is being waited for, on standard error; nothing when that is no terminal."""
+    if sys.stderr.isatty():
+        click.echo(words, err=True)
+
+
 def progress(items: Iterable[Item], *, total: int, words: str) -> Iterator[Item]:
     """The items, with a bar on standard error while they are worked through; no bar when that is no terminal."""
     if not sys.stderr.isatty():
@@ -224,8 +199,16 @@ def progress(items: Iterable[Item], *, total: int, words: str) -> Iterator[Item]
     yield from track(items, total=total, description=words, console=Console(stderr=True), transient=True)
 
 
-def _shown(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"<U+{code:04X}>"
+@contextmanager
+def byte_progress(words: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Something to tell how many bytes are done, drawn as a bar on standard error; None when that is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(words)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

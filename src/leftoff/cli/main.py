@@ -25,6 +25,9 @@ COMMANDS: Mapping[str, str] = {
     "sessions": "leftoff.cli.commands.sessions:sessions",
     "status": "leftoff.cli.commands.status:status",
     "show": "leftoff.cli.commands.show:show",
+    "search": "leftoff.cli.commands.search:search",
+    "archive": "leftoff.cli.commands.archive:archive",
+    "forget": "leftoff.cli.commands.forget:forget",
     "install": "leftoff.cli.commands.install:install",
     "uninstall": "leftoff.cli.commands.uninstall:uninstall",
     "hook": "leftoff.cli.commands.hook:hook",
@@ -32,9 +35,20 @@ COMMANDS: Mapping[str, str] = {
     "pause": "leftoff.cli.commands.pause:pause",
     "log": "leftoff.cli.commands.log:log",
     "resume": "leftoff.cli.commands.resume:resume",
+    "run": "leftoff.cli.commands.run:run",
+    "advise": "leftoff.cli.commands.advise:advise",
+    "trim": "leftoff.cli.commands.trim:trim",
+    "smart-trim": "leftoff.cli.commands.trim:smart_trim",
+    "rollover": "leftoff.cli.commands.rollover:rollover",
+    "expand": "leftoff.cli.commands.expand:expand",
+    "untrim": "leftoff.cli.commands.untrim:untrim",
+    "lineage": "leftoff.cli.commands.lineage:lineage",
+    "export": "leftoff.cli.commands.export:export",
     "pin": "leftoff.cli.commands.pins:pin",
     "pins": "leftoff.cli.commands.pins:pins",
     "unpin": "leftoff.cli.commands.pins:unpin",
+    "chat": "leftoff.cli.commands.chat:chat",
+    "project": "leftoff.cli.commands.project:project",
     "report": "leftoff.cli.commands.report:report",
     "trust": "leftoff.cli.commands.trust:trust",
     "doctor": "leftoff.cli.commands.doctor:doctor",
@@ -42,6 +56,7 @@ COMMANDS: Mapping[str, str] = {
 }
 
 _LAST_STREAM = 2  # the number of standard error
+_SIGNALLED = 128
 
 
 @click.group(
@@ -80,8 +95,8 @@ def run(arguments: Sequence[str]) -> int:
         Exception,
         KeyboardInterrupt,
         SystemExit,
-    ) as ended:  # every ending becomes a number and a sentence
-        return _ended(ended, as_json=as_json)
+    ) as how:  # every ending becomes a number and a sentence
+        return ended(how, as_json=as_json)
     return code if isinstance(code, int) else 0
 
 
@@ -99,21 +114,26 @@ def _open_what_is_closed() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
-def _ended(ended: BaseException, *, as_json: bool) -> int:
-    match ended:
+def ended(how: BaseException, *, as_json: bool) -> int:
+    """What a process ends with that ended so, after it was said."""
+    match how:
         case click.exceptions.Exit():
-            return ended.exit_code
+            return how.exit_code
         case click.Abort() | KeyboardInterrupt():
             display.error("Interrupted.", as_json=as_json)
             return 130
         case click.ClickException():
-            return _wrong_usage(ended, as_json=as_json)
+            return _wrong_usage(how, as_json=as_json)
+        case SystemExit(code=int(code)) if (
+            code > _SIGNALLED
+        ):  # we were told to end, and what we began has ended
+            return code
         case (
             BrokenPipeError() | SystemExit()
         ):  # click ends the process when the pipe of a help text is closed
             return _pipe_closed()
         case _:
-            return _failed(ended, as_json=as_json)
+            return _failed(how, as_json=as_json)
 
 
 def _wrong_usage(wrong: click.ClickException, *, as_json: bool) -> int:

@@ -39,10 +39,15 @@ def run() -> int:
 def line(found: StatusLine, *, coloured: bool) -> str:
     """``████████┊░┊┊ 72% caution · ~4 turns to warning · saved 5 min ago``."""
     metrics = found.metrics
+    if metrics.used_tokens is None:  # before the first reply, or right after a compaction
+        return " · ".join(["leftoff: no reply to measure yet", _saved(found)])
     bar = gauge.bar(metrics, found.thresholds, _BAR_COLUMNS)
     if coloured and found.level is not None:
         bar = f"\x1b[{_COLOURS[found.level]}m{bar}\x1b[0m"
-    share = "?" if metrics.percentage_used is None else f"{int(metrics.percentage_used)}%"
+    if metrics.percentage_used is None:
+        used = f"leftoff: {metrics.used_tokens:,} tokens used of a window that is not known"
+        return " · ".join([used, _saved(found)])
+    share = f"{int(metrics.percentage_used)}%"
     mark = "~" if metrics.basis == "estimated" else ""
     level = "" if found.level is None else f" {_name(found.level)}"
     return " · ".join([f"{bar} {mark}{share}{level}", *_ahead(found), _saved(found)])

@@ -9,6 +9,7 @@ import click
 from leftoff.cli import display
 from leftoff.cli.commands.bench_retention import retention
 from leftoff.flows import bench_speed
+from leftoff.flows.bench_row import Row
 
 
 @click.group(epilog="Example: leftoff bench speed --quick")
@@ -33,7 +34,7 @@ def speed(*, quick: bool, strict: bool, as_json: bool) -> int:
     return 1 if strict and not all(row.reached for row in rows) else 0
 
 
-def _row(row: bench_speed.Row) -> tuple[str, str, str, str, str]:
+def _row(row: Row) -> tuple[str, str, str, str, str]:
     sign = "≤" if row.at_most else "≥"
     verdict = "reached" if row.reached else "MISSED"
     return (

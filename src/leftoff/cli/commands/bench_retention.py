@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from leftoff.cli import display
+from leftoff.cli.commands import bench_strategy
 from leftoff.flows import bench_retention as flow
 from leftoff.flows.retention_score import MEASURES, Measure, Part, Score
+from leftoff.model.trim_plan import Strategy
 
 _HEADINGS = ("document", "chars", *MEASURES)
 
@@ -26,6 +28,14 @@ _HEADINGS = ("document", "chars", *MEASURES)
 @click.option(
     "--misses", is_flag=True, help="Name what each of our documents lacked, and what is stale in it."
 )
+@click.option(
+    "--strategy",
+    type=click.Choice(["trim", "smart-trim", "rollover"]),
+    help="Measure what a strategy saves, and what of the next edits' support it keeps.",
+)
+@click.option(
+    "--threshold", type=click.IntRange(min=1), default=1000, help="Of trim, in characters (default 1000)."
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 when a goal is missed.")
 @display.with_json
 def retention(
@@ -36,13 +46,26 @@ def retention(
     quick: bool,
     verbose: bool,
     misses: bool,
+    strategy: Strategy | None,
+    threshold: int,
     strict: bool,
     as_json: bool,
 ) -> int:
     """Measure how much of what was needed after a compaction stands in a log made before it.
 
-    FILES are transcripts; without one, the bundled session is measured.
+    FILES are transcripts; without one, the bundled session is measured. With --strategy, they are cut after 50, 65, 80 and
+    95 % of their live tool calls, and made smaller there.
     """
+    if strategy is not None:
+        return bench_strategy.show(
+            files,
+            strategy,
+            threshold=threshold,
+            verbose=verbose,
+            misses=misses,
+            strict=strict,
+            as_json=as_json,
+        )
     if at is not None and every:
         raise click.UsageError("--at and --every are two ways to cut: give one.")
     wanted = flow.Wanted(transcripts=files, at=at, every=every, last_only=quick)

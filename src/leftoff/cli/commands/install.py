@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from leftoff.cli import display
+from leftoff.flows import archive_setting
 from leftoff.flows import install as flow
 from leftoff.model.wiring import SCOPES, HookTrouble, Scope
 from leftoff.system import paths
@@ -39,6 +42,8 @@ def install(*, agent: str, scope: Scope, dry_run: bool, as_json: bool) -> int:
         display.say(display.visible(note))
     for trouble in troubles:
         display.say(display.visible(f"{trouble.words}: {trouble.mend}."))
+    if not dry_run:
+        _ask_about_the_archive()
     if dry_run:
         display.say(f"Nothing was written. To do it: leftoff install {agent} --scope {scope}")
     return 0
@@ -52,6 +57,21 @@ def _say_what_happened(plan: flow.InstallPlan) -> None:
     events = ", ".join(dict.fromkeys(hook.event for hook in plan.hooks))
     display.say(f"{plan.agent_name} calls leftoff from its next session on ({events}): {where}")
     display.say(f"To take it out again: leftoff uninstall {plan.agent}")
+
+
+def _ask_about_the_archive() -> None:
+    """Once, and only a person: agents delete old sessions, and whether copies are kept is theirs to decide."""
+    if not sys.stdin.isatty() or not archive_setting.may_be_asked():
+        return
+    display.say(
+        "Agents delete sessions after some weeks. leftoff can keep compressed copies, unredacted, for you alone."
+    )
+    wanted = click.confirm("Keep copies of finished sessions?", default=False, err=True)
+    archive_setting.decide(enabled=wanted)
+    display.say(
+        "To change your mind: archive.enabled in "
+        + display.visible(str(paths.config_folder() / "configuration.yaml"))
+    )
 
 
 def _wire(plan: flow.InstallPlan, troubles: tuple[HookTrouble, ...], *, written: bool) -> dict[str, object]:

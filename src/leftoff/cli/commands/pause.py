@@ -8,6 +8,7 @@ from datetime import datetime
 import click
 
 from leftoff.cli import display
+from leftoff.cli.ages import ago
 from leftoff.cli.commands import pause_end, pause_lists
 from leftoff.errors import UsageError
 from leftoff.flows import pause_record, pause_start, pause_status
@@ -106,7 +107,7 @@ def status(*, pause_name: str | None, as_json: bool) -> int:
 
 def _draw(found: pause_status.PauseStatus, now: datetime) -> None:
     summary, listed = found.summary, found.listed
-    display.say(f"{summary.session_id}  {listed.standing}, last touched {pause_lists.ago(now, listed.at)}")
+    display.say(f"{summary.session_id}  {listed.standing}, last touched {ago(now, listed.at)}")
     if listed.standing == "unreadable":
         display.say(f"  {display.visible(listed.note or '')}")
         return

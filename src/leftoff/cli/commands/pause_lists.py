@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import click
 
 from leftoff.cli import display
-from leftoff.cli.ages import age
+from leftoff.cli.ages import ago
 from leftoff.errors import NothingToDoError
 from leftoff.flows import pause_compress, pause_list, pause_stats
 from leftoff.flows.pause_list import Listed
@@ -42,12 +42,6 @@ def draw_list(listed: Sequence[Listed]) -> None:
     rows = [_row(number, each, now) for number, each in enumerate(listed, start=1)]
     headings = ["", "age", "state", "actions", "context", "id", "note"]
     display.table(headings, rows, spare=["context", "actions", "note"])
-
-
-def ago(now: datetime, then: datetime) -> str:
-    """``just now``, ``5 min ago``, ``3 h ago``, ``12 d ago``."""
-    words = age(now, then)
-    return "just now" if words == "now" else f"{words} ago"
 
 
 def _row(number: int, each: Listed, now: datetime) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from datetime import datetime
 
 import click
 
-from leftoff.cli import display
-from leftoff.cli.ages import age
+from leftoff.cli import display, made
+from leftoff.cli.ages import ago
 from leftoff.flows import resume as flow
 from leftoff.flows.choose import LATEST
 from leftoff.flows.resume import Welcome
@@ -21,30 +21,54 @@ _WIDTH = 51
 @click.command(epilog="Example: leftoff resume --run")
 @click.argument("session", default=LATEST)
 @click.option("--run", is_flag=True, help="Start the agent on it, in the session's folder.")
-@click.option("--here", is_flag=True, help="Re-home a copy into this folder.")
+@click.option("--here", is_flag=True, help="Re-home a copy into this folder, and go on there.")
 @click.option(
-    "--how", type=click.Choice(flow.HOWS), default="as-is", show_default=True, help="How to go on with --run."
+    "--how",
+    type=click.Choice(flow.HOWS),
+    help="Go on in the session as it is, or in a smaller copy.  [what leftoff advise says]",
+)
+@click.option(
+    "--remote", is_flag=True, help="Fetch the log from the storage backend: another machine's work."
 )
 @display.with_json
-def resume(*, session: str, run: bool, here: bool, how: str, as_json: bool) -> int:
+def resume(*, session: str, run: bool, here: bool, how: str | None, remote: bool, as_json: bool) -> int:
     """Pick up where SESSION left off: a welcome-back screen, then the text for a fresh session to go on from.
 
     Without SESSION: what was left off in this project.
     """
-    where = flow.welcome(session, paths.working_folder())
-    if here:
-        flow.re_home(where)
+    folder = paths.working_folder()
+    where = _fetched(session, as_json=as_json) if remote else flow.welcome(session, folder)
+    wanted = run or here or how is not None
+    way = flow.way_on(where, how, here=folder if here else None) if wanted else None
     if as_json:
-        display.as_json(where.to_dict())
+        display.as_json(where.to_dict() | ({} if way is None else {"way": way.to_dict()}))
         return 0
     _draw(where, clock.now())
-    if run:
-        return flow.go_on(where, how)
+    if way is not None:
+        display.say(f"Going on {way.how}: {display.visible(way.why)}.")
+        if run:
+            return flow.go_on(way)
+        made.say_command(way.command, way.folder, where.session_id)
+        return 0
     if where.command is not None:
         display.say(f"leftoff resume --run starts it: {shlex.join(where.command)}")
     display.say("")
     display.say(display.visible(where.text))
     return 0
+
+
+def _fetched(session: str, *, as_json: bool) -> Welcome:
+    from leftoff.flows.remote_resume import resume_remote
+
+    display.hint("Asking the remote …")
+    found = resume_remote(session, paths.working_folder())
+    if found.rewritten and not as_json:
+        words = f"Fetched from the remote: {found.rewritten} paths under {found.old_root} now stand under this checkout.\n"
+        display.say(display.visible(words))
+    if found.copies and not as_json:
+        kept = ", ".join(str(path) for path in found.copies)
+        display.say(display.visible(f"Your own changes to the log that was here are kept: {kept}\n"))
+    return found.welcome
 
 
 def _draw(where: Welcome, now: datetime) -> None:
@@ -57,7 +81,7 @@ def _draw(where: Welcome, now: datetime) -> None:
     display.say(f"{pin}CURRENT STATE", {"bold": True})
     display.say(rule)
     display.say(f"Project: {display.visible(where.folder.name)}")
-    display.say(f"Last Session: {age(now, where.last_session)} ago ({where.session_id[:8]})")
+    display.say(f"Last Session: {ago(now, where.last_session)} ({where.session_id[:8]})")
     display.say(f"Progress: {where.done} done, {where.open} open")
     display.say("\nCurrent Location:")
     display.say(f"  {display.one_line(where.mission or 'not known', line)}")

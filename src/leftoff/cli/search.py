@@ -1,0 +1,216 @@
+"""Searching, for a person and for scripts: comes in before the command line is loaded, which takes longer than the search.
+
+``OPTIONS`` is the one list of what the command takes; the short way here understands them all, and leaves whatever else is typed
+(help, a mistake) to the command line, which is made from the same list.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from leftoff.cli.visible import escaped, one_line, visible
+from leftoff.errors import LeftoffError
+from leftoff.flows.search import Asked, Progress, Results, Shown, ShownSession, search
+from leftoff.system import clock, user_folders
+
+_MOST = 1000
+
+
+class Option(NamedTuple):
+    """One option: the field of Asked that it sets (``as_json``: none), whether it is a number or a switch, and its help."""
+
+    name: str
+    field: str
+    kind: str  # text, number or switch
+    words: str
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("--file", "file", "text", "Who touched this file: every session that read, changed or wrote it."),
+    Option("--command", "command", "text", "How such a command was run, and with what exit code."),
+    Option("--error", "error", "text", "Whether such an error was met before, and what followed it."),
+    Option("--newest", "newest", "switch", "Newest first, not best first."),
+    Option("--limit", "limit", "number", "How many sessions are shown."),
+    Option("--hits", "hits", "number", "How many places of each session are shown."),
+    Option("--json", "as_json", "switch", "JSON only, on standard output."),
+)
+_BY_NAME = {option.name: option for option in OPTIONS}
+
+
+def run(arguments: Sequence[str]) -> int | None:
+    """Search and show it; the exit code. None: this is for the command line, and nothing was done."""
+    values = _understood(arguments)
+    if values is None or sys.stdout is None or sys.stderr is None:
+        return None
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a terminal of another encoding shows ?
+    as_json = bool(values.pop("as_json", False))
+    try:
+        code = show(Asked(**values), as_json=as_json)  # type: ignore[arg-type]
+        sys.stdout.flush()
+    except LeftoffError as error:
+        return _failed(error, as_json=as_json)
+    return code
+
+
+def show(asked: Asked, *, as_json: bool) -> int:
+    """Search, and print what was found: 0, or 3 where nothing was."""
+    now = clock.now()
+    results = search(asked, now, None if as_json else progress())
+    if as_json:
+        print_json(results.to_dict())
+    else:
+        _say(results, int(now.timestamp()))
+    return 0 if results.sessions else 3
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    """On standard output; half a character in somebody's text is escaped."""
+    import json
+
+    text = escaped(json.dumps(value, indent=2, ensure_ascii=False))
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+
+
+def _understood(arguments: Sequence[str]) -> dict[str, object] | None:
+    """The arguments by field; None where the command line has to look at them."""
+    values: dict[str, object] = {}
+    words: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            words += rest
+        elif not argument.startswith("--") and argument != "-h":
+            words.append(argument)
+        elif (value := _value(argument, rest)) is None:
+            return None
+        else:
+            values[_BY_NAME[argument.partition("=")[0]].field] = value
+    return values | {"query": " ".join(words)}
+
+
+def _value(argument: str, rest: Iterator[str]) -> object | None:
+    """What an option is set to; None where that is not understood here."""
+    name, equals, given = argument.partition("=")
+    option = _BY_NAME.get(name)
+    if option is None or option.kind == "switch":
+        return None if option is None or equals else True
+    value = given if equals else next(rest, None)
+    if value is None or option.kind == "text":
+        return value
+    return (
+        int(value)
+        if value.isdecimal() and len(value) <= len(str(_MOST)) and 1 <= int(value) <= _MOST
+        else None
+    )
+
+
+def _failed(error: LeftoffError, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"error": error.message})
+    else:
+        sys.stderr.write(f"leftoff: {visible(error.message)}\n")
+    return error.exit_code
+
+
+def progress() -> Progress | None:
+    """A line on standard error that says how far the reading is; none where that is no terminal."""
+    if not sys.stderr.isatty():
+        return None
+
+    def told(done: int, to_do: int) -> None:
+        share = 100 if not to_do else done * 100 // to_do
+        end = "\r\x1b[K" if done >= to_do else ""
+        sys.stderr.write(f"\rReading sessions: {share} % of {to_do / 1e6:,.0f} MB{end}")
+        sys.stderr.flush()
+
+    return told
+
+
+def _say(results: Results, now: int) -> None:
+    out = sys.stdout.write
+    if not results.sessions:
+        hint = f" Did you mean: {visible(results.meant)}" if results.meant else ""
+        out(f"Nothing was found.{hint or ' Fewer words find more; begin* finds all words that begin so.'}\n")
+        return
+    if not results.complete:
+        out("No place holds all of these words. The sessions that hold the most telling of them:\n")
+    for session in results.sessions:
+        _say_session(session, now)
+    numbered = [session for session in results.sessions if session.number is not None]
+    if numbered:
+        first = numbered[0]
+        out(
+            f"\nTo read on: leftoff show {first.number} --at {first.hits[0].hit.line}   To go on: leftoff resume {first.number}\n"
+        )
+    if results.unread:
+        out("Not everything has been read yet. To read the rest: leftoff search --update\n")
+
+
+def _say_session(session: ShownSession, now: int) -> None:
+    found = session.found
+    width = _width()
+    number = f"{session.number:>3}" if session.number is not None else "  ·"
+    project = one_line((found.project or "?").rstrip("/").rpartition("/")[2] or "/", 24)
+    more = f" ({found.places} places)" if found.places > len(session.hits) else ""
+    who = found.agent or found.type
+    head = f"{number}  {who}  {project}  {_age(now - found.modified_ns // 1_000_000_000)}{more}  "
+    title = found.title or (found.path if session.number is None else "")
+    gone = (
+        "  (deleted by its agent; leftoff archive restore)"
+        if session.number is None and found.archived
+        else ""
+    )
+    sys.stdout.write(f"{_bold(head)}{one_line(title, max(20, width - len(head) - 1))}{gone}\n")
+    for shown in session.hits:
+        sys.stdout.write(f"     {_label(shown)}  {_marked(shown, max(30, width - len(_label(shown)) - 8))}\n")
+        for each in shown.followed:
+            ended = "" if each.exit_code is None else f" (exit {each.exit_code})"
+            sys.stdout.write(
+                f"       then {each.kind}{ended}: {one_line(each.snippet, max(30, width - 28))}\n"
+            )
+
+
+def _label(shown: Shown) -> str:
+    hit = shown.hit
+    ended = f" exit {hit.exit_code}" if hit.exit_code is not None else " failed" if hit.failed else ""
+    what = f"{hit.kind} {one_line(hit.tool, 20)}" if hit.tool and hit.kind != "command" else hit.kind
+    return f"line {hit.line:<6} {what}{ended}"
+
+
+def _marked(shown: Shown, width: int) -> str:
+    """The snippet with what was found standing out; cut to the width before it is marked."""
+    text, parts, past = shown.snippet.text, [], 0
+    for start, end in shown.snippet.marks:
+        parts += [visible(text[past:start]), _stand_out(visible(text[start:end]))]
+        past = end
+    whole = "".join([*parts, visible(text[past:])])
+    return whole if len(text) <= width or _styled() else one_line(text, width)
+
+
+def _styled() -> bool:
+    environment = user_folders.environment()
+    return sys.stdout.isatty() and "NO_COLOR" not in environment and environment.get("TERM") != "dumb"
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if _styled() else text
+
+
+def _stand_out(text: str) -> str:
+    return f"\x1b[1;33m{text}\x1b[0m" if _styled() else text
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def _age(seconds: int) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return "now"

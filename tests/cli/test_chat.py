@@ -1,0 +1,255 @@
+"""``leftoff chat`` as a person or a script types it."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leftoff.cli.main import run
+from tests.chat.talking import SALLY
+
+
+def said(capsys, monkeypatch, *arguments, lines=(), code=0):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    assert run(["chat", *map(str, arguments)]) == code, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def talk(capsys, monkeypatch):
+    return lambda *arguments, **options: said(capsys, monkeypatch, *arguments, **options)
+
+
+@pytest.fixture
+def two(talk):
+    """Two saved chats, the second resumed from the first; their ids, newest first."""
+    talk(SALLY, lines=["auth", "compact", "limits", "exit"])
+    return [each["session_id"] for each in json.loads(talk("--list", "--json"))]
+
+
+def test_a_chat_as_json_is_one_object(talk):
+    """Answers, sessions and warnings; nothing else on standard output."""
+    told = json.loads(talk(SALLY, "--json", lines=["hello", "resume 9", "exit"]))
+    assert (told["agent"], told["agent_path"]) == ("Simple Sally", str(SALLY))
+    assert told["answers"][0].startswith("You said: *hello*")
+    assert told["notes"] == ["Parent session 9 not found"]
+    assert Path(told["folder"], f"{told['sessions'][0]}.md").is_file()
+
+
+def test_saved_chats_are_listed_with_numbers(talk, two):
+    """For people, and with every field for scripts."""
+    first, second = talk("--list").splitlines()
+    assert first.startswith(f"  1  {two[0]}  Simple Sally - ")
+    assert second.startswith(f"  2  {two[1]}  Simple Sally - ")
+    told = json.loads(talk("--list", "--json"))[0]
+    assert (told["resumed_from"], told["queries"], told["has_summary"], told["estimated"]) == (
+        two[1],
+        1,
+        True,
+        False,
+    )
+    assert Path(told["path"]).is_file()
+
+
+def test_the_numbers_stay_those_of_the_list_that_was_shown(talk, two):
+    """Also when a newer chat has come since."""
+    talk("--list")
+    talk(SALLY, lines=["newer", "exit"])
+    assert f"**Session ID:** {two[0]}\n" in talk("--show", "1")
+
+
+def test_show_and_export_print_the_page_and_the_chain(talk, two):
+    """By number, id, the beginning of an id, or latest."""
+    assert "**You:** limits" in talk("--show", "latest")
+    whole = talk("--export", two[0])
+    assert whole.index("**You:** auth") < whole.index("**You:** limits")
+    assert json.loads(talk("--show", two[1], "--json"))["text"].startswith("# Simple Sally Conversation\n")
+
+
+def test_delete_needs_consent(talk, two, capsys):
+    """Where nobody can be asked: --yes."""
+    talk("--delete", two[1], code=2)
+    assert f"{two[1]}.md" in {each.name for each in Path(".leftoff/chats").iterdir()}
+    assert json.loads(talk("--delete", two[1], "--yes", "--json")) == {"deleted": two[1]}
+    assert f"Deleted: {two[0]}" in talk("--delete", "1", "--yes")
+    assert "No saved sessions in this folder. Try: leftoff chat" in talk("--list")
+
+
+def test_a_whole_id_never_means_another_chat(talk, capsys, monkeypatch):
+    """Deleted twice, ID is gone and ID_2 is still there; nor does the number of a chat that is gone, nor a beginning."""
+    talk(SALLY, lines=["first", "exit"])
+    (path,) = Path(".leftoff/chats").glob("*.md")
+    other = path.with_name(f"{path.stem}_2.md")
+    other.write_text(path.read_text(encoding="utf-8").replace(path.stem, other.stem), encoding="utf-8")
+    numbers = [each["session_id"] for each in json.loads(talk("--list", "--json"))]
+    assert f"Deleted: {path.stem}\n" in talk("--delete", path.stem, "--yes")
+    for words in (path.stem, str(numbers.index(path.stem) + 1), path.stem[:-1]):
+        talk("--delete", words, "--yes", code=1)
+        assert other.exists(), words
+    talk("--show", path.stem, code=1)
+    out = talk(SALLY, lines=[f"resume {path.stem}", "exit"])
+    assert f"Parent session {path.stem} not found, starting fresh" in out
+
+
+def test_a_number_is_that_of_the_list_last_shown_wherever_that_was(talk, two):
+    """By --list or in a chat; when newer ones have come since, that is said, and latest is the newest."""
+    talk("--list")
+    newer = json.loads(talk(SALLY, "--json", lines=["newer", "exit"]))["sessions"][0]
+    out = talk(SALLY, "--resume", "1", lines=["exit"])
+    assert "1 is the number in the list last shown; 1 newer since: sessions\n" in out
+    assert "previous conversation about limits." in out
+    assert "about newer." in talk(SALLY, "--resume", "latest", lines=["exit"])
+    talk(SALLY, lines=["sessions", "exit"])
+    assert f"**Session ID:** {newer}\n" in talk("--show", "1")
+
+
+def test_without_a_list_that_was_shown_numbers_count_from_the_newest(talk):
+    """1 is the newest."""
+    for words in ("older", "newer"):
+        talk(SALLY, lines=[words, "exit"])
+    assert "previous conversation about newer." in talk(SALLY, "--resume", "1", lines=["exit"])
+
+
+PRINTING = """
+import os, sys
+print("the file prints")
+def agent(prompt):
+    print("the agent prints")
+    os.system("echo a process of it prints")
+    return "An answer."
+"""
+
+
+def test_json_stays_json_whatever_the_agent_prints():
+    """Its words go to standard error."""
+    Path("printing.py").write_text(PRINTING, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "leftoff", "chat", "printing.py", "--json"],
+        input="hello\nexit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert json.loads(done.stdout)["answers"][0] == "An answer."
+    for words in ("the file prints", "the agent prints", "a process of it prints"):
+        assert words in done.stderr
+
+
+def test_input_that_is_not_utf_8_is_a_question_like_any_other():
+    """And none at all is an end of input; neither is a bug."""
+    command = [sys.executable, "-m", "leftoff", "chat", str(SALLY)]
+    done = subprocess.run(command, input=b"caf\xe9\nexit\n", capture_output=True, timeout=60, check=True)
+    assert "caf\ufffd" in done.stdout.decode()
+    for options in ([], ["--json"]):
+        closed = subprocess.run(
+            ["sh", "-c", 'exec "$@" <&-', "sh", *command, *options],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert ("Goodbye!" if not options else '"answers": []') in closed.stdout
+        assert closed.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "Name one thing: an AGENT to chat with"),
+        (("x.py", "--list"), 2, "Name one thing"),
+        (("--list", "--resume", "3"), 2, "leftoff chat AGENT --resume 3"),
+        (("missing.py",), 1, "no such agent file"),
+        (("nobody",), 1, "no agent of that name"),
+        (("--show", "7"), 1, "There is no saved session 7"),
+        (("--show", "../../evil"), 2, "may hold letters, digits"),
+        (("--export", "x"), 1, "There is no saved session x"),
+        (("https://example.com/v1",), 2, "which model"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_to_type(capsys, monkeypatch, arguments, code, words):
+    """In words, and as JSON."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert run(["chat", *arguments]) == code
+    assert words in capsys.readouterr().err
+    assert run(["chat", *arguments, "--json"]) == code
+    assert words in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_resume_on_the_command_line(talk, two):
+    """The first thing that is said is the acknowledgment."""
+    out = talk(SALLY, "--resume", two[1], lines=["exit"])
+    assert "I've reviewed our previous conversation about auth. Ready to continue!" in out
+    assert f"To go on another time: resume {two[1]}" in out
+    assert len(json.loads(talk("--list", "--json"))) == 2, "a session in which nothing was said is not kept"
+
+
+def test_an_ambiguous_beginning_is_told(capsys, talk, two):
+    """With the ids that begin so."""
+    assert run(["chat", "--show", "simple"]) == 2
+    assert "2 chats begin so" in capsys.readouterr().err
+
+
+HANGING = """
+import threading
+def agent(prompt):
+    threading.Event().wait()
+"""
+
+
+def test_an_agent_that_hangs_for_good_does_not_keep_the_process():
+    """Its summary is done without, and the process ends."""
+    Path("hanging.py").write_text(
+        HANGING.replace(
+            "threading.Event().wait()",
+            "if prompt.startswith('Generate'): threading.Event().wait()\n    return 'x'",
+        ),
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "leftoff", "chat", "hanging.py"],
+        input="hello\nexit\n",
+        env={**os.environ, "LEFTOFF_CHAT_SUMMARY_SECONDS": "1"},  # noqa: TID251
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Summary generation failed - session saved but cannot be resumed" in done.stdout
+    assert "Conversation saved successfully!" in done.stdout
+
+
+def test_nothing_of_the_line_editor_is_loaded_without_a_terminal():
+    """It costs more than all the rest."""
+    code = (
+        "import sys, io; sys.stdin = io.StringIO('hello\\nexit\\n'); from leftoff.cli.main import run; "
+        f"run(['chat', {str(SALLY)!r}]); print([each for each in sys.modules if each in ('prompt_toolkit', 'rich')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_without_prompt_toolkit_a_terminal_gets_plain_lines(monkeypatch, capsys):
+    """And is told what would be better."""
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    monkeypatch.delitem(sys.modules, "leftoff.chat.line_editor", raising=False)
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    out = Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal("hello\nresume 1\nexit\n"))
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setenv("TERM", "xterm")
+    assert run(["chat", str(SALLY)]) == 0
+    assert "pip install 'leftoff[chat]'" in out.getvalue()
+    assert "You: Simple Sally: You said: *hello*" in out.getvalue()
+    assert "📝 Generating session summary... ✓" in out.getvalue()

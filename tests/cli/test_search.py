@@ -1,0 +1,262 @@
+"""``leftoff search``, ``archive`` and ``forget`` as processes: what they say, and what to type next."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from leftoff.agents import claude
+from leftoff.cli import search as face
+from leftoff.cli.main import run
+from leftoff.system import paths, user_folders
+from leftoff.testing.builders import Story, call
+
+SESSION = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
+HOSTILE = "\x1b[2Jnumbat \x1b]0;pwned\x07 \x1b \x9b2J [bold red]x[/] \u202eevil"
+
+
+def leftoff(*arguments, code=0, **environment):
+    ended = subprocess.run(
+        [sys.executable, "-m", "leftoff", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+        env=paths.environment() | environment,
+    )
+    assert ended.returncode == code, ended
+    return ended.stdout if code in {0, 3} else ended.stdout + ended.stderr
+
+
+@pytest.fixture
+def session(own_world):
+    story = Story(session_id=SESSION, project=str(Path.cwd())).asked("Why does the limiter drop bursts?")
+    story.replied("I look.", call("shell", {"command": "pytest tests"}, "E  burst dropped", failed=True))
+    story.asked(HOSTILE).replied("The bucket refills.")
+    path = own_world / ".claude" / "projects" / "-slug" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    claude.here().transcribe(story.script(), path)
+    os.utime(path, (1_760_000_000, 1_760_000_000))
+    return path
+
+
+def test_what_was_found_is_shown_with_what_to_type_next(session):
+    """Grouped by session, with line and kind, and the number for show and resume."""
+    said = leftoff("search", "limiter")
+    assert "claude" in said
+    assert "Why does the limiter drop bursts?" in said
+    assert "leftoff show 1 --at" in said
+    assert "leftoff resume 1" in said
+    assert "limiter" in leftoff("show", "1")
+
+
+def test_scripts_get_the_shape_they_rely_on(session):
+    """JSON only."""
+    found = json.loads(leftoff("search", "limiter", "--json"))
+    assert {"hits", "took_ms"} <= found.keys()
+    (hit,) = found["hits"]
+    assert {"session_id", "agent", "project", "line", "kind", "snippet", "score"} <= hit.keys()
+    assert (hit["session_id"], hit["agent"], hit["kind"], hit["number"]) == (SESSION, "claude", "prompt", 1)
+    assert json.loads(leftoff("search", "nowhere", "--json", code=3))["hits"] == []
+    assert "error" in json.loads(leftoff("search", "since:soon", "--json", code=2))
+
+
+def test_hostile_text_does_nothing_to_the_terminal(session):
+    """Escapes are shown, not sent; markup stays text; also on a terminal, where our own colours are."""
+    said = leftoff("search", "numbat")
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    assert "[bold red]x[/]" in said
+    raw = leftoff("search", "numbat", "--json")
+    assert not {"\x1b", "\x9b", "\u202e"} & {*raw}
+    assert "\u202eevil" in json.loads(raw)["hits"][0]["snippet"]
+    ours = on_terminal("search", "numbat")
+    assert "\x1b]0;" not in ours
+    assert "\x1b[2J" not in ours
+    assert "\x1b[1;33m" in ours
+    assert "\x1b" not in on_terminal("search", "numbat", NO_COLOR="1")
+
+
+def on_terminal(*arguments, **environment):
+    main, side = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "leftoff", *arguments],
+        stdin=side,
+        stdout=side,
+        stderr=subprocess.DEVNULL,
+        env=paths.environment() | {"TERM": "xterm", "COLUMNS": "200"} | environment,
+    )
+    os.close(side)
+    said = b""
+    try:
+        while chunk := os.read(main, 65536):
+            said += chunk
+    except OSError:  # the other side is closed
+        pass
+    finally:
+        child.wait(timeout=120)
+        os.close(main)
+    assert child.returncode == 0, said
+    return said.decode()
+
+
+def test_nothing_found_is_exit_3_with_a_hint(session):
+    """The word that may have been meant."""
+    assert "Did you mean: limiter" in leftoff("search", "limitre", code=3)
+    assert "Fewer words" in leftoff("search", "qqqqqqqq", code=3)
+
+
+def test_questions_that_people_ask_have_options(session):
+    """What ran, and what followed an error; words in parts when none has them all."""
+    said = leftoff("search", "--command", "pytest")
+    assert "pytest tests" in said
+    assert "failed" in said or "exit" in said
+    assert "then reply" in leftoff("search", "--error=burst dropped")
+    assert "limiter" in leftoff("search", "--newest", "--limit", "1", "--hits=1", "--", "limiter")
+    assert "most telling" in leftoff("search", "limiter", "refills")
+
+
+def test_the_short_way_and_the_command_line_agree(session, capsys):
+    """Whatever is typed ends the same by both."""
+    for arguments in (["limiter"], ["limiter", "--json"], ["since:soon"], []):
+        capsys.readouterr()
+        short = face.run(arguments), *capsys.readouterr()
+        long = run(["search", *arguments]), *capsys.readouterr()
+        if "--json" not in arguments:
+            assert short == long
+        else:
+            assert json.loads(short[1])["hits"] == json.loads(long[1])["hits"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["-h"],
+        ["--nonsense"],
+        ["--limit"],
+        ["x", "--limit", "9" * 5000],
+        ["--limit", "0"],
+        ["--limit", "x"],
+        ["--json=1"],
+        ["--update"],
+    ],
+)
+def test_what_the_short_way_does_not_know_is_left_to_the_command_line(arguments):
+    """Help and mistakes are said there."""
+    assert face.run(arguments) is None
+
+
+def test_help_update_and_rebuild(session):
+    """The whole language stands in the help."""
+    said = leftoff("search", "--help")
+    assert all(
+        name in said for name in ("agent:", "since:", "--file", "--command", "--error", "--newest", "Example")
+    )
+    assert "1 sessions" in leftoff("search", "--update")
+    assert json.loads(leftoff("search", "--rebuild", "--json"))["sessions"] == 1
+    assert "take no query" in leftoff("search", "--update", "x", code=2)
+    assert "Try: leftoff search --help" in leftoff("search", "--nonsense", code=2)
+
+
+def test_a_closed_pipe_is_no_error(session):
+    """``| head -1``."""
+    command = f"{sys.executable} -m leftoff search limiter OR bucket OR numbat | head -1"
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=120)
+    assert ended.stderr == ""
+
+
+def test_a_search_loads_neither_agents_nor_the_command_line(session, unmeasured, run_python):
+    """Where nothing is new: that is what makes it quick."""
+    leftoff("search", "limiter")
+    done = run_python(
+        "import sys\nfrom leftoff.cli.search import run\nrun(['limiter'])\n"
+        "print('LOADED', *sorted({'click', 'orjson', 'pathlib', 'dataclasses', 'platformdirs', 'leftoff.flows.agents',"
+        " 'leftoff.system.redaction'} & {*sys.modules}))"
+    )
+    assert done.stdout.splitlines()[-1] == "LOADED"
+
+
+def test_the_users_folders_are_those_of_platformdirs(monkeypatch):
+    """Followed by hand where there is no time to ask it."""
+    for value in (None, "", "  ", "/x/y", "relative"):
+        for which, variable in (
+            ("data", "XDG_DATA_HOME"),
+            ("state", "XDG_STATE_HOME"),
+            ("config", "XDG_CONFIG_HOME"),
+        ):
+            monkeypatch.delenv(variable) if value is None else monkeypatch.setenv(variable, value)
+            asked = getattr(platformdirs, f"user_{which}_dir")("leftoff", appauthor=False)
+            assert user_folders.user_folder(which) == asked
+            monkeypatch.setenv(variable, "/x")
+
+
+def test_forgetting_asks_and_says_what_it_did(session):
+    """Nothing happens where nobody can be asked; --yes does it; the agent's file is named and stays."""
+    leftoff("search", "limiter")
+    before = session.read_bytes()
+    refused = leftoff("forget", SESSION[:8], code=1)
+    assert "Nothing was erased" in refused
+    assert str(session) in refused
+    assert "Nothing was erased" in leftoff("forget", SESSION, "--dry-run")
+    said = leftoff("forget", SESSION, "--yes")
+    assert "none holds it" in said
+    assert session.read_bytes() == before
+    assert "Nothing was found" in leftoff("search", "limiter", code=3)
+    assert "keeps nothing" in leftoff("forget", "--text", "never heard of", code=3)
+    assert "Name one thing" in leftoff("forget", code=2)
+
+
+def test_forgetting_for_scripts(session):
+    """What would go, and what went."""
+    leftoff("search", "limiter")
+    plan = json.loads(leftoff("forget", "--text", "limiter drop", "--json", code=1))
+    assert (plan["erased"], plan["in_library"], plan["agents_own"]) == (False, True, [str(session)])
+    done = json.loads(leftoff("forget", "--text", "limiter drop", "--yes", "--json"))
+    assert (done["erased"], done["left"]) == (True, [])
+    assert json.loads(leftoff("forget", "--project", "--yes", "--json"))["sessions"] == [SESSION]
+
+
+def test_the_archive_is_listed_and_gives_back(session, own_world):
+    """What its agent deleted."""
+    assert "No deleted session" in leftoff("archive", "list")
+    leftoff("search", "--update", LEFTOFF_ARCHIVE_ENABLED="true")
+    assert SESSION in leftoff("archive", "list", "--all", COLUMNS="140")
+    session.unlink()
+    assert "archive restore" in leftoff("search", "limiter")
+    assert [each["deleted"] for each in json.loads(leftoff("archive", "list", "--json"))] == [True]
+    assert "leftoff resume" in leftoff("archive", "restore", SESSION[:8])
+    assert session.exists()
+    session.unlink()
+    assert json.loads(leftoff("archive", "restore", SESSION, "--json"))["restored"] == [str(session)]
+    assert "in the archive" in leftoff("archive", "restore", "nobody", code=1)
+
+
+def test_installing_asks_a_person_about_the_archive(own_world):
+    """Once; the answer stands in the user's configuration, beside whatever stood there."""
+    mine = own_world / ".config" / "leftoff" / "configuration.yaml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("context_management:\n  # mine\n  triggers_prefix: '!'\n", encoding="utf-8")
+    main, side = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "leftoff", "install", "claude"],
+        stdin=side,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    os.write(main, b"y\n")
+    out, _ = child.communicate(timeout=120)
+    os.close(main)
+    os.close(side)
+    assert child.returncode == 0, out
+    assert b"Keep copies" in out
+    text = mine.read_text(encoding="utf-8")
+    assert "# mine" in text
+    assert "enabled: true" in text
+    assert "Keep copies" not in leftoff("install", "claude")

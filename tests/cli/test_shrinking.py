@@ -1,0 +1,208 @@
+"""trim, smart-trim, rollover, expand, untrim, lineage, export, advise and run as they are typed."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from leftoff.agents import claude
+from leftoff.cli.main import run
+from leftoff.system import paths
+from leftoff.testing.builders import Story, call
+
+FIRST = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
+LONG = "the ledger keeps its amounts in cents\n" * 700
+
+
+@pytest.fixture
+def source(own_world):
+    story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for turn in range(12):
+        story.asked(f"Step {turn}").replied(
+            "Reading.",
+            call("shell", {"command": f"cat {turn}"}, f"{turn} {LONG}"),
+            used=100_000 + turn * 5_000,
+        ).replied("Seen.", used=101_000 + turn * 5_000)
+    path = own_world / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
+    path.parent.mkdir(parents=True)
+    claude.here().transcribe(story.script(), path)
+    return path
+
+
+@pytest.fixture
+def typed(capsys):
+    """Types a command; gives exit code, what was said, and its JSON where that was asked for."""
+
+    def type_it(*arguments):
+        code = run(arguments)
+        said = capsys.readouterr()
+        return code, json.loads(said.out) if "--json" in arguments else said.out + said.err
+
+    return type_it
+
+
+SHAPE = [
+    "session_id",
+    "output_file",
+    "parent_file",
+    "tools_trimmed",
+    "tokens_saved",
+    "context_saved_percent",
+    "resume_command",
+    "nothing_to_trim",
+]
+
+
+@pytest.mark.parametrize("command", ["trim", "smart-trim", "rollover"])
+def test_scripts_get_the_shape_they_rely_on(source, typed, command):
+    """Whatever came of it: 0 when something was made, 3 when there was nothing to trim."""
+    code, said = typed(command, "--json")
+    assert [*said] == SHAPE
+    assert code == (3 if said["nothing_to_trim"] else 0)
+    assert (said["session_id"] is None) == said["nothing_to_trim"]
+
+
+def test_a_dry_run_shows_what_and_why_and_how_much(source, typed):
+    """As a table and as JSON, and nothing is written."""
+    code, said = typed("trim", "--dry-run", "--threshold", "500")
+    assert code == 0
+    assert "Nothing was written." in said
+    assert re.search(r"\d+ cuts free \d+ % of the conversation: about [\d,]+ of [\d,]+ tokens", said)
+    code, said = typed("trim", "--dry-run", "--json")
+    assert said["cuts"][0]["rationale"]
+    assert [*source.parent.iterdir()] == [source]
+    code, said = typed("rollover", "--dry-run")
+    assert "[SESSION LINEAGE]" in said
+    assert "Nothing was written." in said
+    assert typed("rollover", "--dry-run", "--json")[1]["strategy"] == "rollover"
+
+
+def test_a_trim_says_what_to_type_next(source, typed):
+    """The copy, what it freed, the command; then everything else that can be asked of it."""
+    code, said = typed("trim", FIRST)
+    assert code == 0
+    session = re.search(r"Go on in it: claude --resume (\S+)", said)[1]
+    code, said = typed("lineage", session)
+    assert said.splitlines()[0].startswith(f"{FIRST}  original  claude")
+    assert f"└─ {session}  trimmed  claude" in said
+    assert said.rstrip().endswith("<- this one")
+    assert typed("lineage", session, "--json")[1]["chain"][0]["session_id"] == FIRST
+    key = re.search(
+        r"leftoff expand (\S+?)\]", (source.parent / f"{session}.jsonl").read_text(encoding="utf-8")
+    )[1]
+    assert typed("expand", key)[1].startswith("0 the ledger")
+    assert typed("expand", key, "--json")[1]["line"] > 0
+    code, said = typed("untrim", session, "--dry-run")
+    assert "would be back" in said
+    code, said = typed("untrim", session)
+    assert code == 0
+    assert re.search(r"\d+ originals are back, about [\d,]+ tokens. Wrote session", said)
+    assert typed("untrim", session, "--json")[1]["left"] == []
+    assert typed("untrim", FIRST)[0] == 3
+
+
+def test_nothing_to_trim_is_said_with_the_reason(source, typed):
+    """Exit code 3, in words and in the plan."""
+    code, said = typed("trim", "--tools", "Nobody, Noone")
+    assert (code, "Nothing to trim in session" in said) == (3, True)
+    code, said = typed("trim", "--tools", "Nobody", "--dry-run")
+    assert (code, "leftoff advise" in said) == (3, True)
+
+
+def test_a_client_that_is_newer_than_leftoff_knows_is_refused_without_force(source, typed):
+    """With the reason, and nothing is written."""
+    text = source.read_text(encoding="utf-8").replace(
+        '"version":"2.1.325"', '"version":"99.0.0","chainFromTheFuture":1'
+    )
+    source.write_text(text, encoding="utf-8")
+    code, said = typed("trim")
+    assert code == 1
+    assert "--force" in said
+    assert [*source.parent.iterdir()] == [source]
+    assert typed("untrim")[0] == 1
+    assert typed("rollover")[0] == 1
+    assert typed("trim", "--force")[0] == 0
+
+
+def test_a_session_is_exported(source, typed, tmp_path):
+    """To standard output, into a file, as JSON."""
+    assert typed("export", FIRST)[1].startswith(f"# Session {FIRST}")
+    out = tmp_path / "a.md"
+    assert typed("export", "--out", str(out))[1].startswith(f"Wrote {out} (")
+    assert typed("export", "--out", str(out), "--json")[0] == 2
+    assert typed("export", "--out", str(tmp_path / "b.md"), "--json")[1]["size_bytes"] == out.stat().st_size
+    assert typed("export", "--chain", "--json")[1]["markdown"] == out.read_text(encoding="utf-8")
+
+
+def test_advice_names_the_strategy_and_all_numbers(source, typed):
+    """And what to type."""
+    code, said = typed("advise")
+    assert code == 0
+    assert "> trim" in said
+    assert f"leftoff trim {FIRST}" in said
+    told = typed("advise", "--json")[1]
+    assert (told["how"], len(told["options"])) == ("trim", 4)
+
+
+def test_run_hands_flags_and_exit_code_through(typed, tmp_path, monkeypatch):
+    """Also those that we have ourselves."""
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$@" > called\nexit 5\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{paths.environment()['PATH']}")
+    assert typed("run", "claude", "--model", "opus", "--help")[0] == 5
+    assert Path("called").read_text(encoding="utf-8") == "--model opus --help\n"
+    assert typed("run", "--json", "claude") == (5, {"agent": "claude", "exit_code": 5})
+
+
+def test_a_session_whose_folder_is_gone_goes_on_in_this_one(source, typed):
+    """As the message says that it would; what cannot be typed is not named."""
+    source.write_text(
+        source.read_text(encoding="utf-8").replace(str(Path.cwd()), "/gone/away"), encoding="utf-8"
+    )
+    code, said = typed("rollover", FIRST)
+    assert (code, f"leftoff resume {FIRST} --here" in said) == (1, True)
+    code, said = typed("trim", FIRST)
+    assert code == 0
+    assert "cd /gone" not in said
+    made = re.search(r"leftoff resume (\S+) --here", said)[1]
+    assert made != FIRST
+    code, said = typed("resume", made, "--here")
+    assert code == 0, said
+    assert re.search(r"Go on in it: claude --resume \S+", said)
+    code, said = typed("resume", FIRST, "--here", "--json")
+    assert code == 0, said
+    assert said["way"]["folder"] == str(Path.cwd())
+    assert Path(said["way"]["made"]["output_file"]).is_file()
+
+
+@pytest.mark.parametrize("flags", [("--here",), ("--how", "trim"), ("--how", "rollover")])
+def test_a_refusal_names_only_flags_that_there_are(source, typed, flags):
+    """resume has no --force."""
+    text = source.read_text(encoding="utf-8").replace(
+        '"version":"2.1.325"', '"version":"99.0.0","chainFromTheFuture":1'
+    )
+    source.write_text(text, encoding="utf-8")
+    code, said = typed("resume", FIRST, *flags)
+    assert code == 1
+    assert "not copied" in said
+    assert "--force" not in said.replace(f"leftoff trim {FIRST} --force", "")
+
+
+@pytest.mark.parametrize("flags", [("--tools", ""), ("--tools", " , "), ("--threshold", "0")])
+def test_a_choice_of_nothing_is_a_wrong_flag(source, typed, flags):
+    """It would mean everything."""
+    code, said = typed("trim", *flags)
+    assert code == 2, said
+    assert [*source.parent.iterdir()] == [source]
+
+
+def test_a_dry_run_leaves_nothing_behind(source, typed, own_world):
+    """Not even what a list of sessions would remember: whoever looks for the first time finds his home as it was."""
+    before = {*own_world.rglob("*")}
+    for words in (FIRST, FIRST[:8], "latest"):
+        for command in ("trim", "smart-trim", "rollover"):
+            typed(command, words, "--dry-run", "--json")
+    assert {*own_world.rglob("*")} == before
