@@ -5,20 +5,28 @@ Subclass ``StorePromises`` in your tests and say how a store is made; pytest doe
     class TestMyStore(StorePromises):
         def make_store(self, folder):
             return MyStore(folder)
+
+A store for several machines keeps more: ``SharedStorePromises`` holds those of ``KnowsProjects``, ``CanSaveLate`` and
+``CanBeChecked`` too, and of ``CanRewrite`` where it is one.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from leftoff.errors import InvalidIdError
+from leftoff.errors import DocumentError, InvalidIdError, LeftoffError
 from leftoff.model.context_metrics import ContextMetrics
-from leftoff.model.protocols import StorageBackend
+from leftoff.model.project_identity import METADATA_KEY, ProjectIdentity
+from leftoff.model.protocols import CanBeChecked, CanRewrite, CanSaveLate, KnowsProjects, StorageBackend
 from leftoff.model.resume_log import ResumeLog
+
+_A_MOMENT = 1_767_700_800_000_000_000  # in nanoseconds; long before anybody runs this
+_LATER = 4_000_000_000_000_000_000  # long after
 
 
 def a_log(session_id: str, mission: str = "Add rate limiting") -> ResumeLog:
@@ -106,6 +114,17 @@ class StorePromises:
         assert good in store.list()
         assert store.load(good) is not None
 
+    def test_a_damaged_entry_is_said_to_be_so(self, store: StorageBackend) -> None:
+        """Loading it is a DocumentError, not None and not half a log; it can be deleted and saved anew."""
+        bad = store.save(a_log("bad"))
+        self.spoil(store, bad)
+        with pytest.raises(DocumentError):
+            store.load(bad)
+        assert store.delete(bad) is True
+        loaded = store.load(store.save(a_log("bad")))
+        assert loaded is not None
+        assert loaded.to_dict() == a_log("bad").to_dict()
+
     @pytest.mark.parametrize("name", ["../evil", "a/b", "", ".", "..", "x\0y", "a" * 500, "C:\\x", "a\nb"])
     def test_bad_ids_are_refused(self, store: StorageBackend, name: str) -> None:
         """An id that could lead elsewhere is refused by every call, and nothing is kept."""
@@ -147,3 +166,111 @@ class StorePromises:
             seen.add(loaded.mission_summary)
         writer.join()
         assert seen <= missions
+
+
+def of_project(log: ResumeLog, identity: ProjectIdentity) -> ResumeLog:
+    """The same log, as it says that it belongs to a project."""
+    return replace(log, metadata=log.metadata | {METADATA_KEY: identity.to_dict()})
+
+
+class SharedStorePromises(StorePromises):
+    """What a store keeps beyond, that several machines send to."""
+
+    shop = ProjectIdentity(name="shop", root_commit="a" * 40, remote="git.example.org/shop/shop")
+    shallow = ProjectIdentity(name="shop-checkout", remote="git.example.org/shop/shop")
+    other = ProjectIdentity(name="shop", root_commit="b" * 40)
+
+    def test_it_has_what_is_promised_here(self, store: StorageBackend) -> None:
+        """All three capabilities."""
+        assert isinstance(store, KnowsProjects)
+        assert isinstance(store, CanSaveLate)
+        assert isinstance(store, CanBeChecked)
+
+    def test_sending_twice_is_sending_once(self, store: StorageBackend) -> None:
+        """The same log of the same moment, however often."""
+        assert isinstance(store, CanSaveLate)
+        names = {store.save_as_of(a_log("one"), _A_MOMENT) for _ in range(3)}
+        assert [*names] == store.list()
+
+    def test_a_log_that_comes_late_takes_its_own_place(self, store: StorageBackend) -> None:
+        """It covers no later save of its session, and stands below what was saved after its moment."""
+        assert isinstance(store, CanSaveLate)
+        store.save(a_log("one", "later"))
+        store.save_as_of(a_log("one", "earlier"), _A_MOMENT)
+        store.save_as_of(a_log("two"), _A_MOMENT)
+        loaded = store.load("one")
+        assert loaded is not None
+        assert loaded.mission_summary == "later"
+        assert store.list() == ["one", "two"]
+
+    def test_a_save_counts_even_where_another_clock_is_ahead(self, store: StorageBackend) -> None:
+        """What was saved last is what is loaded."""
+        assert isinstance(store, CanSaveLate)
+        store.save_as_of(a_log("one", "from a clock that is ahead"), _LATER)
+        store.save(a_log("one", "now"))
+        loaded = store.load("one")
+        assert loaded is not None
+        assert loaded.mission_summary == "now"
+
+    def test_each_project_sees_its_own_logs(self, store: StorageBackend) -> None:
+        """Checkouts that share the first commit or the remote are one project; what is not seen can be neither loaded nor deleted."""
+        assert isinstance(store, KnowsProjects)
+        store.save(of_project(a_log("full"), self.shop))
+        store.save(of_project(a_log("shallow"), self.shallow))
+        store.save(of_project(a_log("other"), self.other))
+        store.save(a_log("nobodys"))
+        for mine in (self.shop, self.shallow):
+            assert store.for_project(mine.key).list() == ["shallow", "full"]
+        other = store.for_project(self.other.key)
+        assert other.list() == ["other"]
+        assert other.load("full") is None
+        assert other.delete("full") is False
+        assert store.list() == ["nobodys", "other", "shallow", "full"]
+
+    def test_the_same_id_in_two_projects_is_two_logs(self, store: StorageBackend) -> None:
+        """Programs number their sessions as they like."""
+        assert isinstance(store, KnowsProjects)
+        store.save(of_project(a_log("session-1", "the shop's"), self.shop))
+        store.save(of_project(a_log("session-1", "the other's"), self.other))
+        for identity, mission in ((self.shop, "the shop's"), (self.other, "the other's")):
+            loaded = store.for_project(identity.key).load("session-1")
+            assert loaded is not None
+            assert loaded.mission_summary == mission
+
+    def test_what_is_rewritten_stays_in_its_place(self, store: StorageBackend) -> None:
+        """Each log of each project on its own: changed, dropped or left; one that cannot be changed hides no other."""
+        if not isinstance(store, CanRewrite):
+            pytest.skip("this store cannot change what it keeps")
+        assert isinstance(store, KnowsProjects)
+        store.save(of_project(a_log("session-1", "the shop's secret"), self.shop))
+        store.save(of_project(a_log("session-1", "the other's secret"), self.other))
+        for name in ("left", "refused", "dropped", "secret-last"):
+            store.save(a_log(name, name))
+
+        def change(body: bytes) -> bytes | None:
+            if b"refused" in body:
+                raise DocumentError("not this one")
+            return None if b"dropped" in body else body.replace(b"'s secret", b"'s [masked]")
+
+        outcomes = [*store.rewrite(change)]
+        errors = [each for each in outcomes if isinstance(each, LeftoffError)]
+        assert sorted(each for each in outcomes if isinstance(each, str)) == [
+            "dropped",
+            "session-1",
+            "session-1",
+        ]
+        assert [str(each) for each in errors] == ["not this one"]
+        assert store.list() == ["secret-last", "refused", "left", "session-1"]
+        for identity, mission in ((self.shop, "the shop's [masked]"), (self.other, "the other's [masked]")):
+            loaded = store.for_project(identity.key).load("session-1")
+            assert loaded is not None
+            assert loaded.mission_summary == mission
+
+    def test_checking_changes_nothing_and_says_something(self, store: StorageBackend) -> None:
+        """One line."""
+        assert isinstance(store, CanBeChecked)
+        store.save(a_log("one"))
+        said = store.check()
+        assert said
+        assert "\n" not in said
+        assert store.list() == ["one"]

@@ -1,0 +1,297 @@
+"""The promises of an agent that goes on from copies (``leftoff.model.protocols.CanCopy``), one test each.
+
+Use it beside ``AgentPromises``: say how the adapter is made and where it looks for a session::
+
+    class TestMyCopies(CopyPromises):
+        def make_agent(self, home):
+            return MyAgent(home=home)
+
+        def transcript_of(self, home, session_id):
+            return home / "sessions" / f"{session_id}.jsonl"
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from leftoff.errors import LeftoffError
+from leftoff.model.copying import (
+    Change,
+    Copy,
+    CopyOrder,
+    FreshOrder,
+    Invariant,
+    Outline,
+    Piece,
+    Uncut,
+    Watcher,
+    digest_of,
+)
+from leftoff.model.protocols import Agent, CanCopy
+from leftoff.model.records import Message
+from leftoff.model.trim_plan import Cut
+from leftoff.model.wire import JsonObject
+from leftoff.testing.builders import Story, call
+
+_AT = datetime(2026, 1, 7, 8, 30, tzinfo=UTC)
+_BIG = "".join(f"{number}: a line of output ✓ 日本語\n" for number in range(120))
+_BLOCK = (
+    "[SESSION LINEAGE]\nThis session continues from previous work:\n1. {}.jsonl (trimmed)\n\n"
+    "Context from parent sessions may be relevant.\n[/SESSION LINEAGE]"
+)
+
+
+class CopyingAgent(Agent, CanCopy, Protocol):
+    """An adapter that writes copies."""
+
+
+class CopyPromises:
+    """Every promise of ``leftoff.model.protocols.CanCopy``."""
+
+    def make_agent(self, home: Path) -> CopyingAgent:
+        """The adapter, looking at ``home``."""
+        raise NotImplementedError
+
+    def transcript_of(self, home: Path, session_id: str) -> Path:
+        """Where the agent would keep that session."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def agent(self, tmp_path: Path) -> CopyingAgent:
+        """The adapter under test."""
+        return self.make_agent(tmp_path)
+
+    @pytest.fixture
+    def transcript(self, agent: CopyingAgent, tmp_path: Path) -> Path:
+        """A session with large results and inputs, at 180,000 tokens."""
+        story = Story()
+        for turn in range(3):
+            story.asked(f"Please do part {turn}")
+            story.replied("Let me look.", call("read", {"path": f"src/{turn}.py"}, _BIG), thinking="Hm.")
+            story.replied("Long words. " * 90, call("shell", {"command": f"echo {turn}"}, f"{turn}"))
+            story.replied(f"Part {turn} is done", used=60_000 * (turn + 1))
+        path = self.transcript_of(tmp_path, story.session_id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        agent.transcribe(story.script(), path)
+        return path
+
+    def copied(self, agent: CopyingAgent, transcript: Path, changes: Sequence[Change] = ()) -> Copy:
+        """A copy with these changes and nothing unusual."""
+        return agent.write_copy(agent.open(transcript), changes, _order(transcript))
+
+    def test_the_original_is_never_touched(self, agent: CopyingAgent, transcript: Path) -> None:
+        """Bytes and time of the source are the same after a copy was made of it."""
+        before = (transcript.read_bytes(), transcript.stat().st_mtime_ns)
+        self.copied(agent, transcript, _cuts(agent, transcript))
+        assert (transcript.read_bytes(), transcript.stat().st_mtime_ns) == before
+
+    def test_the_copy_is_a_session_of_its_own(self, agent: CopyingAgent, transcript: Path) -> None:
+        """It has a new id, stands where the agent finds it, and says what it was made from."""
+        copy = self.copied(agent, transcript)
+        opened = agent.open(copy.transcript)
+        assert opened.session_id == copy.session_id != agent.open(transcript).session_id
+        assert copy.transcript in {*agent.transcripts()}
+        assert opened.parent is not None
+        assert opened.parent.transcript == str(transcript)
+        assert opened.parent.derivation == "trimmed"
+        assert copy.size_bytes == copy.transcript.stat().st_size
+
+    def test_without_changes_the_model_is_sent_the_same(self, agent: CopyingAgent, transcript: Path) -> None:
+        """The live chain of an exact copy is that of the source."""
+        assert _sent(agent, self.copied(agent, transcript).transcript) == _sent(agent, transcript)
+
+    def test_a_copy_is_private(self, agent: CopyingAgent, transcript: Path) -> None:
+        """It holds all that was said, so only its user may read it."""
+        assert stat.S_IMODE(self.copied(agent, transcript).transcript.stat().st_mode) == 0o600
+
+    def test_cuts_are_what_the_model_is_sent(self, agent: CopyingAgent, transcript: Path) -> None:
+        """Every replacement stands in the live chain, no original does, and nothing else has changed."""
+        cuts = _cuts(agent, transcript)
+        assert {cut.part for cut in cuts} >= {"result", "text"}
+        copy = self.copied(agent, transcript, cuts)
+        sent = str(_sent(agent, copy.transcript))
+        assert all(cut.replacement in sent for cut in cuts)
+        assert "119: a line of output" not in copy.transcript.read_text(encoding="utf-8")
+        assert copy.size_bytes < transcript.stat().st_size
+
+    def test_usage_never_says_more_than_the_copy_takes(self, agent: CopyingAgent, transcript: Path) -> None:
+        """Every reply says at most what the order says; the old numbers are kept in the metadata (L28)."""
+        assert max(agent.usages(transcript)) > 100_000
+        copy = self.copied(agent, transcript)
+        assert 0 < max(agent.usages(copy.transcript)) <= 50_000
+        assert agent.occupancy(copy.transcript).used_tokens in range(49_000, 50_001)
+        assert '"original"' in copy.transcript.read_text(encoding="utf-8").partition("\n")[0]
+
+    def test_originals_are_found_and_given_back(self, agent: CopyingAgent, transcript: Path) -> None:
+        """Each original is what its digest says; given back into the copy, all of the live chain is what it was."""
+        pieces, cuts = _pieces(agent, transcript), _cuts(agent, transcript)
+        originals = [
+            agent.original(transcript, piece.place.line_idx, piece.part, piece.call_id) for piece in pieces
+        ]
+        assert [digest_of(value) for value in originals] == [piece.digest for piece in pieces]
+        copy = self.copied(agent, transcript, cuts)
+        placed = {
+            (piece.part, piece.call_id, piece.turn): piece for piece in _pieces(agent, copy.transcript, 20)
+        }
+        back = [
+            Uncut(place=now.place, part=now.part, call_id=now.call_id, value=value)
+            for piece, value in zip(pieces, originals, strict=True)
+            for now in [placed[piece.part, piece.call_id, piece.turn]]
+        ]
+        again = self.copied(agent, copy.transcript, back)
+        assert _sent(agent, again.transcript) == _sent(agent, transcript)
+
+    def test_what_is_not_there_is_no_original(self, agent: CopyingAgent, transcript: Path) -> None:
+        """A line, a call or a part that does not exist gives None."""
+        assert agent.original(transcript, 10**6, "text", None) is None
+        assert agent.original(transcript, 0, "result", "no-such-call") is None
+
+    def test_the_block_stands_once_on_the_first_prompt(self, agent: CopyingAgent, transcript: Path) -> None:
+        """A second copy replaces the block of the first (L29)."""
+        first = agent.write_copy(agent.open(transcript), (), _order(transcript, block=_BLOCK.format("one")))
+        second = agent.write_copy(
+            agent.open(first.transcript), (), _order(first.transcript, block=_BLOCK.format("two"))
+        )
+        texts = [message.text for message in _sent(agent, second.transcript)]
+        blocks = [text for text in texts if "[SESSION LINEAGE]" in text]
+        assert blocks == [_BLOCK.format("two") + "\n\nPlease do part 0"]
+
+    def test_a_broken_invariant_leaves_nothing_behind(self, agent: CopyingAgent, transcript: Path) -> None:
+        """Somebody who looks through the copy and is not content stops it; no file is left that the agent would list."""
+        before = _files(agent.home)
+        with pytest.raises(LeftoffError, match="never content"):
+            agent.write_copy(agent.open(transcript), (), _order(transcript, invariants=(_NeverContent(),)))
+        assert _files(agent.home) == before
+
+    def test_a_stale_plan_is_refused(self, agent: CopyingAgent, transcript: Path) -> None:
+        """A cut of something that the line does not hold is an error, and leaves nothing behind."""
+        cut = _cuts(agent, transcript)[0]
+        stale = Cut(
+            place=cut.place,
+            part="result",
+            call_id="somebody-else",
+            tool=None,
+            original_chars=9,
+            replacement="x",
+            rationale="",
+        )
+        before = _files(agent.home)
+        with pytest.raises(LeftoffError, match="Plan anew"):
+            self.copied(agent, transcript, [stale])
+        assert _files(agent.home) == before
+
+    def test_thoughts_are_whole_or_gone(self, agent: CopyingAgent, transcript: Path) -> None:
+        """An invariant of the agent forbids to shorten what the model has signed."""
+        cut = _cuts(agent, transcript)[0]
+        thought = Cut(
+            place=cut.place,
+            part="thinking",
+            call_id=None,
+            tool=None,
+            original_chars=9,
+            replacement="shorter",
+            rationale="",
+        )
+        assert any(invariant.forbids(thought) for invariant in agent.invariants)
+        assert not any(invariant.forbids(cut) for invariant in agent.invariants)
+
+    def test_a_session_of_a_known_client_is_not_refused(self, agent: CopyingAgent, transcript: Path) -> None:
+        """Only what is newer than the data file can be refused."""
+        assert agent.refusal(agent.open(transcript)) is None
+
+    def test_a_fresh_session_says_one_thing(self, agent: CopyingAgent, tmp_path: Path) -> None:
+        """It is found, opened in its folder, sends its one message, and says what it continues."""
+        metadata: JsonObject = {
+            "continue_metadata": {"parent_file": "/p/old.jsonl", "parent_session_id": "old"}
+        }
+        project = tmp_path / "the project"
+        project.mkdir()
+        order = FreshOrder(at=_AT, project=project, first_message="All ✓ that\nmatters.", metadata=metadata)
+        fresh = agent.write_fresh(order)
+        session = agent.open(fresh.transcript)
+        assert fresh.transcript in {*agent.transcripts()}
+        assert (session.session_id, session.project) == (fresh.session_id, str(project.resolve()))
+        assert [message.text for message in _sent(agent, fresh.transcript)] == ["All ✓ that\nmatters."]
+        assert session.parent is not None
+        assert session.parent.derivation == "continued"
+        assert agent.entry(fresh.transcript).first_prompt == "All ✓ that\nmatters."
+
+    def test_a_copy_can_be_given_another_folder(
+        self, agent: CopyingAgent, transcript: Path, tmp_path: Path
+    ) -> None:
+        """It is found as a session of that folder."""
+        elsewhere = tmp_path / "else" / "where"
+        elsewhere.mkdir(parents=True)
+        copy = agent.write_copy(agent.open(transcript), (), _order(transcript, project=elsewhere))
+        assert agent.open(copy.transcript).project == str(elsewhere.resolve())
+        assert copy.transcript in {*agent.transcripts()}
+
+
+class _NeverContent:
+    name = "never content"
+
+    def forbids(self, cut: Cut) -> str | None:
+        del cut
+        return None
+
+    def watch(self) -> Watcher:
+        return _Grumbler()
+
+
+class _Grumbler:
+    def __init__(self) -> None:
+        self._lines = 0
+
+    def see(self, lines: Outline) -> None:
+        self._lines += len(lines.calls)
+
+    def broken(self) -> tuple[str, ...]:
+        return (f"never content with this object: {id(self)}",)
+
+
+def _order(
+    transcript: Path,
+    *,
+    block: str | None = None,
+    invariants: Sequence[Invariant] = (),
+    project: Path | None = None,
+) -> CopyOrder:
+    metadata: JsonObject = {"trim_metadata": {"parent_file": str(transcript)}}
+    return CopyOrder(
+        at=_AT, metadata=metadata, block=block, used_tokens=50_000, invariants=invariants, project=project
+    )
+
+
+def _pieces(agent: CopyingAgent, transcript: Path, at_least_chars: int = 500) -> list[Piece]:
+    live = agent.live_pieces(agent.open(transcript), at_least_chars=at_least_chars, head=20, tail=20)
+    return [piece for piece in live.pieces if piece.part != "thinking"]
+
+
+def _cuts(agent: CopyingAgent, transcript: Path) -> list[Cut]:
+    return [
+        Cut(
+            place=piece.place,
+            part=piece.part,
+            call_id=piece.call_id,
+            tool=piece.tool,
+            original_chars=piece.chars,
+            replacement=f"[cut: {piece.chars} characters, number {number}]",
+            rationale="",
+        )
+        for number, piece in enumerate(_pieces(agent, transcript))
+    ]
+
+
+def _sent(agent: CopyingAgent, transcript: Path) -> list[Message]:
+    session = agent.open(transcript)
+    return agent.live_chain(session).messages(session.records)
+
+
+def _files(home: Path) -> list[Path]:
+    return sorted(path for path in home.rglob("*") if path.is_file())
