@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,18 @@ RUN_SECONDS = 60
 INSIDE = Path("/srv")
 """Where the client sees the sandbox's disk: a folder that every Linux has and nearly none uses."""
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+_FULL = """
+set -e
+kept=$(mktemp -d)
+mkdir -p "$0"
+cp -a "$0/." "$kept"
+mount -t tmpfs -o "size=$(($(du -sk "$kept" | cut -f1) + 64))k" full "$0"
+cp -a "$kept/." "$0"
+cat /dev/zero >"$0/.filling" 2>/dev/null || true
+if echo more >"$0/.more" 2>/dev/null; then echo "it is not full" >&2; exit 1; fi
+"""
 
 
 class SandboxError(Exception):
@@ -79,6 +92,7 @@ class Sandbox:
         self.home = self.disk / "home" / "dev"
         self.project = self.home / "project"
         self.keep_folder = keep_folder
+        self.besides: dict[str, str] = {}  # what the environment holds besides
         self._cell: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -126,6 +140,28 @@ class Sandbox:
         """Runs our own program to its end, just as the client would run."""
         return self._start([sys.executable, "-P", "-m", "leftoff", *arguments]).finish()
 
+    def leftoff_screen(self, *arguments: str) -> Terminal:
+        """Starts our own program on a terminal, where it finds the client by its name."""
+        named = self.disk / "bin" / self.agent.name
+        named.parent.mkdir(exist_ok=True)
+        named.unlink(missing_ok=True)
+        named.symlink_to(self.agent.executable())
+        command, environment = self._call([sys.executable, "-P", "-m", "leftoff", *arguments])
+        path = f"{self.inside(named.parent)}:{environment['PATH']}"
+        return Terminal(command, {**environment, "PATH": path})
+
+    @contextmanager
+    def full(self, folder: Path) -> Iterator[None]:
+        """The folder stands on a disk of its own on which not one byte is free, with what it held before."""
+        place = str(self.inside(folder))
+        made = self._start(["sh", "-c", _FULL, place]).finish()
+        if made.code != 0:
+            raise SandboxError(f"no small disk could be made: {made.stderr}")
+        try:
+            yield
+        finally:
+            self._start(["umount", "-l", place]).finish()
+
     def _start(self, program: Sequence[str]) -> "Running":
         return Running(*self._call(program))
 
@@ -143,7 +179,7 @@ class Sandbox:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
         }
-        return command, {**named, **self.agent.environment(home)}
+        return command, {**named, **self.agent.environment(home), **self.besides}
 
     def requests(self, since: int = 0) -> list[Request]:
         """What the local API received so far, in order."""

@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from directives import SUMMARY, tool
 from drive import Agent, Run
 from received import Message, flat
-from sandbox import Sandbox
+from sandbox import Request, Sandbox
 from scenario import command, scenario, succeeded
 from scenarios.installed import approve
 
@@ -16,6 +18,7 @@ PIN = "The release is frozen until Friday; touch nothing below release/."
 RULE = "Never push to main."
 FILE = "src/lock.py"
 COMMAND = "python3 -m py_compile src/lock.py"
+TODO = "Release the lock on every path"
 # What percentages are of: 967,000 of Claude's native million, 90,000 of the 100,000 that we give Codex.
 USABLE = {"claude": 967_000, "codex": 90_000}
 HEADS = {
@@ -46,7 +49,7 @@ def filling_up(agent: Agent, sandbox: Sandbox) -> None:
     check_warnings(agent, sandbox, run)
     assert [request.kind for request in run.requests].count("summary") == 1
     check_saved(sandbox)
-    check_restored(agent, run)
+    check_restored(run)
     check_receipt(agent, sandbox, run)
     (asked,) = run.summaries
     if agent.name == "claude":  # the other one tells its summariser nothing
@@ -54,19 +57,29 @@ def filling_up(agent: Agent, sandbox: Sandbox) -> None:
     assert log_lines(sandbox) == [], log_lines(sandbox)
 
 
-@scenario(clients=("claude",))
+@scenario(clients=("claude", "codex"))
 def twenty_compactions(agent: Agent, sandbox: Sandbox) -> None:
-    """After each of twenty compactions the next request holds the pin and the rule as they were said, byte for byte."""
+    """After each of twenty compactions the next request holds the pin, the rule and what is to do, byte for byte."""
     install(agent, sandbox)
     assert sandbox.leftoff("pin", PIN).code == 0
-    full = f"#usage {USABLE[agent.name] + 1000}\n{command(agent, 'echo full')}\n#say done"
-    run = succeeded(agent.prompt(sandbox, f"{RULE}\n#say understood"))
-    for number in range(20):
-        run = succeeded(agent.resume(sandbox, run.transcript, f"Round {number}.\n{full}"))
-        assert [request.kind for request in run.requests] == ["reply", "summary", "reply"]
-        (handed,) = restorations(run.last)
+    run = succeeded(agent.prompt(sandbox, f"{RULE}\n{todos(agent)}\n#say understood"))
+    full = [
+        f"#usage {USABLE[agent.name] + 1000}\n{command(agent, f'echo full {number}')}" for number in range(20)
+    ]
+    # One of them compacts as often as its window fills up within a turn, the other wants a turn for each.
+    turns = (
+        ["\n".join(full[start : start + 4]) for start in range(0, 20, 4)] if agent.name == "codex" else full
+    )
+    after: list[Request] = []
+    for number, filling in enumerate(turns):
+        run = succeeded(agent.resume(sandbox, run.transcript, f"Round {number}.\n{filling}\n#say done"))
+        after += [then for request, then in pairwise(run.requests) if request.kind == "summary"]
+    assert len(after) == 20
+    for number, request in enumerate(after):
+        handed = restorations(request.messages)[-1]
         assert f"- {PIN}\n" in handed, number
         assert RULE in handed, number
+        assert TODO in handed, number
 
 
 @scenario(clients=("claude",))
@@ -114,9 +127,8 @@ def work(agent: Agent) -> str:
 
 def todos(agent: Agent) -> str:
     if agent.name == "codex":
-        return command(agent, "echo no todo list here")
-    todo = {"content": "Release the lock on every path", "status": "pending", "activeForm": "Releasing"}
-    return f"#tool TodoWrite {json.dumps({'todos': [todo]})}"
+        return tool("update_plan", plan=[{"step": TODO, "status": "pending"}])
+    return tool("TodoWrite", todos=[{"content": TODO, "status": "pending", "activeForm": "Releasing"}])
 
 
 def check_warnings(agent: Agent, sandbox: Sandbox, run: Run) -> None:
@@ -146,15 +158,13 @@ def check_saved(sandbox: Sandbox) -> None:
     assert 0.9 <= wound_down["incremental_pause"]["context_range"][0] < 0.95, wound_down["incremental_pause"]
 
 
-def check_restored(agent: Agent, run: Run) -> None:
+def check_restored(run: Run) -> None:
     """The first request after the compaction."""
     kinds = [request.kind for request in run.requests]
     after = run.requests[kinds.index("summary") + 1]
     (handed,) = restorations(after.messages)
-    for words in (PIN, RULE, FILE, COMMAND):
+    for words in (PIN, RULE, FILE, COMMAND, TODO):
         assert words in handed, (words, handed)
-    if agent.name == "claude":
-        assert "Release the lock on every path" in handed, handed
 
 
 def check_receipt(agent: Agent, sandbox: Sandbox, run: Run) -> None:
@@ -164,13 +174,33 @@ def check_receipt(agent: Agent, sandbox: Sandbox, run: Run) -> None:
     assert found, words
     (log,) = (sandbox.project / ".leftoff" / "resume-logs").glob("session-*.json")
     context = json.loads(log.read_text(encoding="utf-8"))["critical_context"]
-    for kind, key in (("rules", "user_rules"), ("pins", "pins")):
-        assert f"{len(context[key])} of {len(context[key])} {kind}" in found[1], (found[0], context[key])
-    lost = [int(number) for number in re.findall(r"(\d+) of \d+", found[1])]
-    back = [int(number) for number in re.findall(r"\d+", found[2])]
-    assert len(lost) == len(back)
-    assert all(some <= of for some, of in zip(back, lost, strict=True)), found[0]
-    assert back[:2] == lost[:2], "a rule or a pin was not put back"
+    told = re.findall(r"(\d+) of (\d+) (\w+)", found[1])
+    back = re.findall(r"\d+", found[2])
+    kinds = [request.kind for request in run.requests]
+    (handed,) = restorations(run.requests[kinds.index("summary") + 1].messages)
+    counted = {kind: (lost, of, put_back) for (lost, of, kind), put_back in zip(told, back, strict=True)}
+    assert counted == {
+        kind: (str(len(items)), str(len(items)), str(sum(item in handed for item in items)))
+        for kind, items in in_log(context).items()
+    }, (found[0], context)
+    assert not any(item in SUMMARY for items in in_log(context).values() for item in items)
+    assert counted["rules"][1:] == ("1", "1"), "the rule was not put back"
+    assert counted["pins"][1:] == ("1", "1"), "the pin was not put back"
+
+
+def in_log(context: dict[str, Any]) -> dict[str, set[str]]:
+    """What a log holds of each kind that a receipt counts, in the order in which it counts them."""
+    names = (name.strip(" `") for told in context.get("names", {}).values() for name in told.split(","))
+    found = {
+        "rules": {rule.strip("“”") for rule in context["user_rules"]},
+        "pins": {*context["pins"]},
+        "commands": {
+            entry.rpartition(" → ")[0].strip(" `") or entry.strip(" `") for entry in context["commands"]
+        },
+        "files": {*context["files"]},
+        "names": {*names},
+    }
+    return {kind: items for kind, items in found.items() if items}
 
 
 @scenario(clients=("codex",))

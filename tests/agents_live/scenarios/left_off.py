@@ -19,6 +19,7 @@ WHOLE = "# Session Resume Log:"
 ANSWER = {"claude": "●", "codex": "•"}
 OVER = {"claude": "done", "codex": "Worked for"}
 CLEAR_LINE = "\x15"
+CODEX_AFRESH = "⣿⣿⣿⣿"  # of the picture on its empty screen
 READY = "shift+tab to cycle"
 MISSION = "Write src/ledger.py and keep the amounts in cents."
 
@@ -47,18 +48,23 @@ def left_off(agent: Agent, sandbox: Sandbox) -> None:
     assert log_lines(sandbox) == [], log_lines(sandbox)
 
 
-@scenario(clients=("claude",))
+@scenario(clients=("claude", "codex"))
 def cleared(agent: Agent, sandbox: Sandbox) -> None:
     """After /clear nothing is handed over, whatever the prompt, and what was cleared is not offered again."""
     install(agent, sandbox)
-    with sandbox.screen() as screen:
-        screen.wait_for(READY)
+    answer = ANSWER[agent.name]
+    with on_screen(agent, sandbox) as screen:
         screen.type(f"{MISSION}\n#say understood")
-        screen.wait_for("● understood")
+        screen.wait_for(f"{answer} understood")
+        screen.wait_for(OVER[agent.name])
         screen.type("/clear")
-        sandbox.wait_for(lambda: len(logs(sandbox)) == 1, "the log of what was cleared")
+        if agent.name == "claude":
+            sandbox.wait_for(lambda: len(logs(sandbox)) == 1, "the log of what was cleared")
+        else:  # it says nothing of the end of a session; the next prompt begins another in its place
+            screen.wait_for(CODEX_AFRESH)
         screen.type("continue\n#say afresh")
-        screen.wait_for("● afresh")
+        screen.wait_for(f"{answer} afresh")
+        sandbox.wait_for(lambda: len(logs(sandbox)) == 1, "the log of what was cleared")
     assert "leftoff" not in words_of(last(sandbox, "continue\n"))
     (log,) = logs(sandbox)
     assert json.loads(log.read_text(encoding="utf-8"))["metadata"]["ended"] == "cleared"
@@ -71,7 +77,7 @@ def headless(agent: Agent, sandbox: Sandbox) -> None:
     worked(agent, sandbox)
     run = succeeded(agent.prompt(sandbox, "continue\n#say nothing to go on from"))
     assert "leftoff" not in words_of(run.last)
-    assert len(logs(sandbox)) == 2, "the second run was not saved"
+    sandbox.wait_for(lambda: len(logs(sandbox)) == 2, "the log of the second run")
     if agent.name == "claude":
         sent = succeeded(
             agent.prompt(sandbox, f"Send somebody.\n{errand(agent, in_background=False)}\n#say done")
@@ -126,19 +132,21 @@ def typed(agent: Agent, sandbox: Sandbox) -> None:
 @contextmanager
 def on_screen(agent: Agent, sandbox: Sandbox) -> Iterator[Terminal]:
     """The client on a terminal, ready for a prompt."""
+    with sandbox.screen(on_screen_trusted(agent, sandbox)) as screen:
+        screen.wait_for(READY if agent.name == "claude" else "Ask Codex")
+        yield screen
+
+
+def on_screen_trusted(agent: Agent, sandbox: Sandbox) -> list[str]:
+    """Answers what the client would ask a person at its start; the flags to start it with."""
     if agent.name == "claude":
-        with sandbox.screen() as screen:
-            screen.wait_for(READY)
-            yield screen
-        return
+        return []
     config = sandbox.home / ".codex" / "config.toml"
     trusted = f'[projects."{sandbox.inside(sandbox.project)}"]\ntrust_level = "trusted"\n'
     if trusted not in (before := config.read_text(encoding="utf-8")):
         config.write_text(f"{before}\n{trusted}", encoding="utf-8")
     # With an older model it would first want to talk about the newest.
-    with sandbox.screen(["--no-daemon", "-m", "gpt-6-sol"]) as screen:
-        screen.wait_for("Ask Codex")
-        yield screen
+    return ["--no-daemon", "-m", "gpt-6-sol"]
 
 
 def worked(agent: Agent, sandbox: Sandbox) -> Path:
