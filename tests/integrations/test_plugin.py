@@ -19,8 +19,8 @@ from leftoff.system import paths
 ROOT = Path(__file__).parents[2] / "integrations"
 PLUGIN = ROOT / "claude" / "leftoff"
 SCRIPT = PLUGIN / "hooks" / "leftoff.sh"
-# Named in the skill before they are there: they come with shrinking and the library.
-COMING = {"expand", "search", "resume"}
+# Named in the skill before it is there: it comes with the library.
+COMING = {"search"}
 
 
 def read(file):
