@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run test lint docs bench check clients live stress clean
+.PHONY: run test lint docs bench check clients live frameworks stress clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -39,6 +39,10 @@ clients: $(VENV)/ready ## the real agents, from npm (outside the seal: npm may n
 
 live: $(VENV)/ready clients ## the real agents, against a local API
 	$(SEALED) $(BIN)/python tests/agents_live/run.py $(ARGS)
+
+frameworks: $(VENV)/ready ## the chat loop with agents of real frameworks, against a local API (made once, outside the seal: pip may need its settings)
+	$(BIN)/python tests/chat_frameworks/environment.py
+	$(SEALED) $(BIN)/python tests/chat_frameworks/run.py $(ARGS)
 
 stress: $(VENV)/ready ## the long runs: appends, kills, full disks
 	$(SEALED) $(BIN)/python -m pytest -m stress $(ARGS)

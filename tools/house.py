@@ -43,7 +43,12 @@ LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
 # The fast path is copied out of the package and runs alone: it must be one file.
 LONGER_MODULES = {"src/leftoff/hook/fast.py": 500}
 # Lines that may name an agent outside agents/: the seed's own default, and the registry's dotted paths.
-NAMES_ALLOWED = ('model: str = "claude-sonnet-4.5"', "leftoff.agents.", "claude-mpm")
+NAMES_ALLOWED = (
+    'model: str = "claude-sonnet-4.5"',
+    "leftoff.agents.",
+    "claude-mpm",
+    "Claude resp",  # the placeholder of 002, whoever's reply it stands for
+)
 
 
 def main() -> int:

@@ -1,0 +1,15 @@
+"""A graph of LangGraph without a memory."""
+
+import os
+
+from langchain_openai import ChatOpenAI
+from langgraph.graph import START, MessagesState, StateGraph
+
+model = ChatOpenAI(model="greek", base_url=os.environ["GREEK_API"], api_key="none")  # noqa: TID251
+
+
+def _talk(state: MessagesState) -> dict:
+    return {"messages": [model.invoke(state["messages"])]}
+
+
+graph = StateGraph(MessagesState).add_node("talk", _talk).add_edge(START, "talk").compile(name="Greek")
