@@ -23,8 +23,9 @@ _FOREIGN = (
     *("AWS_", "PG", "GIT_", "XDG_", "LEFTOFF_"),
 )
 
-# A busy machine is no bug, and a test leaves nothing behind in the repository.
-hypothesis.settings.register_profile("leftoff", deadline=None, database=None)
+# A busy machine is no bug, and a test leaves nothing behind in the repository. `make stress` takes its own profile.
+hypothesis.settings.register_profile("leftoff", deadline=None, database=None, max_examples=30)
+hypothesis.settings.register_profile("stress", hypothesis.settings.get_profile("leftoff"), max_examples=300)
 hypothesis.settings.load_profile("leftoff")
 
 
@@ -35,18 +36,28 @@ def patient_again() -> Iterator[None]:
     locks.hurry(locks.DEFAULT_TIMEOUT_SECONDS)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests wait for their children and for the disk."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes are named by their argument: a gzip holds the time, and workers must collect the same names."""
     return argname if isinstance(val, bytes) else None
 
 
 @pytest.fixture(autouse=True)
-def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """HOME and all that hangs on it below ``tmp_path``; the working folder is ``tmp_path / "work"``. Gives HOME."""
+def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    """HOME and all that hangs on it below ``tmp_path``; the working folder is ``tmp_path / "work"``. Gives HOME.
+
+    Children run without coverage, which would double their time, unless the test is marked ``measured``.
+    """
     home = tmp_path / "home"
     home.mkdir()
+    unwanted = _FOREIGN if request.node.get_closest_marker("measured") else (*_FOREIGN, "COVERAGE")
     for name in paths.environment():
-        if name.startswith(_FOREIGN):
+        if name.startswith(unwanted):
             monkeypatch.delenv(name)
     for name, below in {
         "HOME": "",
@@ -72,7 +83,11 @@ def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children run without the measuring of coverage, which loads modules and writes files of its own."""
+    """Children run without the measuring of coverage, which loads modules and writes files of its own.
+
+    They do so anyway where nothing is marked ``measured``; a test that is about what its children load asks for it here,
+    and holds whatever its file is marked.
+    """
     for name in paths.environment():
         if name.startswith("COVERAGE"):
             monkeypatch.delenv(name)
