@@ -27,14 +27,12 @@ def assert_harmless(body):
 
 
 @given(nasty.texts)
-@settings(max_examples=300)
 def test_a_block_is_never_structure(text):
     """Whatever the text, the section around it begins and ends where we say."""
     assert_harmless(markdown.block(text))
 
 
 @given(nasty.texts, nasty.texts)
-@settings(max_examples=300)
 def test_an_item_is_never_structure(text, after):
     """Whatever the text, it stays one bullet, and the next bullet is the next bullet."""
     body = f"- {markdown.item(text)}\n- {markdown.item(after)}"
@@ -45,7 +43,6 @@ def test_an_item_is_never_structure(text, after):
 
 
 @given(nasty.texts)
-@settings(max_examples=300)
 def test_inline_text_stays_on_its_line(text):
     """One line, whatever line ends the text had, and harmless in the middle of ours."""
     line = markdown.inline(text)
@@ -54,7 +51,6 @@ def test_inline_text_stays_on_its_line(text):
 
 
 @given(nasty.texts)
-@settings(max_examples=300)
 def test_escaping_twice_is_escaping_once(text):
     """Text that went through us before is not escaped again."""
     once = markdown.block(text)
@@ -62,7 +58,6 @@ def test_escaping_twice_is_escaping_once(text):
 
 
 @given(nasty.texts, positions)
-@settings(max_examples=300)
 def test_a_block_cut_anywhere_can_be_mended(text, end):
     """Every beginning of a block is harmless once it is mended, wherever the cut fell."""
     body = markdown.block(text)
@@ -70,7 +65,6 @@ def test_a_block_cut_anywhere_can_be_mended(text, end):
 
 
 @given(nasty.texts, positions)
-@settings(max_examples=300)
 def test_an_item_cut_anywhere_can_be_mended(text, end):
     """The same for a bullet, whose code is indented."""
     body = f"- {markdown.item(text)}"

@@ -61,14 +61,12 @@ def check_round_trip(log):
 
 @pytest.mark.slow
 @given(nasty.resume_logs, st.just(10_000) | st.integers(500, 10_000) | st.integers(500, 2_500))
-@settings(max_examples=200)
 def test_markdown_keeps_its_budget_and_its_headings(log, max_tokens):
     """Whatever stands in a log, and whatever room it is given."""
     check_markdown(log, max_tokens)
 
 
 @given(nasty.resume_logs, st.integers(-3, 500))
-@settings(max_examples=100)
 def test_markdown_keeps_even_a_budget_too_small_for_its_headings(log, max_tokens):
     """Headings that have no room are left out from the end, never cut in two or doubled."""
     text = log.to_markdown(max_tokens)
@@ -78,7 +76,6 @@ def test_markdown_keeps_even_a_budget_too_small_for_its_headings(log, max_tokens
 
 
 @given(nasty.resume_logs)
-@settings(max_examples=200)
 def test_json_loses_nothing(log):
     """``to_dict`` and ``from_dict`` are exact opposites, for every log that can be made."""
     check_round_trip(log)

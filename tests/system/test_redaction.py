@@ -11,7 +11,7 @@ import types
 from re import _parser  # type: ignore[attr-defined]
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.errors import ConfigError
@@ -233,7 +233,6 @@ def test_code_hashes_ids_images_and_lock_files_stay_byte_for_byte(text: str, see
         assert REDACTOR.redact(shown) == shown
 
 
-@settings(max_examples=100)
 @given(st.data())
 def test_redacting_twice_equals_redacting_once(data: st.DataObject):
     """Markers, and what the markers leave beside each other, are never redacted again."""
@@ -242,7 +241,6 @@ def test_redacting_twice_equals_redacting_once(data: st.DataObject):
     assert REDACTOR.redact(once) == once
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_nothing_but_the_findings_changes(data: st.DataObject):
     """Findings stand in order, do not overlap, and all other characters are those of the original."""
@@ -256,7 +254,6 @@ def test_nothing_but_the_findings_changes(data: st.DataObject):
     assert rebuilt + text[past:] == redaction.text == REDACTOR.redact(text)
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_a_raw_line_stays_the_json_that_it_was(data: st.DataObject):
     """No finding reaches over the end of a string: the line can be read, and has the same shape."""

@@ -7,11 +7,12 @@ context. Items are kept or dropped whole; the line that says how many were dropp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from leftoff.model import markdown
 from leftoff.model.tokens import estimate_tokens, prefix_within, quarters
+from leftoff.model.values import dataclass
 
 TRUNCATED = "[... truncated to fit budget ...]"
 _JOIN = "\n\n"

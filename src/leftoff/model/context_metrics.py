@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import combinations
 from typing import Any, Literal
 
 from leftoff.errors import InvalidValueError
+from leftoff.model.values import dataclass
 from leftoff.model.wire import well_formed
 
 Basis = Literal["reported", "estimated", "unknown"]

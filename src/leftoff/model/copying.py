@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from leftoff.model.records import Place
 from leftoff.model.trim_plan import Cut, CutPart
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject, JsonValue
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypedDict
 
 from leftoff.errors import DocumentError
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue, well_formed
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from leftoff.model.values import dataclass
 
 EventKind = Literal[
     "start", "prompt", "tools", "stop", "before_compaction", "after_compaction", "end", "other"

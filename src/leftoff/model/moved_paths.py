@@ -7,9 +7,9 @@ root stay as they are, and so do places in transcripts, which are of the other m
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue
 
 # The parts of a log that speak to the next session; sources name records of the other machine, ground is relative.

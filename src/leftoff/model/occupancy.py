@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from leftoff.model.context_metrics import WindowBasis
+from leftoff.model.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject, JsonValue
 
 METADATA_KEY = "project_identity"

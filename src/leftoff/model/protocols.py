@@ -263,7 +263,9 @@ class StorageBackend(Protocol):
     *Order*: ``list`` gives identifiers newest save first, among machines as well as their clocks agree. *Absence is not an
     error*: ``load`` of nothing is None, ``delete`` of nothing is False. *One bad entry hides no other*: ``list`` and ``load``
     of the rest go on working; loading the bad one is a DocumentError.
-    *Bad identifiers are refused* with InvalidIdError before anything is touched.
+    *Bad identifiers are refused* with InvalidIdError before anything is touched. *Gone is gone*: what ``delete`` found is gone when
+    it returns, and so is what arrived meanwhile; a save whose caller has given it up, and that a server finishes after that, may
+    stand there again.
     """
 
     def save(self, resume_log: ResumeLog) -> str:
@@ -314,11 +316,21 @@ class CanSaveLate(Protocol):
 
 
 @runtime_checkable
+class TellsMoments(Protocol):
+    """A storage backend that says when a log was saved, so that a machine whose clock is behind can save after it."""
+
+    def saved_at(self, identifier: str) -> int | None:
+        """The moment of what ``load`` would give, in nanoseconds since 1970 as ``save_as_of`` takes it; None when there is none."""
+        ...
+
+
+@runtime_checkable
 class CanRewrite(Protocol):
     """A storage backend that can change what it keeps where it stands: every version of every log, in every project.
 
     Promises. *Each on its own*: one that cannot be changed hides no other. *In its place*: what was changed keeps its project
-    and its moment. *Nothing old stays*: of what was changed no earlier form is left in the store's own keeping.
+    and its moment. *Nothing old stays*: of what was changed no earlier form is left in the store's own keeping; what a
+    server finishes later of a save that was given up is not among that.
     """
 
     def rewrite(self, change: Callable[[bytes], bytes | None]) -> Iterator[str | LeftoffError]:

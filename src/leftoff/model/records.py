@@ -6,11 +6,11 @@ kind ``unknown``, so the places of a transcript's records, laid end to end, are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
 Role = Literal["user", "assistant", "system"]

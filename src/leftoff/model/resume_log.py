@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from leftoff.errors import DocumentError, InvalidValueError
@@ -13,6 +13,7 @@ from leftoff.model.context_metrics import ContextMetrics
 from leftoff.model.edits import Edit
 from leftoff.model.sources import Ground, Source
 from leftoff.model.tokens import estimate_tokens, prefix_within, quarters
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonObject, as_json, upgraded, well_formed
 
 _LONGEST_LINE_TOKENS = 100  # of an id, a name or a heading

@@ -7,11 +7,11 @@ result back must give the same facts, which is what the promises of an adapter c
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
 from leftoff.model.records import Usage
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
 

@@ -7,16 +7,17 @@ read the transcript anew, so that a file of any size fits into little memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from leftoff.model.records import Message, Place, Record, RecordKind, ToolResult, ToolUse
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
-Derivation = Literal["trimmed", "continued", "forked"]
+Derivation = Literal["trimmed", "continued", "forked", "cleared-from"]
 # The keys that 002 puts into a derived session, and what each says of it.
 DERIVED_BY: Mapping[str, Derivation] = {"trim_metadata": "trimmed", "continue_metadata": "continued"}
+LONGEST_PROMPT = 2000  # characters of it that an entry has: a list shows a line of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

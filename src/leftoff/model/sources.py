@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypedDict
 
 from leftoff.errors import DocumentError
 from leftoff.model.records import Place
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue, well_formed
 
 EXCERPT_CHARS = 200

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from leftoff.model.records import Place
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue
 
 Strategy = Literal["trim", "smart-trim", "rollover"]

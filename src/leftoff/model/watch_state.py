@@ -6,11 +6,12 @@ where on, and below what, there is work for the full program; ``is_due`` that th
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from typing import Any
 
 from leftoff.errors import DocumentError
 from leftoff.model.context_metrics import Level
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonObject, JsonValue, upgraded
 
 

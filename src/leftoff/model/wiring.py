@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
 Scope = Literal["user", "project"]

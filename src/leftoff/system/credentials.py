@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from leftoff.model.values import dataclass
 from leftoff.system.secret_values import (
     is_cookies,
     is_generated,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 import uuid
 from datetime import datetime
 
@@ -41,7 +41,7 @@ def is_uuid(text: str) -> bool:
 
 def timed_id(prefix: str, moment: datetime) -> str:
     """``session-20260106-120000-123456-9f3a51c8``: sorts by time, and two of the same microsecond still differ."""
-    return f"{prefix}-{moment:%Y%m%d-%H%M%S-%f}-{secrets.token_hex(4)}"
+    return f"{prefix}-{moment:%Y%m%d-%H%M%S-%f}-{os.urandom(4).hex()}"
 
 
 def uuid4() -> str:
@@ -52,7 +52,7 @@ def uuid4() -> str:
 def uuid7(moment: datetime) -> str:
     """A UUID that sorts by time (RFC 9562)."""
     milliseconds = int(moment.timestamp() * 1000)
-    value = (milliseconds << 80) | secrets.randbits(80)
+    value = (milliseconds << 80) | int.from_bytes(os.urandom(10))
     value = (value & ~(0xF << 76)) | (0x7 << 76)
     value = (value & ~(0x3 << 62)) | (0x2 << 62)
     return str(uuid.UUID(int=value))

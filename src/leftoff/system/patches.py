@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import orjson
 
 from leftoff.errors import StorageError
+from leftoff.model.values import dataclass
 from leftoff.system import files, reasons
 
 _OPENING = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
 from leftoff.errors import OutsideFolderError, StorageError
+from leftoff.model.values import dataclass
 from leftoff.system import files, ids, user_folders
 
 PROJECT_FOLDER = ".leftoff"

@@ -7,10 +7,10 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import ProcessError
+from leftoff.model.values import dataclass
 from leftoff.system import interrupts
 
 _GRACE_SECONDS = 10.0

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from leftoff.errors import ConfigError
+from leftoff.model.values import dataclass
 from leftoff.system.credentials import KINDS, Check, Kind
 
 if TYPE_CHECKING:

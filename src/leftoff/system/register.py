@@ -10,12 +10,12 @@ import hashlib
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from leftoff.errors import NotTrustedError, StorageError
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS
 from leftoff.system import clock, files, git, reasons
 
