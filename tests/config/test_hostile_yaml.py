@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leftoff.config import layers
@@ -125,7 +125,6 @@ def read(folder: Path, text: str) -> None:
             assert str(mistake)
 
 
-@settings(max_examples=150)
 @given(st.dictionaries(_NAMES, _VALUES, max_size=6))
 def test_no_document_makes_loading_fail(
     tmp_path_factory: pytest.TempPathFactory, document: dict[str, object]
@@ -136,7 +135,6 @@ def test_no_document_makes_loading_fail(
     read(folder, HEAD + "".join(f"  {name}: {flow(value)}\n" for name, value in document.items()))
 
 
-@settings(max_examples=150)
 @given(
     st.text(alphabet="ab:-?[]{}#&*!|>'\"%@`, \n\t\\0.~<=_\ufeff\u2028\x85")
     | st.text()
