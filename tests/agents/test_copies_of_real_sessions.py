@@ -19,6 +19,7 @@ from leftoff.model.trim_plan import Cut
 from leftoff.shrink.invariants import EVERYWHERE
 
 AT = datetime(2026, 1, 7, 8, 30, tzinfo=UTC)
+SMALL_BYTES = 1_000_000  # a dozen of the real files, of both agents, with and without compactions
 METADATA_BYTES = 1024  # what the metadata of these tests takes, with the room for usage
 GOLDEN = (
     "claude-2.1.325-parallel-tools",
@@ -28,13 +29,17 @@ GOLDEN = (
 )
 
 
-@pytest.fixture(scope="module", params=["golden", "real"])
+@pytest.fixture(scope="module", params=["golden", "real", pytest.param("all real", marks=pytest.mark.stress)])
 def sources(request):
     if request.param == "golden":
         folder = Path(__file__).parents[1] / "golden" / "clients"
         return [folder / f"{name}.jsonl" for name in GOLDEN]
     folder = request.getfixturevalue("real_transcripts")
-    return sorted([*folder.rglob("claude-*.jsonl"), *folder.rglob("codex-*.jsonl")])
+    found = sorted([*folder.rglob("claude-*.jsonl"), *folder.rglob("codex-*.jsonl")])
+    if request.param == "real":
+        found = [path for path in found if path.stat().st_size < SMALL_BYTES]
+    assert {path.name.partition("-")[0] for path in found} == {"claude", "codex"}
+    return found
 
 
 @pytest.fixture

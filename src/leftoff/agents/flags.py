@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from leftoff.model.values import dataclass
 
 
 class _Word(NamedTuple):

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from leftoff.errors import ConfigError
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue, well_formed
 from leftoff.model.wiring import TextEdit, Trace
 

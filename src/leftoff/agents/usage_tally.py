@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from collections.abc import Sequence
 
 import orjson
@@ -55,7 +55,7 @@ class Room:
     def __init__(self, tally: Tally | None) -> None:
         self._tally = tally
         self._at: int | None = None
-        self._mark = f"room for usage {secrets.token_hex(8)}"
+        self._mark = f"room for usage {os.urandom(8).hex()}"
 
     def marked(self, metadata: JsonObject) -> JsonObject:
         """The metadata with a mark where room is to be made; as it is where nothing will be known."""

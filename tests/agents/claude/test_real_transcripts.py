@@ -141,7 +141,7 @@ def test_damage_costs_no_good_record(claude: Claude, transcripts: list[Path], tm
             continue
         lines = path.read_bytes().splitlines(keepends=True)
         good = {record.raw.strip(): record.kind for record in claude.read(path)}
-        for _ in range(6):
+        for _ in range(2):
             damaged, whole = _damaged(lines, chance)
             copy = tmp_path / "damaged.jsonl"
             copy.write_bytes(b"".join(damaged))

@@ -208,7 +208,7 @@ def test_the_last_reply_is_found_behind_any_amount_of_other_lines(measured) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("boundaries", [10, pytest.param(60, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("boundaries", [3, pytest.param(60, marks=pytest.mark.stress)])
 def test_the_tail_says_what_a_full_read_says_at_every_point(
     claude: Claude, real_transcripts: Path, tmp_path: Path, boundaries: int
 ) -> None:

@@ -32,7 +32,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=damaged())
 def test_no_damage_raises_and_every_byte_is_in_a_record(codex: Codex, tmp_path: Path, data: bytes) -> None:
     """Records, chain, gauge, entry and usages all answer."""

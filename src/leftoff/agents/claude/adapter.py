@@ -7,18 +7,36 @@ not need is imported when it is called: somebody waits for ``leftoff status``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff.agents.claude import glance, headless, tail, typed, window
 from leftoff.agents.claude.queued import record_of
 from leftoff.agents.jsonl import pieces
+from leftoff.agents.later import later
 from leftoff.model.occupancy import AgentWindow, Occupancy
 from leftoff.model.records import Place, Record, Text, ToolResult, ToolUse
 from leftoff.model.session import LiveChain, Session, SessionEntry
+from leftoff.model.values import dataclass
 
 if TYPE_CHECKING:
+    from leftoff.agents import hook_events
+    from leftoff.agents.claude import (
+        actions,
+        chain,
+        copying,
+        events,
+        fresh,
+        left_out,
+        live_pieces,
+        metering,
+        scribe,
+        starting,
+        status_line,
+        validity,
+        wiring,
+    )
     from leftoff.model.actions import Action, Answer
     from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, Invariant, LeftOut, LivePieces
     from leftoff.model.hook_event import HookEvent, Saying
@@ -27,6 +45,15 @@ if TYPE_CHECKING:
     from leftoff.model.trim_plan import CutPart
     from leftoff.model.wire import JsonObject, JsonValue
     from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
+else:
+    globals().update(later("leftoff.agents", "hook_events"))
+    globals().update(
+        later(
+            __package__,
+            "actions chain copying events fresh left_out live_pieces metering scribe starting status_line "
+            "validity wiring",
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +110,6 @@ class Claude:
 
     def live_chain(self, session: Session) -> LiveChain:
         """What the model is sent next."""
-        from leftoff.agents.claude import chain  # noqa: PLC0415
-
         return chain.live_chain(session.records)
 
     def occupancy(self, transcript: Path) -> Occupancy:
@@ -93,8 +118,6 @@ class Claude:
 
     def usages(self, transcript: Path) -> Iterator[int]:
         """What stood in the window after each reply."""
-        from leftoff.agents.claude import metering  # noqa: PLC0415
-
         return metering.usages(transcript)
 
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
@@ -110,39 +133,27 @@ class Claude:
 
     def actions(self, use: ToolUse) -> tuple[Action, ...]:
         """What a tool call does."""
-        from leftoff.agents.claude import actions  # noqa: PLC0415
-
         return actions.actions(use)
 
     def answer(self, use: ToolUse, result: ToolResult) -> Answer:
         """What came back of it."""
-        from leftoff.agents.claude import actions  # noqa: PLC0415
-
         return actions.answer(use, result)
 
     def rewound(self, record: Record) -> int | str | None:
         """The leaf that the client will go on from."""
-        from leftoff.agents.claude import chain  # noqa: PLC0415
-
         return chain.named_leaf(record)
 
     @property
     def tail_format(self) -> str:
         """How the fast path reads the end of a transcript."""
-        from leftoff.agents.claude import events  # noqa: PLC0415
-
         return events.TAIL_FORMAT
 
     def event(self, said: JsonObject) -> HookEvent | None:
         """The event that a hook is called with."""
-        from leftoff.agents.claude import events  # noqa: PLC0415
-
         return events.event(said, self.environment)
 
     def reply(self, event: HookEvent, saying: Saying) -> bytes:
         """What the hook prints."""
-        from leftoff.agents import hook_events  # noqa: PLC0415
-
         return hook_events.reply(event, saying)
 
     def resume_command(self, session_id: str) -> tuple[str, ...]:
@@ -155,14 +166,10 @@ class Claude:
 
     def run_command(self, arguments: Sequence[str]) -> tuple[str, ...]:
         """What starts the agent with these flags."""
-        from leftoff.agents.claude import starting  # noqa: PLC0415
-
         return (starting.PROGRAM, *arguments)
 
     def run_again_command(self, session_id: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
         """What goes on in that session with the same flags."""
-        from leftoff.agents.claude import starting  # noqa: PLC0415
-
         if starting.FLAGS.answers_once(arguments):
             return None
         return (*self.resume_command(session_id), *starting.FLAGS.kept(arguments))
@@ -173,44 +180,30 @@ class Claude:
 
     def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
         """The settings of that scope, last; before it those that it stands above."""
-        from leftoff.agents.claude import wiring  # noqa: PLC0415
-
         return wiring.settings_files(self.home, scope, project)
 
     def wired(self, text: str, commands: Commands, beneath: Sequence[str], *, where: Path) -> Wired:
         """The settings with our hooks and status line in them."""
-        from leftoff.agents.claude import wiring  # noqa: PLC0415
-
         return wiring.wired(text, commands, beneath, where=where, client_version=self._client_version())
 
     def unwired(self, text: str, was: Trace | None, *, where: Path) -> str:
         """The settings without ours."""
-        from leftoff.agents.claude import wiring  # noqa: PLC0415
-
         return wiring.unwired(text, was, where=where)
 
     def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
         """What of the settings is ours, the status line included."""
-        from leftoff.agents.claude import wiring  # noqa: PLC0415
-
         return (*wiring.ours_in(text, where),)
 
     def hooks_here(self, project: Path) -> tuple[Hook, ...]:
         """Every hook that runs in the project."""
-        from leftoff.agents.claude import wiring  # noqa: PLC0415
-
         return (*wiring.hooks_here(self.home, project),)
 
     def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookTrouble, ...]:  # noqa: ARG002 - the same for both
         """Whether settings switch all hooks off."""
-        from leftoff.agents.claude import wiring  # noqa: PLC0415
-
         return (*wiring.troubles(self.home, project),)
 
     def status_input(self, said: JsonObject) -> StatusInput | None:
         """What the client tells the command behind its status line."""
-        from leftoff.agents.claude import status_line  # noqa: PLC0415
-
         return status_line.status_input(said)
 
     def _client_version(self) -> str | None:
@@ -220,8 +213,6 @@ class Claude:
 
     def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
         """The live content that could be cut."""
-        from leftoff.agents.claude import live_pieces  # noqa: PLC0415
-
         occupancy = self.occupancy(Path(session.transcript))
         return live_pieces.live_pieces(
             session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail
@@ -230,44 +221,34 @@ class Claude:
     @property
     def invariants(self) -> tuple[Invariant, ...]:
         """What must hold in a session of this agent, beyond what holds everywhere."""
-        from leftoff.agents.claude import validity  # noqa: PLC0415
-
         return validity.INVARIANTS
 
     def refusal(self, session: Session) -> str | None:
         """Why a copy cannot be trusted to be resumed."""
-        from leftoff.agents.claude import validity  # noqa: PLC0415
-
         return validity.refusal(session)
 
     def original(self, transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
         """The JSON value of one piece as it stands in that line."""
-        from leftoff.agents.claude import copying  # noqa: PLC0415
-
         return copying.original(transcript, line_idx, part, call_id)
 
     def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
         """Thoughts, and what results repeat for the screen."""
-        from leftoff.agents.claude import left_out  # noqa: PLC0415
-
         return left_out.left_out(session, ancestors)
 
     def write_copy(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
-        """A new session file with a new id."""
-        from leftoff.agents.claude import copying  # noqa: PLC0415
-
+        """A new session file with a new id; where the client finds it, with what its subagents wrote."""
         return copying.write_copy(self.home, session, changes, order, self.invariants)
+
+    def copy_size(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> int:
+        """How many bytes ``write_copy`` would write, refused as it would be; nothing is written."""
+        return copying.copy_size(self.home, session, changes, order, self.invariants)
 
     def write_fresh(self, order: FreshOrder) -> Copy:
         """A new session of one message."""
-        from leftoff.agents.claude import fresh  # noqa: PLC0415
-
         return fresh.write_fresh(self.home, order)
 
     def transcribe(self, script: Script, transcript: Path) -> None:
         """Write an invented session as Claude Code would have."""
-        from leftoff.agents.claude import scribe  # noqa: PLC0415 - only samples are written, and rarely
-
         scribe.transcribe(script, transcript)
 
 

@@ -3,8 +3,8 @@
 The first line is the first line of the user, because only what stands on such a line survives the client's own fork; it carries
 the metadata, and everything else follows in its order. A fork of a compacted session leaves that line behind too, so the line that
 gets the lineage block, the first that is still sent, carries the metadata as well. A line of nothing but thoughts that are cut goes whole, and what hung
-from it hangs from what it hung from. What subagents wrote and results too large for the transcript stand in the folder of the
-original, which the copy's lines name by their full paths: the client needs neither to go on, so neither is copied.
+from it hangs from what it hung from. Results too large for the transcript stand in the folder of the original, which the copy's
+lines name by their full paths; what subagents wrote is copied along where the client will look for it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
 
-from leftoff.agents.claude import chain, outline, parts
+from leftoff.agents.claude import chain, outline, parts, subagents
 from leftoff.agents.claude.homes import sessions_folder
 from leftoff.agents.claude.usage_cap import UsageCap
 from leftoff.agents.collecting import last_line, opening, opening_ranks
 from leftoff.agents.copying import (
+    Into,
     Written,
     changed,
+    counted,
     dumped,
     line_at,
     objects_in,
@@ -41,35 +44,55 @@ from leftoff.model.records import Place
 from leftoff.model.session import DERIVED_BY, Session
 from leftoff.model.trim_plan import CutPart
 from leftoff.model.wire import JsonObject, JsonValue
-from leftoff.system import ids
+from leftoff.system import files, ids
 
 _CHAINED = ("user", "assistant", "attachment", "system", "tool_result")
 _SUPERSEDED = (*DERIVED_BY, "forkedFrom")  # what the source said of its own parent
 _LEAF = b'"leafUuid":"'
 _ID_FIELDS = ("sessionId", "session_id")
 _SESSION = b'"sessionId":"'
+_NAMED = b'"sessionId'  # how the field begins, up to where the swap's word begins
 _BOUNDARY = b'"subtype":"compact_boundary"'
 
 
 def write_copy(
-    home: Path, session: Session, changes: Sequence[Change], order: CopyOrder, own: Sequence[Invariant]
+    home: Path,
+    session: Session,
+    changes: Sequence[Change],
+    order: CopyOrder,
+    own: Sequence[Invariant],
+    into: Into = files.drafted,
 ) -> Copy:
-    """The copy, beside its source; in the folder of another project where it is to live there."""
+    """The copy, beside its source; in the folder of another project where it is to live there.
+
+    A client may be writing into the source: the copy, and whoever looks for its flaws in the source, go to the same byte.
+    """
     source, session_id = Path(session.transcript), ids.uuid4()
+    end = source.stat().st_size
     folder = sessions_folder(home, order.project) if order.project else source.parent
     target = order.placed(folder / f"{session_id}.jsonl")
     named = replace(order, block=order.block and with_name(order.block, target.name))
-    writing = _Writing(session, changes, named, session_id)
-    write_session(
+    writing = _Writing(session, changes, named, session_id, end)
+    carried = partial(subagents.carried, source, target, order.live_from)
+    size = write_session(
         target,
         writing.lines(),
         outline.OUTLINER,
-        source=lambda: (outline.of_same(run.raw) for run in runs(source)),
+        source=lambda: (outline.of_same(run.raw) for run in runs(source, end=end)),
         invariants=(*order.invariants, *own),
         room=writing.room,
-        less_than_bytes=source.stat().st_size if order.must_shrink else None,
+        less_than_bytes=end if order.must_shrink else None,
+        beside=carried if order.folder is order.file is None else nullcontext,
+        into=into,
     )
-    return Copy(session_id=session_id, transcript=target, size_bytes=target.stat().st_size)
+    return Copy(session_id=session_id, transcript=target, size_bytes=size)
+
+
+def copy_size(
+    home: Path, session: Session, changes: Sequence[Change], order: CopyOrder, own: Sequence[Invariant]
+) -> int:
+    """How large the copy would be; refused as it would be, and written nowhere, nor is what subagents wrote."""
+    return write_copy(home, session, changes, replace(order, folder=Path()), own, counted).size_bytes
 
 
 def first_line(transcript: Path) -> Piece:
@@ -94,9 +117,9 @@ class _Writing:
     """One pass over the source."""
 
     def __init__(
-        self, session: Session, changes: Sequence[Change], order: CopyOrder, session_id: str
+        self, session: Session, changes: Sequence[Change], order: CopyOrder, session_id: str, end: int
     ) -> None:
-        self._source, self._order = Path(session.transcript), order
+        self._source, self._order, self._end = Path(session.transcript), order, end
         self._old_id, self._session_id = session.session_id, session_id.encode()
         self._other_session = re.compile(rb'"sessionId": ?"(?!%b)' % self._session_id)
         self._first = first_line(self._source)
@@ -122,14 +145,9 @@ class _Writing:
     def lines(self) -> Iterator[Written]:
         """Every line of the copy."""
         yield self._first_line()
-        due = {
-            *self._edits,
-            *self._regained,
-            self._first.place.start,
-            self._cap_from,
-        }
-        size = self._source.stat().st_size
-        for start, raw, is_due in (told(run, self._order, size) for run in runs(self._source, due)):
+        due = {*self._edits, *self._regained, self._first.place.start, self._cap_from}
+        for run in runs(self._source, due, self._end):
+            start, raw, is_due = told(run, self._order, self._end)
             if is_due:
                 yield from self._due(start, raw)
                 continue
@@ -255,13 +273,15 @@ class _Writing:
 
     def _own(self, raw: bytes) -> bytes:
         """The lines under the new session's id, and in its new folder."""
-        lines = raw
+        lines, own = raw, 0
         for old, new in self._id_swaps:
-            found = lines.split(old)
-            # Twice on one line: there is an id in what a tool was given or answered, which stays.
-            is_once = all(b"\n" in between for between in islice(found, 1, len(found) - 1))
-            lines = new.join(found) if is_once else b"\n".join(map(self._renamed_itself, lines.split(b"\n")))
-        if lines.count(_SESSION) != lines.count(_SESSION + self._session_id):
+            named = _named_once(old, lines)
+            if named is not None:
+                lines = lines.replace(old, new)
+            else:  # there is an id in what a tool was given or answered, which stays
+                lines = b"\n".join(map(self._renamed_itself, lines.split(b"\n")))
+            own += named or 0
+        if lines.count(_SESSION) != own and lines.count(_SESSION) != lines.count(_SESSION + self._session_id):
             lines = b"\n".join(map(self._renamed, lines.split(b"\n")))
         for old, new in self._folder_swaps:
             lines = lines.replace(old, new)
@@ -291,6 +311,17 @@ class _Writing:
 
         named = [value for value in objects_in(line) if text(value, "sessionId")]
         return changed(line, rename) if len(named) == 1 else line
+
+
+def _named_once(word: bytes, lines: bytes) -> int | None:
+    """How often the word ends a ``sessionId``; None where it stands twice on a line."""
+    count, at = 0, lines.find(word)
+    while at >= 0:
+        count += lines.startswith(_NAMED, at - len(_NAMED) + 1)
+        here, at = at, lines.find(word, at + len(word))
+        if at >= 0 and lines.find(b"\n", here, at) < 0:
+            return None
+    return count
 
 
 def _id_of(line: bytes) -> str:
@@ -342,10 +373,8 @@ def _put_metadata(line: JsonObject, metadata: JsonObject) -> None:
 def _id_swaps(session: Session, new: str) -> Iterator[tuple[bytes, bytes]]:
     """``sessionId`` and ``session_id`` in both layouts; a path that has the id in it stays, as what it names does."""
     old = json.dumps(session.session_id, ensure_ascii=False)
-    head = _head(session)
-    for gap in ("", " "):
-        if not gap or b'": "' in head:
-            yield f'd":{gap}{old}'.encode(), f'd":{gap}"{new}"'.encode()
+    for gap in ("", " ") if b'": "' in _head(session) else ("",):
+        yield f'd":{gap}{old}'.encode(), f'd":{gap}"{new}"'.encode()
 
 
 def _folder_swaps(session: Session, order: CopyOrder) -> Iterator[tuple[bytes, bytes]]:
@@ -353,10 +382,9 @@ def _folder_swaps(session: Session, order: CopyOrder) -> Iterator[tuple[bytes, b
     if order.project is None or session.project is None:
         return
     old, new = (dumped(str(path))[1:-1] for path in (session.project, order.project.resolve()))
-    for gap in (b"", b" "):
-        if not gap or b'": "' in _head(session):
-            for end in (b'"', b"/"):
-                yield b'"cwd":' + gap + b'"' + old + end, b'"cwd":' + gap + b'"' + new + end
+    for gap in (b"", b" ") if b'": "' in _head(session) else (b"",):
+        for end in (b'"', b"/"):
+            yield b'"cwd":' + gap + b'"' + old + end, b'"cwd":' + gap + b'"' + new + end
 
 
 def _head(session: Session) -> bytes:

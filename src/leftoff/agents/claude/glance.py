@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from leftoff.agents.fields import table, text
 from leftoff.agents.jsonl import opened
 from leftoff.model.records import Record, RecordKind, Text
 from leftoff.model.session import DERIVED_BY, Parent, SessionEntry
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
 _SUBAGENT = "agent-"  # how the file of a subagent begins; some versions put it beside the sessions
@@ -38,9 +38,12 @@ def transcripts(home: Path) -> Iterator[Path]:
     """Every session's file under the agent's home. A folder that cannot be read hides no other."""
     for folder in _entries(home / "projects"):
         if folder.is_dir():
-            for file in _entries(Path(folder.path)):
-                if file.name.endswith(".jsonl") and not file.name.startswith(_SUBAGENT):
-                    yield Path(file.path)
+            here = Path(folder.path)
+            with suppress(OSError):
+                # Of a hundred thousand paths most of the time goes into taking each apart; this way it is known already.
+                for file in here.iterdir():
+                    if file.name.endswith(".jsonl") and not file.name.startswith(_SUBAGENT):
+                        yield file
 
 
 def subagents(transcript: Path) -> tuple[Path, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
 
 from leftoff.model.records import RecordKind
+from leftoff.model.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """What holds the lines of a transcript together: ids, parents, the calls they make and answer.
 
 Of lines that are passed through it is read off the bytes, as every client has laid them out so far; a line of another layout
-is decoded. Of a changed line it is read off the value.
+is decoded. Of a changed line it is read off the value. A last line without an end may be torn: then nothing is read off it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from leftoff.model.wire import JsonObject, JsonValue
 PARENT = b'{"parentUuid":"'
 _USUAL = (PARENT, b'{"parentUuid":null')
 _ID = b'"uuid":"'
-_ANSWER, _USE, _ASK = b'"tool_use_id":"', b'"tool_use"', b'"tool_use","id":"'
+_ANSWER, _ASK, _ASK_ID = b'"tool_use_id":"', b'"type":"tool_use"', b',"id":"'
 _HEAD_BYTES = 1500
 
 
@@ -25,18 +25,25 @@ def of_same(run: bytes) -> Outline:
     parents: list[bytes] = []
     calls: list[tuple[bytes, bool]] = []
     others: list[Outline] = []
-    at = 0
-    while at < len(run):
-        end = run.find(b"\n", at)
-        end = len(run) if end < 0 else end
-        if run.startswith(_USUAL, at):
-            if run.startswith(PARENT, at):
-                parents.append(run[at + 15 : run.find(b'"', at + 15)])
+    find, size, at, ask, answer = run.find, len(run), 0, -1, -1
+    while at < size:
+        end = find(b"\n", at)
+        end = size if end < 0 else end
+        if run.startswith(_USUAL, at) and end < size:
+            if run.startswith(PARENT, at) and (close := find(b'"', at + 15, end)) >= 0:
+                parents.append(run[at + 15 : close])
             name = run.rfind(_ID, at, end) + 8
-            if name >= 8:
-                ids.append(run[name : run.find(b'"', name)])
-            calls += _calls(run, at, end)
-        elif run.find(b'"uuid"', at, end) >= 0:
+            if name >= 8 and (close := find(b'"', name, end)) >= 0:
+                ids.append(run[name:close])
+            ask = ask if ask >= at else _next(run, _ASK, at)
+            answer = answer if answer >= at else _next(run, _ANSWER, at)
+            if (
+                answer < end and answer - at < _HEAD_BYTES
+            ):  # a line asks or answers, and says soon if it answers
+                calls += _answered(run, answer, end)
+            elif ask < end:
+                calls += _asked(run, at, ask, end)
+        elif find(b'"uuid"', at, end) >= 0:
             others.append(of_changed(run[at:end]))
             calls += others[-1].calls
         at = end + 1
@@ -75,22 +82,34 @@ def _call(block: JsonValue) -> tuple[bytes, bool] | None:
             return None
 
 
-def _calls(run: bytes, at: int, end: int) -> list[tuple[bytes, bool]]:
-    """The calls that a line makes and answers; it does one or the other, and says soon if it answers."""
+def _next(run: bytes, word: bytes, begin: int) -> int:
+    """Where it stands next, on this line or a later one, so that one search passes over many lines; the end where it does not."""
+    at = run.find(word, begin)
+    return len(run) if at < 0 else at
+
+
+def _answered(run: bytes, answer: int, end: int) -> list[tuple[bytes, bool]]:
+    """The calls that a line answers, the first of them there."""
     found: list[tuple[bytes, bool]] = []
-    hit = run.find(_ANSWER, at, min(end, at + _HEAD_BYTES))
-    while hit >= 0:
-        begin = hit + len(_ANSWER)
-        found.append((run[begin : run.find(b'"', begin)], True))
-        hit = run.find(_ANSWER, begin, end)
-    hit = -1 if found else run.find(_USE, at, end)
-    while hit >= 0:
-        if run.startswith(_ASK, hit):
-            begin = hit + len(_ASK)
-            found.append((run[begin : run.find(b'"', begin)], False))
-        elif run.endswith(b'"type":', at, hit):  # of another layout
+    while answer >= 0:
+        begin = answer + len(_ANSWER)
+        if (close := run.find(b'"', begin, end)) >= 0:
+            found.append((run[begin:close], True))
+        answer = run.find(_ANSWER, begin, end)
+    return found
+
+
+def _asked(run: bytes, at: int, ask: int, end: int) -> list[tuple[bytes, bool]]:
+    """The calls that a line makes, the first of them there."""
+    found: list[tuple[bytes, bool]] = []
+    while ask >= 0:
+        begin = ask + len(_ASK)
+        if not run.startswith(_ASK_ID, begin):  # of another layout
             return [*of_changed(run[at:end]).calls]
-        hit = run.find(_USE, hit + len(_USE), end)
+        begin += len(_ASK_ID)
+        if (close := run.find(b'"', begin, end)) >= 0:
+            found.append((run[begin:close], False))
+        ask = run.find(_ASK, begin, end)
     return found
 
 

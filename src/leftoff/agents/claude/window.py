@@ -7,7 +7,6 @@ the environment, and what settings put into it, over all. A file that cannot be 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -16,6 +15,7 @@ from leftoff.agents.claude.known import Known, KnownModel, known
 from leftoff.agents.fields import count, table, text
 from leftoff.model.context_metrics import WindowBasis
 from leftoff.model.occupancy import AgentWindow, Occupancy
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
 WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"

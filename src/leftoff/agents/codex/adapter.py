@@ -1,46 +1,67 @@
-"""Codex as an agent: joins the parts of this folder to what ``leftoff.model.protocols.Agent`` asks for."""
+"""Codex as an agent: joins the parts of this folder to what ``leftoff.model.protocols.Agent`` asks for.
+
+What finding sessions does not need is loaded when it is called: somebody waits for ``leftoff status``.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leftoff.agents import hook_groups, jsonl
-from leftoff.agents.codex import (
-    actions,
-    chain,
-    events,
-    finding,
-    forks,
-    glance,
-    headless,
-    items,
-    metering,
-    starting,
-    tail,
-    window,
-    wiring,
-)
-from leftoff.agents.codex.compressed import readable
-from leftoff.agents.codex.reading import record
-from leftoff.model.actions import Action, Answer
+from leftoff.agents.codex import finding
+from leftoff.agents.later import later
 from leftoff.model.lineage_text import without_own_words
 from leftoff.model.occupancy import AgentWindow, Occupancy
 from leftoff.model.records import Place, Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.model.session import LiveChain, Session, SessionEntry
+from leftoff.model.values import dataclass
 
 if TYPE_CHECKING:
+    from leftoff.agents import hook_groups, jsonl
+    from leftoff.agents.codex import (
+        actions,
+        chain,
+        compressed,
+        copying,
+        events,
+        forks,
+        fresh,
+        glance,
+        headless,
+        items,
+        left_out,
+        live_pieces,
+        metering,
+        reading,
+        scribe,
+        starting,
+        tail,
+        validity,
+        window,
+        wiring,
+    )
+    from leftoff.model.actions import Action, Answer
     from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, Invariant, LeftOut, LivePieces
     from leftoff.model.hook_event import HookEvent, Saying
     from leftoff.model.script import Script
     from leftoff.model.trim_plan import CutPart
     from leftoff.model.wire import JsonObject, JsonValue
     from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
+else:
+    globals().update(later("leftoff.agents", "hook_groups jsonl"))
+    globals().update(
+        later(__package__, "actions chain compressed copying events forks fresh glance headless items")
+    )
+    globals().update(
+        later(
+            __package__, "left_out live_pieces metering reading scribe starting tail validity window wiring"
+        )
+    )
 
 _NOTHING: Mapping[str, str] = {}
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _HEADS = (
     re.compile(rb'\s*\{[^{}]*"type": ?"session_meta"'),
     re.compile(rb'\s*\{"id": ?"[^"]*", ?"timestamp": ?"[^"]*", ?"instructions":'),  # until August 2025
@@ -62,8 +83,9 @@ class Codex:
         return finding.transcripts(self.home)
 
     def recognises(self, head: bytes) -> bool:
-        """Whether a file that begins so is a rollout."""
-        return any(known.match(head) for known in _HEADS)
+        """Whether a file that begins so is a rollout, compressed or not."""
+        text = compressed.text_begun(head) if head.startswith(_ZSTD) else head
+        return text is None or any(known.match(text) for known in _HEADS)
 
     def entry(self, transcript: Path) -> SessionEntry:
         """What a list shows of it, from head and tail alone."""
@@ -87,7 +109,7 @@ class Codex:
 
     def read(self, transcript: Path, after: Place | None = None) -> Iterator[Record]:
         """All records of the one file, or those that follow the one at ``after``."""
-        return map(record, jsonl.pieces(readable(transcript), after))
+        return map(reading.record, jsonl.pieces(compressed.readable(transcript), after))
 
     def live_chain(self, session: Session) -> LiveChain:
         """What the model is sent next."""
@@ -99,7 +121,7 @@ class Codex:
 
     def usages(self, transcript: Path) -> Iterator[int]:
         """What stood in the window after each reply."""
-        return metering.usages(readable(transcript))
+        return metering.usages(compressed.readable(transcript))
 
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:  # noqa: ARG002 - the same everywhere
         """What it holds in such a session: as it reports itself, else ``config.toml``, else the dated table."""
@@ -186,8 +208,6 @@ class Codex:
 
     def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
         """The live content that could be cut."""
-        from leftoff.agents.codex import live_pieces  # noqa: PLC0415 - only who makes a session smaller asks
-
         occupancy = self.occupancy(Path(session.transcript))
         return live_pieces.live_pieces(
             session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail
@@ -196,44 +216,34 @@ class Codex:
     @property
     def invariants(self) -> tuple[Invariant, ...]:
         """What must hold in a session of this agent, beyond what holds everywhere."""
-        from leftoff.agents.codex import validity  # noqa: PLC0415
-
         return validity.INVARIANTS
 
     def refusal(self, session: Session) -> str | None:
         """Why a copy cannot be trusted to be resumed."""
-        from leftoff.agents.codex import validity  # noqa: PLC0415
-
         return validity.refusal(session)
 
     def original(self, transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
         """The JSON value of one piece as it stands in that line."""
-        from leftoff.agents.codex import copying  # noqa: PLC0415
-
         return copying.original(transcript, line_idx, part, call_id)
 
-    def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:  # noqa: ARG002
-        """Nothing: thoughts are never cut here."""
-        from leftoff.model.copying import LeftOut  # noqa: PLC0415 - as all that is written is
-
-        return LeftOut()
+    def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
+        """What events showed; thoughts are never cut here."""
+        return left_out.left_out(self.home, session, ancestors)
 
     def write_copy(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
         """A new session file with a new id, in the folder of the day."""
-        from leftoff.agents.codex import copying  # noqa: PLC0415
-
         return copying.write_copy(self.home, session, changes, order, self.invariants)
+
+    def copy_size(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> int:
+        """How many bytes ``write_copy`` would write, refused as it would be; nothing is written."""
+        return copying.copy_size(self.home, session, changes, order, self.invariants)
 
     def write_fresh(self, order: FreshOrder) -> Copy:
         """A new session of one message."""
-        from leftoff.agents.codex import fresh  # noqa: PLC0415
-
         return fresh.write_fresh(self.home, order)
 
     def transcribe(self, script: Script, transcript: Path) -> None:
         """Write an invented session as Codex 0.166 would have."""
-        from leftoff.agents.codex import scribe  # noqa: PLC0415 - only samples are written, and rarely
-
         scribe.transcribe(script, transcript)
 
 
@@ -249,4 +259,4 @@ class _Records:
         if note:
             place = Place(str(self.segments[0].path), 0, 0, 0)
             yield Record(place=place, kind=RecordKind.BROKEN, type="missing", raw=b"", note=note)
-        yield from map(record, forks.oldest_first(self.segments))
+        yield from map(reading.record, forks.oldest_first(self.segments))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +20,7 @@ if sys.platform == "win32":
 else:
     from pathlib import PosixPath as _NativePath
 
+_BEGUN_BYTES = 64 * 1024
 _MODULES = ("compression.zstd", "backports.zstd")
 
 
@@ -35,6 +37,22 @@ def readable(transcript: Path) -> Path:
             path=transcript,
         ) from error
     return _CompressedPath(transcript)
+
+
+def text_begun(head: bytes) -> bytes | None:
+    """The text that a compressed file begins with, as far as ``head`` gives it; None when nothing here can decompress it.
+
+    Then it is taken for a rollout, so that whoever opens it is told what to install.
+    """
+    try:
+        zstd = import_module(_module())
+    except LookupError:
+        return None
+    try:
+        text: bytes = zstd.ZstdDecompressor().decompress(head, _BEGUN_BYTES)
+    except zstd.ZstdError:
+        return b""
+    return text
 
 
 def _module() -> str:
@@ -70,15 +88,21 @@ class _Text(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        try:
+        with self._damage_told():
             data = self._file.read(len(buffer))
-        except self._errors as error:
-            raise TranscriptError(f"{self._path}: damaged: {error}.", path=self._path) from error
         buffer[: len(data)] = data
         return len(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
+        with self._damage_told():  # it reads all that stands before
+            return self._file.seek(offset, whence)
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors as error:
+            raise TranscriptError(f"{self._path}: damaged: {error}.", path=self._path) from error
 
     def close(self) -> None:
         self._file.close()

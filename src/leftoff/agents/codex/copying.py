@@ -21,8 +21,10 @@ from leftoff.agents.codex.repeated import Repeated
 from leftoff.agents.codex.usage_cap import LINE_MARK, UsageCap
 from leftoff.agents.collecting import last_line, opening, opening_ranks
 from leftoff.agents.copying import (
+    Into,
     Written,
     changed,
+    counted,
     dumped,
     line_at,
     objects_in,
@@ -32,7 +34,7 @@ from leftoff.agents.copying import (
     write_session,
 )
 from leftoff.agents.fields import rows, text
-from leftoff.agents.jsonl import Piece, pieces
+from leftoff.agents.jsonl import Piece, opened, pieces
 from leftoff.agents.usage_tally import Room
 from leftoff.errors import TranscriptError
 from leftoff.model.copying import Change, Copy, CopyOrder, Invariant, Outline
@@ -41,7 +43,7 @@ from leftoff.model.records import Place, Text
 from leftoff.model.session import DERIVED_BY, Session
 from leftoff.model.trim_plan import CutPart
 from leftoff.model.wire import JsonObject, JsonValue
-from leftoff.system import ids
+from leftoff.system import files, ids
 
 _FIRST_PIECES = 8  # a head further down is a copy of somebody else's
 _SUPERSEDED = (*DERIVED_BY, "history_base", "forked_from_ordinal_exclusive")
@@ -53,25 +55,42 @@ _Spot = tuple[str, int]  # a rollout and the byte where an object begins
 
 
 def write_copy(
-    home: Path, session: Session, changes: Sequence[Change], order: CopyOrder, own: Sequence[Invariant]
+    home: Path,
+    session: Session,
+    changes: Sequence[Change],
+    order: CopyOrder,
+    own: Sequence[Invariant],
+    into: Into = files.drafted,
 ) -> Copy:
-    """The copy, in the folder of the day."""
+    """The copy, in the folder of the day.
+
+    Codex may be writing into the source: the copy, and whoever looks for its flaws in the source, go to the same byte.
+    """
     session_id = ids.uuid7(order.at)
     target = order.placed(rollout_path(home, session_id, order.at))
     segments = forks.lineage(Path(session.transcript), home)
+    ends = [*map(_end_of, segments)]
     provider = segments[-1].meta.model_provider or model_provider(home)
     named = replace(order, block=order.block and with_name(order.block, target.name))
-    writing = _Writing(session, segments, changes, named, session_id, provider)
-    write_session(
+    writing = _Writing(session, segments, ends, changes, named, session_id, provider)
+    size = write_session(
         target,
         writing.lines(),
         outline.OUTLINER,
-        source=lambda: map(_without_numbers, _outlines(segments)),
+        source=lambda: map(_without_numbers, _outlines(segments, ends)),
         invariants=(*order.invariants, *own),
         room=writing.room,
-        less_than_bytes=sum(map(_size_of, segments)) if order.must_shrink else None,
+        less_than_bytes=sum(ends) if order.must_shrink else None,
+        into=into,
     )
-    return Copy(session_id=session_id, transcript=target, size_bytes=target.stat().st_size)
+    return Copy(session_id=session_id, transcript=target, size_bytes=size)
+
+
+def copy_size(
+    home: Path, session: Session, changes: Sequence[Change], order: CopyOrder, own: Sequence[Invariant]
+) -> int:
+    """How large the copy would be; refused as it would be, and written nowhere."""
+    return write_copy(home, session, changes, order, own, into=counted).size_bytes
 
 
 def original(transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
@@ -81,9 +100,9 @@ def original(transcript: Path, line_idx: int, part: CutPart, call_id: str | None
     return next((value for value in values if value is not None), None)
 
 
-def _outlines(segments: tuple[forks.Segment, ...]) -> Iterator[Outline]:
-    for segment in segments:
-        for run in runs(segment.path, end=_end_of(segment)):
+def _outlines(segments: tuple[forks.Segment, ...], ends: Sequence[int]) -> Iterator[Outline]:
+    for segment, end in zip(segments, ends, strict=True):
+        for run in runs(segment.path, end=end):
             yield outline.of_same(run.raw)
 
 
@@ -92,17 +111,12 @@ def _without_numbers(lines: Outline) -> Outline:
     return lines._replace(ids=(), parent_ids=())
 
 
-def _end_of(segment: forks.Segment) -> int | None:
-    """Up to which byte the session goes through this rollout; None: to its end."""
-    if segment.end is None:
-        return None
-    return max((piece.place.end for piece in forks.oldest_first((segment,))), default=0)
-
-
-def _size_of(segment: forks.Segment) -> int:
-    """How many bytes of the rollout are the session's."""
-    end = _end_of(segment)
-    return segment.path.stat().st_size if end is None else end
+def _end_of(segment: forks.Segment) -> int:
+    """Up to which byte of its text the session goes through this rollout: where the next takes over, else to its end by now."""
+    if segment.end is not None:
+        return max((piece.place.end for piece in forks.oldest_first((segment,))), default=0)
+    with opened(segment.path) as file:
+        return file.seek(0, 2)
 
 
 class _Writing:
@@ -112,12 +126,13 @@ class _Writing:
         self,
         session: Session,
         segments: tuple[forks.Segment, ...],
+        ends: Sequence[int],
         changes: Sequence[Change],
         order: CopyOrder,
         session_id: str,
         provider: str,
     ) -> None:
-        self._session, self._segments, self._order = session, segments, order
+        self._session, self._segments, self._ends, self._order = session, segments, ends, order
         self._session_id, self._provider = session_id, provider
         self._heads = [_head(segment.path) for segment in segments]
         self._block_at = _first_prompt(session, order)
@@ -125,6 +140,9 @@ class _Writing:
         for change in changes:
             self._changes.setdefault((change.place.transcript, change.place.start), []).append(change)
         self._measured = {(place.transcript, place.start) for place in order.measured_at}
+        self._rejoined = {
+            (each.place.transcript, each.place.start): each.raw for each in order.left_out.parts
+        }
         self._repeated = Repeated(changes)
         self._first_change = min((change.place.start for change in changes), default=0)
         self._cap = UsageCap(order.used_tokens) if order.used_tokens is not None else None
@@ -139,19 +157,20 @@ class _Writing:
     def lines(self) -> Iterator[Written]:
         """Every line of the copy."""
         yield self._numbered_line(self._first_line())
-        size = sum(segment.path.stat().st_size for segment in self._segments)
-        for segment, head in zip(self._segments, self._heads, strict=True):
-            yield from self._segment(segment, head, size)
+        for segment, end, head in zip(self._segments, self._ends, self._heads, strict=True):
+            yield from self._segment(segment, end, head)
 
-    def _segment(self, segment: forks.Segment, head: Piece | None, size: int) -> Iterator[Written]:
+    def _segment(self, segment: forks.Segment, end: int, head: Piece | None) -> Iterator[Written]:
         name = str(segment.path)
         due = {
-            start for path, start in (*self._changes, *self._measured, *self._block_spot()) if path == name
+            start
+            for path, start in (*self._changes, *self._measured, *self._rejoined, *self._block_spot())
+            if path == name
         }
         due |= {head.place.start} if head else set()
         due |= {self._cap_from[1]} if self._cap_from and self._cap_from[0] == name else set()
-        for run in runs(segment.path, due, _end_of(segment)):
-            start, raw, is_due = told(run, self._order, size)
+        for run in runs(segment.path, due, end):
+            start, raw, is_due = told(run, self._order, sum(self._ends))
             if is_due:
                 yield from self._due(name, start, raw, head)
             else:
@@ -179,7 +198,9 @@ class _Writing:
             if head is not None and begin == head.place.start:
                 continue
             spot = (name, begin)
-            if spot != self._block_at and spot not in self._changes and spot not in self._measured:
+            if spot != self._block_at and not any(
+                spot in each for each in (self._changes, self._measured, self._rejoined)
+            ):
                 yield from map(self._numbered_line, self._passed(name, begin, piece.raw))
                 continue
             line = changed(piece.raw, lambda value, spot=spot: self._edited(value, spot))  # type: ignore[misc]
@@ -226,6 +247,9 @@ class _Writing:
                 )
         if spot == self._block_at and self._order.block:
             _put_block(line, self._order.block)
+        if spot in self._rejoined:
+            for whole in objects_in(self._rejoined[spot])[:1]:
+                parts.rejoin(line, whole)
         if spot in self._measured and self._cap:
             self._cap.exact(parts.item_of(line))
         return None if any(change.part == "thinking" for change in changes) else line

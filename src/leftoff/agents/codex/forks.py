@@ -7,7 +7,6 @@ is missing, cannot be read, or was passed already, ends it, and what is there is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from leftoff.agents.codex.meta import Base, Meta, meta, rollout_id
 from leftoff.agents.fields import count
 from leftoff.agents.jsonl import Piece
 from leftoff.errors import TranscriptError
+from leftoff.model.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

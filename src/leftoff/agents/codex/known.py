@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
 
 from leftoff.model.records import RecordKind
+from leftoff.model.values import dataclass
 
 Version = tuple[int, ...]
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from leftoff.agents.fields import count, table, text
 from leftoff.agents.jsonl import Piece
 from leftoff.model.session import DERIVED_BY, Parent
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
 # rollout-2026-11-15T19-46-07-<thread>.jsonl; a reverted thread goes on in a file of its own, <thread>_<rollout>.

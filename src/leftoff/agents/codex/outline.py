@@ -1,7 +1,7 @@
 """What holds the lines of a rollout together: their numbers, and the calls they make and answer.
 
 A paginated rollout numbers its lines; a number is the line's id, and the line hangs from the one before. Read off the bytes, as Codex has
-laid them out so far; what it takes amiss it takes amiss in the source too.
+laid them out so far; what it takes amiss it takes amiss in the source too. A last line without an end may be torn, and is decoded.
 """
 
 from __future__ import annotations
@@ -33,8 +33,12 @@ HEAD_BYTES = 200
 def of_same(run: bytes) -> Outline:
     """Of lines as they stand in the file."""
     lines = run.split(b"\n")
+    if last := lines.pop():
+        return _joined([of_same(run[: -len(last)]), of_changed(last)])
     if not all(line.startswith(_USUAL) for line in lines if line):
-        return _joined([of_same(line) if line.startswith(_USUAL) else of_changed(line) for line in lines])
+        return _joined(
+            [of_same(line + b"\n") if line.startswith(_USUAL) else of_changed(line) for line in lines]
+        )
     starts = [line.find(ORDINAL, 0, HEAD_BYTES) + len(ORDINAL) for line in lines]
     numbers = [
         line[at : line.find(b",", at)] for line, at in zip(lines, starts, strict=True) if at >= len(ORDINAL)

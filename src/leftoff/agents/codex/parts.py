@@ -27,6 +27,7 @@ _ANSWERED_AGAIN = (
     "result",
     "content_items",
 )
+_SAID_AGAIN = ("message", "last_agent_message", "content")
 
 
 def value_of(line: JsonObject, part: CutPart, call_id: str | None) -> JsonValue:
@@ -61,17 +62,32 @@ def apply(line: JsonObject, change: Change) -> bool:
 
 def shorten_repeated(line: JsonObject, cut: Cut) -> None:
     """An event that shows the cut call on the screen, without what was cut."""
-    event = table(line, "payload")
-    holder = table(event, "item") or event
+    holder = _shown_on_screen(line)
     for key in _ANSWERED_AGAIN if cut.part == "result" else _GIVEN_AGAIN:
         if key in holder:
             holder[key] = shortened(holder[key], note_of(cut))
+
+
+def repeated(line: JsonObject) -> JsonObject:
+    """What an event shows on the screen of calls and replies, by its keys; nothing for what is no event."""
+    holder = _shown_on_screen(line) if line.get("type") == "event_msg" else {}
+    return {key: holder[key] for key in (*_GIVEN_AGAIN, *_ANSWERED_AGAIN, *_SAID_AGAIN) if key in holder}
+
+
+def rejoin(line: JsonObject, whole: JsonObject) -> None:
+    """An event with what it showed before cuts shortened it."""
+    _shown_on_screen(line).update(repeated(whole))
 
 
 def item_of(line: JsonObject) -> JsonObject:
     """The item of a line; until August 2025 it had no envelope."""
     payload = line.get("payload")
     return payload if isinstance(payload, dict) else line
+
+
+def _shown_on_screen(line: JsonObject) -> JsonObject:
+    event = table(line, "payload")
+    return table(event, "item") or event
 
 
 def _key(item: JsonObject, part: CutPart, call_id: str | None) -> str | None:

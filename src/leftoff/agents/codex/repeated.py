@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leftoff.agents.codex import parts
 from leftoff.agents.codex.compressed import readable
-from leftoff.agents.copying import Written, changed, line_at, note_of
+from leftoff.agents.copying import Written, changed, line_at, note_of, objects_in
 from leftoff.agents.fields import rows, table, text
 from leftoff.model.copying import Change, digest_of
 from leftoff.model.trim_plan import Cut
@@ -58,9 +58,9 @@ class Repeated:
             return None
         named = _CALL.search(line, at, _NAMED_BYTES)
         cuts = self._calls.get(named[1]) if named else None
-        if cuts:
+        if cuts and objects_in(line):  # a torn one stays as it is
             return changed(line, lambda value: _without_call(value, cuts))
-        if self._words and line.startswith(_WORDS, at + len(_EVENT)):
+        if self._words and line.startswith(_WORDS, at + len(_EVENT)) and objects_in(line):
             short = changed(line, self._without_words)
             return short if len(short) < len(line) else None
         return None
