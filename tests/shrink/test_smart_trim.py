@@ -1,5 +1,6 @@
 """The rules of smart-trim: what each finds, what it leaves, and what is never touched."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -27,6 +28,7 @@ from leftoff.shrink.trim import TrimParameters
 from tests.shrink.making import SESSION, live, piece, pieces_of, step
 
 FREE = TrimParameters(protect_turns=0, min_token_savings=0)
+EDIT = step(201, Changed("a.py", "not in what was read", "new"), given="new")
 FILE = "\n".join(f"{number}\tline number {number} of this file" for number in range(1, 101))
 
 
@@ -92,36 +94,53 @@ def test_a_file_that_was_written_anew_goes_whole() -> None:
 
 def test_of_an_old_look_stays_what_is_spoken_of() -> None:
     """The head of the file stays as well, and what is near a name."""
-    text = "\n".join(
-        [
-            *(f"{n}\tfiller {n}" for n in range(1, 60)),
-            "60\tdef wanted_name():",
-            *(f"{n}\tfiller {n}" for n in range(61, 120)),
-        ]
-    )
     told: list[Told] = [
-        step(1, Looked("a.py"), answer=text),
+        step(1, Looked("a.py"), answer=_with_name("wanted_name")),
+        EDIT,
         *quiet(3, 21),
         Said("Look at wanted_name next."),
     ]
     cut = only_cut(told)
-    assert cut.rationale == "of which nothing has spoken since"
-    assert "15\tfiller 15\n…\n42\tfiller 42" in cut.replacement
-    assert "78\tfiller 78\nline 3 of" in cut.replacement
+    assert cut.rationale == "of which nothing has spoken for 20 calls"
+    assert "15\tfiller 15\n…\n30\tfiller 30" in cut.replacement
+    assert "90\tfiller 90\nline 3 of" in cut.replacement
 
 
-def test_a_file_in_recent_use_keeps_more() -> None:
-    """Names reach further there."""
-    text = "\n".join(
-        [
-            *(f"{n}\tfiller {n}" for n in range(1, 60)),
-            "60\tdef wanted_name():",
-            *(f"{n}\tfiller {n}" for n in range(61, 120)),
-        ]
+def test_a_name_that_was_spoken_of_long_ago_keeps_nothing() -> None:
+    """The work has gone on since; after the call that is 20 calls old, it counts."""
+    look = step(1, Looked("a.py"), answer=_with_name("wanted_name"))
+    said = Said("Look at wanted_name next.")
+    past: list[Told] = [look, EDIT, *quiet(3, 4), said, *quiet(11, 21)]
+    recent: list[Told] = [look, EDIT, *quiet(3, 4), said, *quiet(11, 20)]
+    assert "wanted_name" not in only_cut(past).replacement
+    assert "wanted_name" in only_cut(recent).replacement
+
+
+def test_an_old_look_stays_until_the_work_has_changed_the_file_and_left_it() -> None:
+    """What was only read may come next, and what is being edited is edited on; an edit before the look tells nothing."""
+    look = step(1, Looked("a.py"), answer=FILE)
+    assert planned([look, *quiet(3, 30)]).nothing_to_trim
+    assert planned([EDIT, look, *quiet(3, 30)]).nothing_to_trim
+    assert planned([look, *quiet(3, 30), EDIT, *quiet(303, 3)]).nothing_to_trim
+    assert only_cut([look, *quiet(3, 30), EDIT, *quiet(303, 4)]).place.line_idx == 2
+
+
+def test_a_name_that_stands_all_over_a_look_keeps_nothing() -> None:
+    """A rare one tells where the work is."""
+    said = Said("Look at wanted_name next.")
+    rare, often = (
+        re.sub(rf"filler 6([1-{last}])", r"filler 6\1 of wanted_name", _with_name("wanted_name"))
+        for last in (3, 4)
     )
-    failed = step(99, Looked("a.py"), answer=Answer(text="no", failed=True))
-    told: list[Told] = [step(1, Looked("a.py"), answer=text), *quiet(3, 21), failed, Said("wanted_name")]
-    assert "\n35\tfiller 35" in only_cut(told).replacement
+    told: list[Told] = [EDIT, *quiet(3, 21), said]
+    assert "wanted_name" in only_cut([step(1, Looked("a.py"), answer=rare), *told]).replacement
+    assert "wanted_name" not in only_cut([step(1, Looked("a.py"), answer=often), *told]).replacement
+
+
+def _with_name(name: str) -> str:
+    lines = [f"{number}\tfiller {number}" for number in range(1, 120)]
+    lines[59] = f"60\tdef {name}():"
+    return "\n".join(lines)
 
 
 def test_a_young_look_that_nothing_overtook_stays() -> None:
@@ -170,6 +189,52 @@ def test_output_keeps_its_ends_and_what_is_spoken_of() -> None:
     assert "broken_test" in kept
     assert "95\tline number 95" in kept
     assert "94\tline" not in kept
+
+
+def test_of_a_long_line_of_output_stays_what_is_near_a_name() -> None:
+    """A whole document may stand in one line, and a name in it is no reason to keep all of it."""
+    words = [f"word{number:04d}" for number in range(1000)]
+    words[500] = "broken_test"
+    told: list[Told] = [
+        step(1, Ran("curl"), answer=" ".join(words)),
+        *quiet(3, 6),
+        Said("broken_test"),
+    ]
+    cut = only_cut(told)
+    assert "curl: 1 lines, printed 6 calls ago." in cut.replacement
+    assert "word0000" in cut.replacement
+    assert "word0490" in cut.replacement
+    assert "broken_test" in cut.replacement
+    assert "word0510" in cut.replacement
+    assert "word0999" in cut.replacement
+    assert len(cut.replacement) < 1500
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(400, True), (401, False)])
+def test_a_line_of_output_is_one_until_it_is_long(length: int, is_whole: bool) -> None:
+    """Of a longer one only the parts near the name stay, and its neighbours in the text."""
+    line = ("begin " + "x " * 500)[: length - 12] + " broken_test"
+    assert len(line) == length
+    filling = [f"{number} " + "y " * 40 for number in range(30)]
+    told: list[Told] = [
+        step(1, Ran("make"), answer="\n".join([*filling, line, *filling])),
+        *quiet(3, 6),
+        Said("broken_test"),
+    ]
+    replacement = only_cut(told).replacement
+    assert "broken_test" in replacement
+    assert ("begin" in replacement) == is_whole
+
+
+def test_a_long_line_of_a_report_stays_whole_where_it_is_spoken_of() -> None:
+    """It is a paragraph, and whoever told it will not tell it again."""
+    paragraph = f"{'why ' * 200}old_name{' because' * 100}"
+    told: list[Told] = [
+        step(1, Delegated("look", "p"), answer=FILE.replace("line number 50 of this file", paragraph)),
+        *quiet(3, 20),
+        Said("old_name"),
+    ]
+    assert paragraph in only_cut(told).replacement
 
 
 def test_a_command_that_shows_files_keeps_what_is_spoken_of() -> None:
@@ -268,9 +333,20 @@ def test_an_edit_whose_text_is_shown_later_goes_whole() -> None:
     edits = step(1, Changed("a.py", "x", new), Changed("b.py", "x", "y"), given=new)
     looks = [step(3, Looked("a.py"), answer=FILE), step(5, Wrote("b.py", "other"), given="other")]
     cut = only_cut([edits, *looks, *quiet(7, 6)])
-    assert cut.rationale == "what it wrote is shown again later, or was written over"
+    assert cut.rationale == "what it wrote is shown after it, or was written over"
     kept = only_cut([edits, looks[0], *quiet(7, 6)])
     assert "What still matters:\ny" in kept.replacement
+
+
+def test_an_edit_whose_answer_shows_what_it_wrote_goes_whole() -> None:
+    """The answer stays; one that shows another file is no reason."""
+    new = "\n".join(f"line number {number} of this file" for number in range(3, 31))
+    shown = "\n".join(FILE.split("\n")[:34])
+    told = [step(1, Changed("a.py", "x", new), answer=shown, given=new), *quiet(3, 6)]
+    cut = only_cut(told)
+    assert (cut.part, cut.rationale) == ("input", "what it wrote is shown after it, or was written over")
+    two = step(1, Changed("b.py", "x", new), Changed("a.py", "x", "y"), answer=shown, given=new)
+    assert planned([two, *quiet(3, 6)]).nothing_to_trim
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """What the conversation still shows of files: lines that are gone, lines that stand elsewhere, and the seams between."""
 
+from collections.abc import Iterator, Set
+from random import Random
+
 from leftoff.model.actions import Answer, Changed, Looked, Ran, Wrote
 from leftoff.shrink import views
 from leftoff.shrink.placeholders import Origin, placeholder
 from leftoff.shrink.steps import Said
-from leftoff.shrink.views import FileText, files_of, gone, shingles, shown_in, without_seams
+from leftoff.shrink.views import FileText, files_of, gone, inner_words, shingles, shown_in, without_seams
 from tests.shrink.making import step
 
 
@@ -50,6 +53,69 @@ def test_lines_are_shown_later_only_with_their_neighbours() -> None:
     assert shown_in(["a"], set(shingles(["a"]))) == [True]
 
 
+class OnlyAsked(Set[views.Shingle]):
+    """A set that may be asked what is in it, and not gone through."""
+
+    def __init__(self, *lines: str) -> None:
+        self._known = {*shingles(lines)}
+
+    def __contains__(self, shingle: object) -> bool:
+        return shingle in self._known
+
+    def __iter__(self) -> Iterator[views.Shingle]:
+        raise AssertionError("copied")
+
+    def __len__(self) -> int:
+        raise AssertionError("measured")
+
+
+def test_what_one_more_text_shows_counts_too_and_none_is_copied_for_it() -> None:
+    """What all later texts show may be much, and is asked for each edit."""
+    later, too = OnlyAsked("a", "b", "c"), OnlyAsked("b", "c", "d")
+    assert shown_in(["a", "b", "c", "d"], later, too) == [True] * 4
+    assert shown_in(["a", "b", "c", "d"], later) == [True, False, False, False]
+    assert shown_in(["x", "b", "c", "d"], later, too) == [False, False, False, True]
+
+
+def test_an_old_text_is_looked_for_only_where_its_words_stand() -> None:
+    """The longest words that something stands around in it; and what they are is found once for all looks."""
+    assert inner_words("beginning of_the_long text, some short end") == {"of_the_long", "text", "short"}
+    assert inner_words("one") == inner_words("one two") == inner_words("") == frozenset()
+    change = Changed("a.py", "one two three", "x")
+    assert gone(look("one two three"), [(1, change)]) == [True]
+    assert gone(look("one two three"), [(1, change)], lambda _: frozenset({"four"})) == [False]
+
+
+def test_looking_for_words_first_finds_the_same() -> None:
+    """In texts of few words: pieces of them, whose words may be cut in two, are found as without."""
+    random = Random(7)
+    hits = 0
+    for _ in range(600):
+        words = "".join(random.choices(["ab", "a", " ", "\n", "é", "_", "-"], k=40))
+        pieces = [words[begin : begin + random.randint(1, 12)] for begin in random.choices(range(30), k=5)]
+        changes = [(order, Changed("a.py", old, "new")) for order, old in enumerate(pieces, 1)]
+        text = look(*words.split("\n"))
+        without = gone(text, changes, lambda _: frozenset())
+        assert gone(text, changes) == without
+        hits += any(without)
+    assert hits > 300
+
+
+def test_only_changes_behind_a_text_count_for_it() -> None:
+    """Those of its own call, before it, and of other files do not."""
+    told = [
+        step(1, Changed("a.py", "x", "one")),
+        step(3, Looked("a.py"), answer="one\ntwo"),
+        step(5, Changed("b.py", "one", "1")),
+        step(7, Changed("a.py", "two", "2")),
+    ]
+    files = files_of(told)
+    assert [order for order, _ in files.changes_since("a.py", 0)] == [3]
+    assert [order for order, _ in files.changes_since("a.py", -1)] == [0, 3]
+    assert files.changes_since("c.py", 0) == []
+    assert files.gone(files.looks[1]) == [False, True]
+
+
 def test_a_stretch_that_is_shown_later_keeps_margins_where_the_text_goes_on() -> None:
     """An edit to come may begin in it and end behind it."""
     shown = [True] * 30 + [False] * 5
@@ -68,7 +134,7 @@ def test_numbers_before_lines_are_no_part_of_them() -> None:
 
 
 def test_files_are_known_from_looks_edits_and_writings_that_succeeded() -> None:
-    """A failed call shows nothing, but names its file; words between calls show nothing either."""
+    """A failed call shows nothing; words between calls show nothing either."""
     told = [
         Said("hello"),
         step(1, Looked("./a.py"), answer="1\tx\n2\ty"),
@@ -84,7 +150,6 @@ def test_files_are_known_from_looks_edits_and_writings_that_succeeded() -> None:
     assert [text.lines for text in files.texts(2)] == [("z",)]
     assert files.texts(3) == []
     assert [len(text.lines) for text in files.texts(6)] == [6, 2]  # the answer shows what is there now
-    assert files.touched == {"a.py": 2, "b.py": 3, "c.py": 4, "d.py": 6}
     assert [*files.changed] == ["a.py", "d.py"]
 
 

@@ -15,13 +15,12 @@ from leftoff.model.trim_plan import Cut, TrimPlan
 from leftoff.shrink import placeholders, stale
 from leftoff.shrink.placeholders import Origin
 from leftoff.shrink.planning import is_placeholder, made, protected_from, unmended_errors
-from leftoff.shrink.stale import Later, Stale
+from leftoff.shrink.stale import LAST_CALLS, Later, Stale
 from leftoff.shrink.steps import Step, Told
 from leftoff.shrink.trim import TrimParameters, old_thoughts
 
 _LEAST_SAVED_CHARS = 150
 _MOST_PROTECTED_SHARE = 0.1  # less than trim's: what is cut here was overtaken
-_LAST_CALLS = 4  # never touched, however short the last turns were
 _GAP = "…"
 
 
@@ -74,7 +73,7 @@ def _found(told: Sequence[Told]) -> Iterator[Stale]:
         step = told[order]
         if not isinstance(step, Step):
             continue
-        if age >= _LAST_CALLS:
+        if age >= LAST_CALLS:
             yield from stale.found(order, step, age, later)
         later.add(order, step)
         age += 1

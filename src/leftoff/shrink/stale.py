@@ -28,23 +28,19 @@ from leftoff.shrink.steps import Step, Told
 from leftoff.shrink.views import FileText
 
 # Ages are in calls. All numbers were chosen on real sessions by what the next edits stood on: docs/retention.md.
+LAST_CALLS = 4  # never cut, however short the last turns were
 _OLD_SEARCH = 4
 _OLD_OUTPUT = 4
 _OLD_SHOWING = 10  # a command that shows files
-_OLD_LOOK = 20
+_OLD_LOOK = 20  # a look is old then, and a name that nothing has spoken of since then is past
 _OLD_REPORT = 20
-_RECENTLY_TOUCHED = 8
-_NEAR = Reach(lines=18, most_lines=8)
-_NEAR_IN_RECENT_FILE = Reach(lines=25, most_lines=20)
-_NEAR_IN_SHOWING = Reach(lines=8, most_lines=2)
-_NEAR_IN_OUTPUT = Reach(lines=1, most_lines=1)
-_NEAR_IN_REPORT = Reach(lines=1, most_lines=3)
+_NEAR = Reach(lines=30, most_lines=4)  # a rare name tells where the work is, and edits lie around it
 _FILE_HEAD_LINES = 15  # imports and what else a file begins with
-_OUTPUT_HEAD_LINES, _OUTPUT_TAIL_LINES = 2, 6
-_LONGEST_LINE = 400
+_LONG_LINE = 400
 _SHORTEST_CHARS = 350  # less is not worth a note
 _SAME_CHARS = 200
 
+_PARTS_OF_LINE = re.compile(r".{1,100}(?!\w)|.{1,100}")  # where it can be, no name is cut in two
 _LINE_NUMBER = re.compile(r" *(\d+)(?:→|\t)")
 _SHOWS_FILES = re.compile(
     r"(?:\A|[|;&(\s])(?:cat|sed -n|nl|bat|awk|git show|git diff)\b"
@@ -61,6 +57,29 @@ class Stale(NamedTuple):
     kept: tuple[tuple[int, str], ...] = ()
 
 
+class _Keeping(NamedTuple):
+    """Which lines of an old text stay: those near names, and so many at both ends; ``parts`` gives what counts as one line."""
+
+    reach: Reach
+    parts: Callable[[str], Sequence[str]]
+    head: int = 0
+    tail: int = 0
+
+
+def _whole(line: str) -> Sequence[str]:
+    return (line,)
+
+
+def _in_parts(line: str) -> Sequence[str]:
+    """One line may be a whole document, as JSON is: a name somewhere in it is no reason to keep all of it."""
+    return _PARTS_OF_LINE.findall(line) if len(line) > _LONG_LINE else (line,)
+
+
+_OF_SHOWING = _Keeping(Reach(lines=8, most_lines=2), _whole)  # an edit may stand on any line of a file
+_OF_OUTPUT = _Keeping(Reach(lines=1, most_lines=1), _in_parts, head=2, tail=6)
+_OF_REPORT = _Keeping(Reach(lines=1, most_lines=3), _whole, head=2, tail=2)
+
+
 class Later:
     """What came later than the call in question."""
 
@@ -68,6 +87,9 @@ class Later:
         self.files = views.files_of(told)
         self.spoken = last_spoken_of(told)
         self.calls_after = _calls_after(told)
+        self.last_old = max(
+            (order for order, after in self.calls_after.items() if after >= _OLD_LOOK), default=-1
+        )
         self.shown: dict[str, set[views.Shingle]] = {}
         self.commands: dict[str, int] = {}  # → the line of its last result
         self.passed: set[tuple[str, str]] = set()
@@ -120,29 +142,36 @@ def _failed_and_mended(order: int, step: Step, age: int, later: Later) -> Stale 
 
 
 def _stale_look(order: int, step: Step, age: int, later: Later) -> Stale | None:
-    """Lines that were edited away, that a later text shows, or that nothing has spoken of since."""
+    """Lines that were edited away, that a later text shows, or that nothing has spoken of lately."""
     look = later.files.looks.get(order)
     if look is None or step.result is None:
         return None
-    changes = later.files.changed.get(look.path, ())
-    gone = views.gone(look, changes)
+    gone = later.files.gone(look)
     again = views.without_seams(views.shown_in(look.lines, later.shown.get(look.path, set())), gone)
-    idle = _idle(look, later) if age >= _OLD_LOOK else [False] * len(gone)
+    is_past = age >= _OLD_LOOK and _has_been_left(look, later)
+    idle = _idle(look, later) if is_past else [False] * len(gone)
     kept = tuple(
         (at, line)
         for at, line in enumerate(look.shown)
         if not (gone[at] or again[at] or idle[at]) and (line.strip() or not idle[at])
     )
-    why = _why(look, gone, again, idle, edits=sum(order < when for when, _ in changes))
+    why = _why(look, gone, again, idle, edits=len(later.files.changes_since(look.path, order)))
     if why is None or len(kept) == len(look.shown):
         return None
     return Stale(step.result, why, f"{_range(look)}, {why}; read it again.", kept)
 
 
+def _has_been_left(look: FileText, later: Later) -> bool:
+    """Whether the work has changed the file since, and gone elsewhere: what was only read may be what it comes to next.
+
+    Only changes that are never cut tell that it is still there, so that a copy tells the same.
+    """
+    since = later.files.changes_since(look.path, look.order)
+    return bool(since) and later.calls_after[since[-1][0]] >= LAST_CALLS
+
+
 def _idle(look: FileText, later: Later) -> list[bool]:
-    touched = later.calls_after[later.files.touched[look.path]]
-    reach = _NEAR_IN_RECENT_FILE if touched < _RECENTLY_TOUCHED else _NEAR
-    near = near_names(look.lines, later.spoken, look.order, reach)
+    near = near_names(look.lines, later.spoken, later.last_old, _NEAR)
     return [not is_near and at >= _FILE_HEAD_LINES for at, is_near in enumerate(near)]
 
 
@@ -153,7 +182,7 @@ def _why(look: FileText, gone: list[bool], again: list[bool], idle: list[bool], 
     reasons = {
         "written anew since" if rewritten else f"edited {times} since": sum(gone),
         "shown again later": sum(again),
-        "of which nothing has spoken since": sum(idle),
+        f"of which nothing has spoken for {_OLD_LOOK} calls": sum(idle),
     }
     why, most = max(reasons.items(), key=lambda reason: reason[1])
     return why if most and look.shown else None
@@ -199,7 +228,7 @@ def _old_showing(order: int, step: Step, age: int, later: Later) -> Stale | None
     if step.result is None or age < _OLD_SHOWING or not _shows_files(step) or _does(step, Looked):
         return None
     why = f"shown {age} calls ago; nothing has spoken of the lines left out"
-    return _partly(step.result, order, step, later, _NEAR_IN_SHOWING, why)
+    return _partly(step.result, order, step, later, _OF_SHOWING, why)
 
 
 def _old_output(order: int, step: Step, age: int, later: Later) -> Stale | None:
@@ -211,10 +240,7 @@ def _old_output(order: int, step: Step, age: int, later: Later) -> Stale | None:
         or (step.actions and not _does(step, Ran))
     ):
         return None
-    why = f"printed {age} calls ago"
-    return _partly(
-        step.result, order, step, later, _NEAR_IN_OUTPUT, why, _OUTPUT_HEAD_LINES, _OUTPUT_TAIL_LINES
-    )
+    return _partly(step.result, order, step, later, _OF_OUTPUT, f"printed {age} calls ago")
 
 
 def _old_report(order: int, step: Step, age: int, later: Later) -> Stale | None:
@@ -222,20 +248,17 @@ def _old_report(order: int, step: Step, age: int, later: Later) -> Stale | None:
     if step.result is None or age < _OLD_REPORT or not _does(step, Delegated | Other):
         return None
     why = f"told {age} calls ago; nothing has spoken of the lines left out"
-    return _partly(
-        step.result, order, step, later, _NEAR_IN_REPORT, why, _OUTPUT_HEAD_LINES, _OUTPUT_HEAD_LINES
-    )
+    return _partly(step.result, order, step, later, _OF_REPORT, why)
 
 
-def _partly(
-    piece: Piece, order: int, step: Step, later: Later, reach: Reach, why: str, head: int = 0, tail: int = 0
-) -> Stale:
+def _partly(piece: Piece, order: int, step: Step, later: Later, keeping: _Keeping, why: str) -> Stale:
     lines = _text(step).split("\n")
-    near = near_names([views.plain(line) for line in lines], later.spoken, order, reach)
+    parts = [part for line in lines for part in keeping.parts(line)]
+    near = near_names([views.plain(part) for part in parts], later.spoken, order, keeping.reach)
     kept = tuple(
-        (at, line if near[at] else line[:_LONGEST_LINE])
-        for at, line in enumerate(lines)
-        if near[at] or at < head or at >= len(lines) - tail
+        (at, part if near[at] else part[:_LONG_LINE])
+        for at, part in enumerate(parts)
+        if near[at] or at < keeping.head or at >= len(parts) - keeping.tail
     )
     return Stale(piece, why, f"{_said(step)}: {len(lines)} lines, {why}.", kept)
 
@@ -260,22 +283,27 @@ def _repeated_plan(order: int, step: Step, age: int, later: Later) -> Stale | No
 
 
 def _old_writing(order: int, step: Step, age: int, later: Later) -> Stale | None:
-    """An edit or a writing: the text it replaced is gone, and of the new text what is gone again or shown later."""
+    """An edit or a writing: the text it replaced is gone, and of the new text what is gone again or shown after it.
+
+    Some agents answer an edit with the lines as they are now: those stand there twice.
+    """
     texts = later.files.written.get(order, ())
     if step.given is None or not texts:
         return None
+    answer = later.files.looks.get(order)
     kept: list[tuple[int, str]] = []
     for text in texts:
-        gone = views.gone(text, later.files.changed.get(text.path, ()))
-        again = views.shown_in(text.lines, later.shown.get(text.path, set()))
-        spare = views.without_seams(again, gone)
+        gone = later.files.gone(text)
+        after = later.shown.get(text.path, set())
+        now = {*views.shingles(answer.lines)} if answer and answer.path == text.path else set()
+        spare = views.without_seams(views.shown_in(text.lines, after, now), gone)
         begins = kept[-1][0] + 2 if kept else 0
         kept += ((begins + at, line) for at, line in enumerate(text.lines) if not (gone[at] or spare[at]))
     return Stale(
         step.given,
-        "what it replaced is gone; of what it wrote, the rest is shown later or gone"
+        "what it replaced is gone; of what it wrote, the rest is shown after it or gone"
         if kept
-        else "what it wrote is shown again later, or was written over",
+        else "what it wrote is shown after it, or was written over",
         f"{texts[0].path}: written {age} calls ago; read it again.",
         tuple(kept),
     )

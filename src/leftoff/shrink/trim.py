@@ -8,11 +8,11 @@ turn, unless tools were chosen. A placeholder is never cut again, so that trimmi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from leftoff.model.copying import Invariant, LivePieces, Piece
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import Cut, TrimPlan
+from leftoff.model.values import dataclass
 from leftoff.shrink import placeholders
 from leftoff.shrink.placeholders import Origin
 from leftoff.shrink.planning import is_placeholder, made, original_chars, protected_from, unmended_errors

@@ -7,8 +7,11 @@ stand together in a later look, edit or writing of the same file, so that nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
+from heapq import nlargest
+from operator import itemgetter
 from typing import NamedTuple
 
 from leftoff.model.actions import Changed, Looked, Wrote
@@ -22,7 +25,11 @@ _SHORTEST_STRETCH = 4
 _SNIPPET_LINES = 5
 _GONE = "\0"
 
+_WORD = re.compile(r"\w+")
+_TELLING_WORDS = 3
+
 Shingle = tuple[str, ...]
+FileChange = tuple[int, Changed | Wrote]  # and the order of its call
 
 
 class FileText(NamedTuple):
@@ -40,8 +47,24 @@ class Files:
 
     looks: dict[int, FileText] = field(default_factory=dict)
     written: dict[int, list[FileText]] = field(default_factory=dict)  # the new text of edits and writings
-    changed: dict[str, list[tuple[int, Changed | Wrote]]] = field(default_factory=dict)
-    touched: dict[str, int] = field(default_factory=dict)  # when a call last named the file
+    changed: dict[str, list[FileChange]] = field(default_factory=dict)  # in the order of the calls
+    _inner: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def gone(self, text: FileText) -> list[bool]:
+        """Of each of its lines, whether it is no longer in the file."""
+        return gone(text, self.changes_since(text.path, text.order), self._inner_words)
+
+    def changes_since(self, path: str, order: int) -> list[FileChange]:
+        """What later calls did to the file."""
+        changes = self.changed.get(path, [])
+        return changes[bisect_right(changes, order, key=itemgetter(0)) :]
+
+    def _inner_words(self, text: str) -> frozenset[str]:
+        """Each old text is looked for in every older look: its words are found once."""
+        found = self._inner.get(text)
+        if found is None:
+            found = self._inner[text] = inner_words(text)
+        return found
 
     def texts(self, order: int) -> list[FileText]:
         """What that call shows and writes."""
@@ -53,25 +76,34 @@ def files_of(told: Sequence[Told]) -> Files:
     """What a conversation shows of files. What was cut shows nothing, and an input that was cut has changed nothing."""
     files = Files()
     for order, step in enumerate(told):
-        if not isinstance(step, Step):
+        if not isinstance(step, Step) or not step.passed:
             continue
         for action in step.actions:
             if isinstance(action, Looked | Changed | Wrote):
-                files.touched[_key(action.path)] = order
-                if step.passed:
-                    _add(files, order, action, step)
+                _add(files, order, action, step)
     return files
 
 
-def gone(look: FileText, changes: Iterable[tuple[int, Changed | Wrote]]) -> list[bool]:
-    """Of each line, whether it is no longer in the file."""
+def inner_words(text: str) -> frozenset[str]:
+    """The longest words of a text that something stands on both sides of: who has not all of them as words has not the text."""
+    words = {word[0] for word in _WORD.finditer(text) if word.start() > 0 and word.end() < len(text)}
+    return frozenset(nlargest(_TELLING_WORDS, words, key=lambda word: (len(word), word)))
+
+
+def gone(
+    look: FileText,
+    changes: Sequence[FileChange],
+    inner: Callable[[str], frozenset[str]] = inner_words,
+) -> list[bool]:
+    """Of each line, whether it is no longer in the file. ``inner`` gives the ``inner_words`` of an old text."""
     text = "\n".join(look.lines)
+    words = {*_WORD.findall(text)} if changes else set()  # looking for every old text in it would take long
     for order, change in changes:
         if order <= look.order:
             continue
         if isinstance(change, Wrote):
             return [True] * len(look.lines)
-        at = text.find(change.old) if change.old else -1
+        at = text.find(change.old) if change.old and words.issuperset(inner(change.old)) else -1
         if at >= 0:
             begins, ends = _differing(change.old, change.new)
             text = text[: at + begins] + _GONE * (ends - begins) + text[at + ends :]
@@ -82,9 +114,12 @@ def gone(look: FileText, changes: Iterable[tuple[int, Changed | Wrote]]) -> list
     return found
 
 
-def shown_in(lines: Sequence[str], later: set[Shingle]) -> list[bool]:
-    """Of each line, whether it stands in later texts together with all its neighbours."""
-    known = [shingle in later for shingle in shingles(lines)]
+def shown_in(lines: Sequence[str], later: Set[Shingle], too: Set[Shingle] = frozenset()) -> list[bool]:
+    """Of each line, whether it stands in later texts together with all its neighbours; ``too`` is of one more text.
+
+    The two are asked one after the other: of a file with many edits the first is large, and joining them would copy it for each.
+    """
+    known = [shingle in later or shingle in too for shingle in shingles(lines)]
     last = len(known) - 1
     return [all(known[max(0, at - _TOGETHER + 1) : min(at, last) + 1]) for at in range(len(lines))]
 
