@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.lineage.metadata import Origin
 from leftoff.model.session_node import SessionNode
+from leftoff.model.values import dataclass
 
 _LONGEST = 1000
 

@@ -7,7 +7,6 @@ continued session ``parent_session_file`` and put the keys on whatever line come
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -17,6 +16,7 @@ import orjson
 from leftoff.lineage.fingerprint import fingerprint
 from leftoff.model.session import DERIVED_BY, Derivation, Session
 from leftoff.model.trim_plan import TrimPlan
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject, JsonValue
 from leftoff.system import clock
 

@@ -2,13 +2,13 @@
 
 Entries are only ever added, one line each, under the folder's lock; a line that is broken, or of a newer leftoff, is passed over.
 What stands in a session itself wins; the registry tells where its parent is, which of several copies of the same words is the
-first, and what a session came from whose own note was lost.
+first, what a session came from whose own note was lost, and which one was cleared before it began.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
@@ -16,10 +16,12 @@ import orjson
 
 from leftoff.errors import DocumentError
 from leftoff.model.session import Derivation
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonValue, upgraded
 from leftoff.system import files
 
 NAME = "lineage.jsonl"
+CLEARED: Derivation = "cleared-from"  # it has nothing of its parent but the place
 _DERIVATIONS: Mapping[str, Derivation] = {each: each for each in get_args(Derivation)}
 
 
