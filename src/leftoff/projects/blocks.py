@@ -13,7 +13,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from leftoff.model.values import dataclass
 
 _HASH_CHARS = 8
 _OPENING = re.compile(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from leftoff.model.values import dataclass
 
 _HEADING = re.compile(r"## +(?P<name>.*?)[ \t#]*$")
 _LABEL = re.compile(r"\*\*(?P<name>[^*]+?):?\*\*:?")

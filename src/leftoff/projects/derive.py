@@ -5,8 +5,9 @@ What somebody said stands until the facts change after it: the state itself reme
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from leftoff.model.values import dataclass
 from leftoff.projects.facts import Facts
 from leftoff.projects.steps import Steps
 from leftoff.projects.values import FLAGS, Execution, Flag, Location, Phase, Planning, State, Status

@@ -9,9 +9,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from leftoff.model.values import dataclass
 from leftoff.projects import layout, steps
 from leftoff.projects.layout import PARTS, Home, Part
 from leftoff.projects.steps import Steps

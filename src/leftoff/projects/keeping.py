@@ -11,11 +11,11 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from leftoff.errors import NotFoundError
+from leftoff.model.values import dataclass
 from leftoff.projects import layout
 from leftoff.projects.document import LARGEST_BYTES, Document
 from leftoff.projects.layout import Home, Tree

@@ -12,11 +12,11 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from leftoff.errors import NotFoundError, OutsideFolderError, StorageError, UsageError
+from leftoff.model.values import dataclass
 from leftoff.system import paths, reasons
 
 STATE_NAME = "_resume.md"

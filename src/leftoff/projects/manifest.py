@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from leftoff.errors import OutsideFolderError
 from leftoff.model import markdown
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.projects import body
 from leftoff.projects.derive import derived

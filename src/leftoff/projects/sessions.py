@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from leftoff.model.values import dataclass
 from leftoff.projects import blocks, body, telling
 from leftoff.projects.blocks import Block
 from leftoff.projects.document import Document

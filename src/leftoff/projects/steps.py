@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from leftoff.errors import NotFoundError, UsageError
+from leftoff.model.values import dataclass
 
 Mark = Literal["open", "done", "given_up"]
 _BOX = re.compile(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from leftoff.model import markdown
+from leftoff.model.values import dataclass
 from leftoff.projects.body import Item
 from leftoff.projects.facts import Facts
 from leftoff.projects.steps import Section

@@ -7,9 +7,10 @@ stays. Pure: text in, text out.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from leftoff.model.values import dataclass
 from leftoff.projects import blocks, body, lists, sessions, telling, values
 from leftoff.projects.body import Item
 from leftoff.projects.derive import NOTHING_GIVEN, Given, derived

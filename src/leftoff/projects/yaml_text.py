@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -304,13 +304,8 @@ class YamlText:
             raise self._trouble(f"is longer than {LARGEST_CHARS:,} characters", 1)
         if not self.text.strip():
             return None
-        from ruamel.yaml import YAML  # noqa: PLC0415 - loaded only where there is something to read
-
-        yaml = YAML(typ="safe", pure=True)
-        yaml.max_depth = _DEEPEST
-        yaml.composer.warn_double_anchors = False
         try:
-            return yaml.compose(self.text)
+            return _composed(self.text)
         except Exception as error:
             mark = getattr(error, "problem_mark", None)
             problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
@@ -323,6 +318,17 @@ class YamlText:
             path=self.where,
             line=at,
         )
+
+
+@lru_cache(maxsize=16)
+def _composed(text: str) -> Any:
+    """Its nodes, which nobody changes. Kept: a command looks at the same few texts again and again, and this takes the longest."""
+    from ruamel.yaml import YAML  # noqa: PLC0415 - loaded only where there is something to read
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = _DEEPEST
+    yaml.composer.warn_double_anchors = False
+    return yaml.compose(text)
 
 
 def _key(value: Plain) -> str:
