@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_loaded_says_where(text, words):
 
 def test_what_is_no_agent_is_said_so():
     """No file, no agent in it, no Python."""
-    with pytest.raises(NotFoundError, match=r"no such agent file. Try the example"):
+    with pytest.raises(NotFoundError, match=r"no such agent file. One line makes one: def agent"):
         agent_named("missing.py")
     with pytest.raises(NotFoundError, match=r"no agent in it. Call it agent"):
         agent_named(written("x = 1"))

@@ -5,8 +5,12 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
+
 from leftoff.conversations import reading
 from tests.chat.talking import SALLY, Talk
+
+pytestmark = pytest.mark.measured
 
 PAGE = re.compile(
     r"""\#\ Simple\ Sally\ Conversation\n

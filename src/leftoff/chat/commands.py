@@ -7,9 +7,9 @@ a chat behind it, so that "show me the code" and "resume the work on auth" go to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from leftoff.conversations import names
+from leftoff.model.values import dataclass
 
 SIGN = "#"
 # Name → what it takes and does, as help shows it.

@@ -8,11 +8,11 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TextIO
 
 from leftoff.model import markdown
 from leftoff.model.context_metrics import ContextMetrics, Thresholds
+from leftoff.model.values import dataclass
 
 PROMPT = "You: "
 _CONTINUED = "\\"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import orjson
 
 from leftoff.conversations import chat_file, reading
 from leftoff.errors import LeftoffError, StorageError
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonObject, upgraded
 from leftoff.system import clock, files, ids, reasons
 

@@ -7,12 +7,12 @@ numbers counts. A count in the header or the footer is for people: the entries a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from leftoff.conversations import page, summary
 from leftoff.conversations.values import NO_TOKENS, Header, Tokens, Totals
 from leftoff.errors import DocumentError
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS
 
 _RULE = "\n---\n"

@@ -7,10 +7,10 @@ words (L19). What is put between them cannot close them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from leftoff.model import markdown
+from leftoff.model.values import dataclass
 
 START = "<!-- SESSION_SUMMARY_START -->"
 END = "<!-- SESSION_SUMMARY_END -->"

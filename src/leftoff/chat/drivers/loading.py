@@ -26,7 +26,8 @@ def load(file: Path, attribute: str | None = None) -> PythonAgent:
     path = file.resolve()
     if not path.is_file():
         raise NotFoundError(
-            f"{file}: no such agent file. Try the example: leftoff chat examples/simple_sally/agent.py"
+            f"{file}: no such agent file. One line makes one: def agent(prompt): return prompt.upper() - "
+            "leftoff chat --help tells what else can be named."
         )
 
     def make() -> Any:
