@@ -7,7 +7,7 @@ import pytest
 
 from leftoff.errors import DocumentError, StorageError
 from leftoff.library import shelf as shelves
-from leftoff.library.erasing import erase_session, erase_text, holds, masking, sources_of
+from leftoff.library.erasing import cutting, erase_sessions, erase_text, holds, masking, sources_of
 from leftoff.library.forgotten import MASK, Forgotten
 from leftoff.library.forgotten import NAME as NAME_OF_FILE
 from leftoff.library.pieces import Touch
@@ -29,7 +29,7 @@ def test_a_session_that_was_erased_is_in_no_byte_of_the_library(tmp_path):
     )
     writer = Writer(str(tmp_path))
     assert sources_of(writer.shelf, NAME) == [f"/home/dev/{NAME}.jsonl"]
-    assert erase_session(writer, NAME, []) == 1
+    assert erase_sessions(writer, [NAME], []) == 1
     writer.erase_traces()
     assert writer.forgotten.is_session(NAME)
     assert not writer.forgotten.is_session("other")
@@ -61,10 +61,10 @@ def test_a_text_that_was_erased_is_masked_and_the_rest_of_its_piece_stays(tmp_pa
         },
     )
     writer = Writer(str(tmp_path))
-    assert holds(writer.shelf, SECRET)
+    assert holds(writer.shelf, [SECRET])
     assert erase_text(writer, SECRET) == 2
     writer.erase_traces()
-    assert not holds(writer.shelf, SECRET)
+    assert not holds(writer.shelf, [SECRET])
     writer.shelf.execute("INSERT INTO words(words) VALUES ('integrity-check')")
     writer.close()
     assert names(ask(tmp_path, "nightingale")) == []
@@ -166,8 +166,60 @@ def test_what_was_forgotten_is_read_as_it_was_written(tmp_path):
     known = Forgotten(str(tmp_path))
     assert known.has_texts
     assert not known.has_changed()
-    Forgotten(str(tmp_path)).add_session("0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11")
+    Forgotten(str(tmp_path)).add_sessions(["0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"])
     assert known.has_changed()
     again = Forgotten(str(tmp_path))
     assert again.is_session("0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11")
     assert again.is_named_in(["see 0B54F7AA-6d0c-4c7b-9d57-3f6c9d9a3b11."])
+
+
+def test_several_sessions_are_erased_in_one_pass(tmp_path):
+    """Every block is unpacked once, however many they are; what names them is masked."""
+    gone = [f"0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b{number}" for number in range(11, 16)]
+    fill(
+        tmp_path, {each: [piece("common")] for each in gone} | {"other": [piece(f"after {', '.join(gone)}.")]}
+    )
+    writer = Writer(str(tmp_path))
+    asked = []
+    writer.shelf.set_trace_callback(asked.append)
+    assert erase_sessions(writer, gone, []) == 5
+    assert asked.count("SELECT id FROM blocks") == 1
+    assert not holds(writer.shelf, gone)
+    assert asked.count("SELECT data FROM blocks") == 1
+    assert all(writer.forgotten.is_session(each) for each in gone)
+    writer.close()
+    assert ask(tmp_path, "after").sessions[0].hits[0].text == f"after {', '.join([MASK] * 5)}."
+
+
+def test_traces_are_not_called_erased_while_somebody_reads(tmp_path):
+    """The log cannot be emptied then."""
+    fill(tmp_path, {"a": [piece("common")]})
+    reader = shelves.opened_to_read(str(tmp_path))
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM pieces").fetchone()
+    writer = Writer(str(tmp_path), patience_seconds=0.05)
+    writer.remove(["/home/dev/a.jsonl"])
+    assert not writer.erase_traces()
+    reader.close()
+    assert writer.erase_traces()
+    writer.close()
+
+
+def test_half_a_text_is_cut_off_the_end_alone():
+    """As far as it goes, in any case and spacing; a whole one, or one further ahead, is no half."""
+    cut = cutting(["Marmaduke47", "mars"])
+    assert cut("about MARMA-duke 4") == "about "
+    assert cut("marmaduke and so") == "marmaduke and so"
+    assert cut("to m") == "to "
+    assert cut("") == ""
+    assert cutting(["?!"])("what ?") == "what ?"
+
+
+def test_a_text_that_was_cut_loses_as_much_as_a_forgotten_one_is_long(tmp_path):
+    """Only its digest is known, so nobody can say whether its beginning stands there."""
+    forgotten = Forgotten(str(tmp_path))
+    assert forgotten.masked_cut("about Marma") == "about Marma"
+    forgotten.add_text("Marmaduke47")
+    assert forgotten.masked_cut("a long story about Marma") == "a long story "
+    assert forgotten.masked_cut("short") == ""
+    assert forgotten.masked_cut("?!") == "?!"

@@ -6,7 +6,7 @@ import pytest
 
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
 from leftoff.library import shelf as shelves
-from leftoff.library.finding import what_followed
+from leftoff.library.finding import Order, found, what_followed
 from leftoff.library.pieces import KINDS, Touch, Waiting
 from leftoff.library.query import parsed
 from leftoff.library.snippets import snippet
@@ -314,3 +314,65 @@ def test_every_kind_has_a_weight(tmp_path):
     """A kind without one could not be put in."""
     fill(tmp_path, {"a": [piece("word", line, kind) for line, kind in enumerate(KINDS, 1)]})
     assert ask(tmp_path, "word").sessions[0].places == len(KINDS)
+
+
+def looks_of(folder, words):
+    """How many blocks of texts a query opens, and the sessions it finds."""
+    shelf, opened = shelves.opened_to_read(str(folder)), []
+    shelf.set_trace_callback(lambda said: opened.append(said) if "data FROM blocks" in said else None)
+    answers = found(shelf, parsed(words, NOW), Order(limit=10, hits=3, newest=False, now=0))
+    shelf.close()
+    return len(opened), names(answers)
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """Many sessions that hold two words apart, and one that holds the name which they make, as part of another."""
+    many = {f"s{number}": [piece("a report of the store")] for number in range(50)}
+    fill(tmp_path, many | {"named": [piece("x " * 900 + "the test_store_report failed", kind="result")]})
+    return tmp_path
+
+
+def test_a_name_of_common_parts_is_found_without_opening_all_that_holds_the_parts(apart):
+    """Whichever way it is spelled."""
+    for name in ("store_report", "storeReport", "test_store_report"):
+        assert looks_of(apart, name) == (1, ["named"])
+
+
+def test_where_no_text_has_a_name_its_parts_may_stand_apart(apart):
+    """As neighbours, in their order."""
+    fill(apart, {"said": [piece("my report about storage: a report store it is")]})
+    assert looks_of(apart, "report_store")[1] == ["said"]
+    assert looks_of(apart, "report_of_the")[1] != []
+
+
+def test_words_that_cannot_be_half_of_it_are_not_looked_for(apart):
+    """A word that stands nowhere tells most: without it nothing is near enough."""
+    assert names(ask(apart, "quokka report store")) == []
+    assert names(ask(apart, "failed report quokka -store")) == []
+
+
+def test_a_session_that_grew_in_turns_counts_as_one(tmp_path):
+    """Its pieces do not lie together then."""
+    fill(tmp_path, {"a": [piece("koala one")], "b": [piece("koala two")]})
+    writer = Writer(str(tmp_path))
+    writer.add(source("a"), [piece("koala three", 2)], before=reached(1), after=reached(2))
+    writer.close()
+    found_now = {each.session_id: (each.places, len(each.hits)) for each in ask(tmp_path, "koala").sessions}
+    assert found_now == {"a": (2, 2), "b": (1, 1)}
+
+
+def test_what_stands_nearly_everywhere_is_ranked_by_a_sample_and_counted_whole(tmp_path):
+    """The places that are told are all of them, the hits the best; filters and --newest compare all, and so do too few answers."""
+    pieces = [piece("koala here", line, kind="result") for line in range(1, 20)]
+    fill(tmp_path, {name: [*pieces, piece("koala asked", 20)] for name in "abc"})
+    shelf = shelves.opened_to_read(str(tmp_path))
+    order = Order(limit=3, hits=1, newest=False, now=0, compared=10)
+    for asked in (order, order._replace(limit=10), order._replace(newest=True)):
+        answers = found(shelf, parsed("koala", NOW), asked)
+        assert {*names(answers)} == {*"abc"}
+        assert {(each.places, each.hits[0].line) for each in answers.sessions if not asked.newest} <= {
+            (20, 20)
+        }
+    assert names(found(shelf, parsed("koala kind:prompt project:shop", NOW), order)) != []
+    shelf.close()

@@ -11,7 +11,9 @@ from leftoff.library.words import (
     is_exact,
     joined,
     light,
+    linked,
     pattern,
+    sieve,
     stem,
     tokens,
     wanted,
@@ -109,10 +111,10 @@ def test_a_beginning_may_end_anywhere():
 
 @pytest.mark.parametrize(
     ("word", "start"),
-    [("time", "time"), ("deprecate", "deprecat"), ("", None), ("猜数字", "猜数"), ("字", "字")],
+    [("time", "time"), ("Dép_recate", "deprecate"), ("", None), ("猜数字", "猜数"), ("字", "字")],
 )
-def test_a_beginning_asks_for_no_more_than_every_stem_has(word, start):
-    """Else ``deprecate*`` would miss what is kept as ``deprecat``."""
+def test_a_beginning_is_asked_for_as_tokens_are_written(word, start):
+    """Of a script that is cut into pairs, the first pair."""
     assert beginning(word) == start
 
 
@@ -146,3 +148,38 @@ def test_a_very_long_name_is_asked_for_by_its_parts():
     """No token is that long."""
     long = "_".join(["part"] * 20)
     assert wanted(long) == ("part",)
+
+
+_PART = st.from_regex(r"[a-z]{2,8}", fullmatch=True)
+
+
+@given(st.lists(_PART, min_size=2, max_size=5), _PART, st.sampled_from(["_", ".", "-"]))
+def test_a_name_is_found_within_a_longer_one_by_its_neighbouring_parts(parts, other, sign):
+    """Whichever way the two are written; and a text that holds all parts apart has not the tokens of the name."""
+    name, camel = sign.join(parts), parts[0] + "".join(map(str.capitalize, parts[1:]))
+    longer = f"{other}{sign}{name}{sign}{other}"
+    for spelled in (name, camel):
+        assert {*linked(spelled)} <= tokens(f"x {longer}(") or len({*parts, other}) < len(parts) + 1
+        assert {*linked(spelled)} <= tokens(other + "".join(map(str.capitalize, [*parts, other])))
+
+
+def test_parts_that_stand_apart_do_not_make_a_name():
+    """That is what spares looking at every text with two common words in it."""
+    assert not {*linked("store_report")} & tokens("the store has a report, and a report_of a store")
+    assert linked("parse_user_name") == ("parseuser", "usernam")
+
+
+def test_digits_link_nothing():
+    """Else each id would bring a row of new words; such parts are asked for by themselves."""
+    assert linked("sha256_sum") == ("sha256", "sum")
+    assert tokens("0b54f7aa-6d0c-4c7b") == {"0b54f7aa6d0c4c7b", "0b54f7aa", "6d0c", "4c7b"}
+
+
+@given(
+    st.text(alphabet="aAbB_ .\u017f\u212aİßé数", max_size=12),
+    st.text(alphabet="aAbBk_ .\u017f\u212aİßé数", max_size=30),
+)
+def test_the_sieve_lets_through_all_that_the_pattern_finds(words, text):
+    """It only spares the slower look."""
+    if words.strip() and pattern(words).search(text):
+        assert sieve(words).search(text.casefold())

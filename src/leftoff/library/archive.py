@@ -14,12 +14,13 @@ import sys
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from leftoff.errors import DocumentError, InvalidIdError, NotFoundError, StorageError
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, upgraded
 from leftoff.system import files, ids, reasons
 

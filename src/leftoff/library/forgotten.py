@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +61,7 @@ class Forgotten:
         return [
             piece._replace(
                 text=self.masked_text(piece.text),
+                tool=piece.tool and (None if self._found(piece.tool) else piece.tool),
                 touches=tuple(each for each in piece.touches if not self._found(each.path)),
             )
             for piece in pieces
@@ -70,11 +71,21 @@ class Forgotten:
         """The text with each forgotten one in it replaced."""
         return without(text, self._found(text), MASK)
 
+    def masked_cut(self, text: str) -> str:
+        """The same of a text that was cut at its end: as much of that goes as may be the beginning of a forgotten one."""
+        most = max((known.letters for known in self._texts), default=1) - 1
+        masked = self.masked_text(text)
+        return masked[: places(masked)[-most:][0]] if most and normal(masked) else masked
+
     def holds(self, texts: Iterable[str]) -> bool:
         """Whether a text that was forgotten by itself stands in any of these; mentions of a session's id do not count."""
         if all(known.is_id for known in self._texts):
             return False
         return any(not known.is_id for text in texts for *_, known in self._matches(text))
+
+    def is_in(self, texts: Iterable[str | None]) -> bool:
+        """Whether anything that was forgotten, a text or a session's id, stands in any of these."""
+        return bool(self._texts) and any(self._found(text) for text in texts if text)
 
     def is_named_in(self, texts: Iterable[str]) -> bool:
         """Whether any of these mentions a session that was forgotten."""
@@ -87,12 +98,14 @@ class Forgotten:
         """Whether any text was forgotten by itself."""
         return any(not known.is_id for known in self._texts)
 
-    def add_session(self, session_id: str) -> None:
-        """Never take it in again, nor its id where another text mentions it."""
-        self._sessions.add(self._digest(session_id))
-        if ids.is_uuid(session_id):
-            self._add(normal(session_id), is_id=True)
-        self._write()
+    def add_sessions(self, session_ids: Collection[str]) -> None:
+        """Never take them in again, nor their ids where another text mentions them."""
+        for session_id in session_ids:
+            self._sessions.add(self._digest(session_id))
+            if ids.is_uuid(session_id):
+                self._add(normal(session_id), is_id=True)
+        if session_ids:
+            self._write()
 
     def add_text(self, text: str) -> None:
         """Never take it in again; a text without any letter cannot be remembered so."""

@@ -32,6 +32,7 @@ WEIGHTS: dict[PieceKind, float] = {
     "pause": 0.6,
     "chat": 1.6,
 }
+LONGEST_TITLE = 300  # characters
 _USUAL_CHARS = 1500
 
 

@@ -13,7 +13,18 @@ from typing import NamedTuple
 
 from leftoff.errors import UsageError
 from leftoff.library.pieces import KINDS
-from leftoff.library.words import COMMON, beginning, is_exact, joined, wanted
+from leftoff.library.words import (
+    COMMON,
+    beginning,
+    begun,
+    is_exact,
+    is_name,
+    joined,
+    linked,
+    segments,
+    stems_within,
+    wanted,
+)
 
 FILTERS = ("agent", "project", "tool", "file", "kind", "since", "before", "errors")
 _PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))')
@@ -39,14 +50,19 @@ class Term(NamedTuple):
     def expression(self) -> str | None:
         """In FTS5's own language; None where no token can be asked for, and texts must be looked at."""
         if self.is_prefix:
-            start = beginning(self.text)
-            return None if start is None else f"{_quoted(start)}*"
-        tokens, whole = wanted(self.text), joined(self.text)
-        if tokens:
-            parts = "(" + " AND ".join(map(_quoted, tokens)) + ")"
-            return parts if whole is None else f"({_quoted(whole)} OR {parts})"
+            *whole, last = segments(self.text)
+            needed = [*map(_named, whole), _beginning(last)]
+        else:
+            needed = [_all_of(wanted(self.text))] if self.is_phrase else [*map(_named, segments(self.text))]
+        if held := [each for each in needed if each is not None]:
+            return f"({' AND '.join(held)})"
         start = beginning(self.text)  # a single letter of a script that is cut into pairs
         return f"{_quoted(start)}*" if start is not None and not start.isascii() else None
+
+    @property
+    def apart(self) -> Term:
+        """The same where its parts may stand apart: a name as the words it is made of."""
+        return self._replace(is_phrase=not self.is_prefix and self.needs_look)
 
 
 class Query(NamedTuple):
@@ -73,6 +89,16 @@ class Query(NamedTuple):
         """Without the words that any text holds, unless there are no others."""
         kept = tuple(group for group in self.groups if not _is_common(group))
         return self._replace(groups=kept) if kept else self
+
+    @property
+    def apart(self) -> Query:
+        """The same where the parts of a name may stand apart."""
+        return self._replace(groups=tuple(tuple(term.apart for term in group) for group in self.groups))
+
+    @property
+    def asks_of_session(self) -> bool:
+        """Whether a filter wants to know whose the text is, or of when."""
+        return any(each is not None for each in (self.agent, self.project, self.since, self.before))
 
     @property
     def is_empty(self) -> bool:
@@ -116,8 +142,7 @@ def _bounded(query: Query) -> Query:
 
 def filtered(query: Query, name: str, value: str, now: datetime) -> Query:
     """The query with one more filter."""
-    if not value:
-        raise UsageError(f"{name}: wants something behind the colon.")
+    _check_value(name, value)
     match name:
         case "kind":
             kinds = tuple(value.split(","))
@@ -134,6 +159,15 @@ def filtered(query: Query, name: str, value: str, now: datetime) -> Query:
             return query._replace(before=int(moment(value, now).timestamp()))
         case _:
             return _with_name(query, name, value)
+
+
+def _check_value(name: str, value: str) -> None:
+    if not value:
+        raise UsageError(f"{name}: wants something behind the colon.")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise UsageError(
+            f"{name}: what stands behind the colon is not UTF-8, and nothing in the library is called so."
+        )
 
 
 def _with_name(query: Query, name: str, value: str) -> Query:
@@ -188,6 +222,36 @@ def _term(word: str, phrase: str) -> Term | None:
 
 def _is_common(group: tuple[Term, ...]) -> bool:
     return all(not term.is_phrase and not term.is_prefix and term.text.lower() in COMMON for term in group)
+
+
+def _named(segment: str) -> str | None:
+    """What a text has that holds a word or a name: the name by itself, or its neighbouring parts in a longer one."""
+    if not is_name(segment):
+        return _all_of(wanted(segment))
+    whole, links = joined(segment), linked(segment)
+    if whole is None or not links or links == (whole,):
+        return _all_of(links)
+    return f"({_quoted(whole)} OR {_all_of(links)})"
+
+
+def _beginning(word: str) -> str | None:
+    """What a text has that holds a word or a name beginning so: by itself, or as part of a longer name."""
+    start = beginning(word)
+    if start is None:
+        return None
+    whole, last = begun(word) or ((), start)
+    if not whole or last == start:
+        return _beginning_so(start)
+    within = [_all_of(whole), None if last is None else _beginning_so(last)]
+    return f"({_beginning_so(start)} OR ({' AND '.join(filter(None, within))}))"
+
+
+def _beginning_so(start: str) -> str:
+    return f"({' OR '.join([_quoted(start) + '*', *map(_quoted, stems_within(start))])})"
+
+
+def _all_of(tokens: tuple[str, ...]) -> str | None:
+    return f"({' AND '.join(map(_quoted, tokens))})" if tokens else None
 
 
 def _quoted(token: str) -> str:

@@ -4,15 +4,15 @@ One SQLite file with a write-ahead log: readers never wait, writers wait for eac
 Full text is an FTS5 table that knows words alone (no positions, no content), a seventh of the size of one that knows all;
 the text itself stands beside it in compressed blocks, from which words can be taken out again and snippets be shown. What is
 deleted is overwritten. The library can be made again from transcripts at any time, so a broken file is put aside; one that a
-newer leftoff made is left to that one.
+newer leftoff made is left to that one. Of one whose words are cut in an older way the catalogue is kept: that has none of them.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
@@ -21,10 +21,8 @@ from leftoff.library.words import VERSION
 SCHEMA = 2  # 1: what was forgotten stood in a table
 NAME = "library.sqlite3"
 _OURS = {"schema": SCHEMA, "words": VERSION}
+_Facts = dict[str, Any]
 _PATIENCE_SECONDS = 5.0
-_MAPPED_BYTES = (
-    1 << 30
-)  # a reader jumps about in the file; asking the system for each page took half its time
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -60,6 +58,15 @@ CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(words, row);
 
 def opened_to_read(folder: str) -> sqlite3.Connection | None:
     """The library as it is; None where there is none that could be read."""
+    shelf = opened_to_look(folder)
+    if shelf is None or _is_ours(_facts(shelf)):
+        return shelf
+    shelf.close()
+    return None
+
+
+def opened_to_look(folder: str) -> sqlite3.Connection | None:
+    """The same, also where an older leftoff cut its words otherwise: nothing but searching depends on them."""
     path = f"{folder}/{NAME}"
     # Where nothing can be written, nobody writes: the file is taken as it stands, without its log and locks.
     how = "mode=rw" if os.access(folder, os.W_OK) else "mode=ro&immutable=1"
@@ -68,16 +75,19 @@ def opened_to_read(folder: str) -> sqlite3.Connection | None:
             f"file:{_quoted(path)}?{how}", uri=True, timeout=_PATIENCE_SECONDS, isolation_level=None
         )
         shelf.execute("PRAGMA query_only = ON")
-        shelf.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+        shelf.execute("PRAGMA temp_store = MEMORY")
         facts = _facts(shelf)
     except sqlite3.Error:
         return None
-    return shelf if facts == _OURS else None
+    if _has_our_tables(facts):
+        return shelf
+    shelf.close()
+    return None
 
 
 def read_if_any(folder: str) -> sqlite3.Connection | None:
     """The library; None where there is none at all, DocumentError where there is one that cannot be read."""
-    shelf = opened_to_read(folder)
+    shelf = opened_to_look(folder)
     path = f"{folder}/{NAME}"
     if shelf is None and os.path.lexists(path):
         raise DocumentError(
@@ -89,23 +99,48 @@ def read_if_any(folder: str) -> sqlite3.Connection | None:
 
 
 def opened_to_write(folder: str, *, patience_seconds: float = _PATIENCE_SECONDS) -> sqlite3.Connection:
-    """The library, made where there is none, and made anew where it is broken or of another form.
+    """The library, made where there is none, and made anew where it is broken or of another form; its catalogue stays, if it can.
 
-    StorageError when it cannot be, DocumentError where a newer leftoff made it; LockTimeoutError when others have been
+    For who holds the library's lock. StorageError when it cannot be, DocumentError where a newer leftoff made it; LockTimeoutError when others have been
     writing for so long.
     """
     path = f"{folder}/{NAME}"
     with troubles(path):
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - a search has no time to load pathlib
+        entries: list[tuple[object, ...]] = []
         try:
-            return _opened(path, patience_seconds)
+            return _opened(path, patience_seconds, _is_ours)
         except _OtherFormError:
+            entries = _entries(folder)
             put_aside(path)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
             put_aside(path)
-        return _opened(path, patience_seconds)
+        shelf = _opened(path, patience_seconds, _is_ours)
+        with writing(shelf):
+            shelf.executemany("INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
+        return shelf
+
+
+def opened_to_catalogue(folder: str, *, patience_seconds: float) -> sqlite3.Connection:
+    """The library for who writes no words, made where there is none; StorageError where it is of no use for that."""
+    path = f"{folder}/{NAME}"
+    with troubles(path):
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+        try:
+            return _opened(path, patience_seconds, _has_our_tables)
+        except _OtherFormError as error:
+            raise StorageError(f"{path}: made by another leftoff, and left as it is.", path=path) from error
+
+
+def _entries(folder: str) -> list[tuple[object, ...]]:
+    """The catalogue of a library that is about to be made anew."""
+    shelf = opened_to_look(folder)
+    if shelf is None:
+        return []
+    with closing(shelf):
+        return shelf.execute("SELECT * FROM entries").fetchall()
 
 
 def made_anew(folder: str) -> sqlite3.Connection:
@@ -113,7 +148,7 @@ def made_anew(folder: str) -> sqlite3.Connection:
     path = f"{folder}/{NAME}"
     with troubles(path):
         with suppress(sqlite3.DatabaseError, _OtherFormError):  # broken or not, it goes
-            _opened(path, _PATIENCE_SECONDS).close()
+            _opened(path, _PATIENCE_SECONDS, _is_ours).close()
         put_aside(path)
     return opened_to_write(folder)
 
@@ -162,7 +197,7 @@ class _OtherFormError(Exception):
     """The file was made by another version of leftoff."""
 
 
-def _opened(path: str, patience_seconds: float) -> sqlite3.Connection:
+def _opened(path: str, patience_seconds: float, is_fit: Callable[[_Facts], bool]) -> sqlite3.Connection:
     if not os.path.exists(path):  # noqa: PTH110
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     shelf = sqlite3.connect(path, timeout=patience_seconds, isolation_level=None)
@@ -171,14 +206,14 @@ def _opened(path: str, patience_seconds: float) -> sqlite3.Connection:
         shelf.execute("PRAGMA synchronous = NORMAL")
         shelf.execute("PRAGMA secure_delete = ON")
         shelf.execute("PRAGMA temp_store = MEMORY")
-        _prepare(shelf)
+        _prepare(shelf, is_fit)
     except BaseException:
         shelf.close()
         raise
     return shelf
 
 
-def _prepare(shelf: sqlite3.Connection) -> None:
+def _prepare(shelf: sqlite3.Connection, is_fit: Callable[[_Facts], bool]) -> None:
     has_tables = shelf.execute("SELECT count(*) FROM sqlite_master WHERE name = 'facts'").fetchone()[0]
     if not has_tables:
         with writing(shelf):
@@ -194,11 +229,21 @@ def _prepare(shelf: sqlite3.Connection) -> None:
             f"{path}: made by a newer leftoff, and left as it is. Upgrade leftoff, or delete the file.",
             path=path,
         )
-    if facts != _OURS:
+    if not is_fit(facts):
         raise _OtherFormError
 
 
-def _facts(shelf: sqlite3.Connection) -> dict[str, Any]:
+def _is_ours(facts: _Facts) -> bool:
+    return facts == _OURS
+
+
+def _has_our_tables(facts: _Facts) -> bool:
+    """Whether the tables are ours, whatever way the words in them are cut."""
+    words = facts.get("words")
+    return facts.get("schema") == SCHEMA and isinstance(words, int) and words <= VERSION
+
+
+def _facts(shelf: sqlite3.Connection) -> _Facts:
     return dict(shelf.execute("SELECT name, value FROM facts WHERE name IN ('schema', 'words')").fetchall())
 
 

@@ -1,7 +1,8 @@
 """Which words a text is found by, and how a text is looked at once more where words alone do not tell.
 
 A word is found in any case and number, by its stem (``merged`` finds ``merging``). A name in code is found whole and by its
-parts: ``parse_user_name`` and ``parseUserName`` are the same word, and each holds ``parse``, ``user`` and ``name``. Scripts
+parts: ``parse_user_name`` and ``parseUserName`` are the same word, and each holds ``parse``, ``user`` and ``name``. Neighbouring
+parts are a token too, so that ``user_name`` is found in it without looking at all that holds ``user`` and ``name``. Scripts
 without spaces are cut into pairs of letters, so that any part of two letters is found. What a token cannot say (order,
 neighbours, exact spelling) is said by a pattern on the text itself. Pure; ``VERSION`` goes up when the tokens change.
 """
@@ -10,8 +11,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
+from typing import Literal
 
-VERSION = 1
+# 1: parts of a name were known, not which of them are neighbours. 2: accents and digits cut a name apart, signs stayed in a token.
+VERSION = 3
 LONGEST_TOKEN = 64
 
 # Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese: scripts in which a space does not end a word.
@@ -21,6 +25,12 @@ _WORD = re.compile(r"[^\W_]+")
 _COMPOUND = re.compile(r"[^\W_]+(?:[_.-]+[^\W_]+)+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
+_ENDINGS = ("ing", "ies", "ed", "es", "s", "e", "y")
+_DOUBLING = ("ing", "ed")  # before these a letter may stand twice: running
+_LONGEST_TAIL = 4  # letters that a stem may lack
+_NUMBERED = re.compile(
+    r"(?:[A-Z]+|[A-Z]?[a-z]+)[0-9]{1,3}[a-z]*(?![0-9])"
+)  # Sha256 in getSha256Sum, I18n in getI18n
 _SMALL_NUMBER = 3  # digits; line numbers would be most of the index, and are found by their neighbours
 _STEM_AT_LEAST = 4
 # So many spellings are remembered; they come again and again, and cutting one takes longer than finding it.
@@ -138,40 +148,102 @@ def wanted(word: str) -> tuple[str, ...]:
 
 def joined(word: str) -> str | None:
     """The one token of a name that is made of parts, as a text has it that holds the name by itself; None for other words."""
-    bare = re.sub(r"[\W_]+", "", word)
-    is_name = bool(_COMPOUND.fullmatch(word)) or (word == bare and len(_humps(word)) > 1)
-    return next(iter(_single(bare)), None) if is_name and not _RUN.search(word) else None
+    return next(iter(_single(re.sub(r"[\W_]+", "", word))), None) if is_name(word) else None
+
+
+def is_name(word: str) -> bool:
+    """Whether it is a name in code that is made of parts."""
+    is_made = bool(_COMPOUND.fullmatch(word)) or (bool(_WORD.fullmatch(word)) and len(_humps(word)) > 1)
+    return is_made and not _RUN.search(word)
+
+
+def linked(name: str) -> tuple[str, ...]:
+    """The tokens that a text must have to hold the name as part of a longer one: its neighbouring parts, and its other parts."""
+    parts = _parts(name)
+    links = {at: _link(*pair) for at, pair in enumerate(pairwise(parts))}
+    rest = (part for at, part in enumerate(parts) if not links.get(at - 1) and not links.get(at))
+    found = [
+        *(token for link in links.values() for token in link),
+        *(t for part in rest for t in _single(part)),
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def segments(word: str) -> list[str]:
+    """A path in what stands between its slashes; any other word as it is."""
+    return _CHUNK.findall(word)
+
+
+def begun(name: str) -> tuple[tuple[str, ...], str | None] | None:
+    """The same for a name whose last part is only its beginning: whole tokens, and what one more begins with; None for other words.
+
+    Digits alone begin no token, since small numbers are none. Where letters are begun, the part goes on with letters.
+    """
+    if not is_name(name):
+        return None
+    *whole, before, last = _parts(name)
+    start = before + last if before.isalpha() and last.isalpha() else last
+    return linked("_".join([*whole, before])), None if last.isdigit() else fold(start)
+
+
+def _parts(name: str) -> list[str]:
+    return [each for part in _WORD.findall(name) for each in _humps(part)]
+
+
+def _link(first: str, second: str) -> tuple[str, ...]:
+    """Two neighbouring parts as a token; digits link nothing, or every id and every version would be a row of new words."""
+    return _single(first + second) if first.isalpha() and second.isalpha() else ()
 
 
 def _humps(word: str) -> list[str]:
     """``parseUserName`` in three; any other word as it is."""
-    return [found[0] for found in _PARTS.finditer(word)] if _HUMP.search(word) else [word]
+    plain = word if word.isascii() else _without_accents(word)
+    return [word[slice(*found.span())] for found in _PARTS.finditer(plain)] if _HUMP.search(plain) else [word]
+
+
+def _without_accents(word: str) -> str:
+    """Letter by letter; the word as it is where a letter is written as several."""
+    letters = unicodedata.normalize("NFD", word)
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return plain if len(plain) == len(word) else word
 
 
 def beginning(word: str) -> str | None:
-    """What the tokens of a text must begin with to hold a word that begins so; None where nothing can be said.
-
-    A stem is shorter than its word, so only as much of the beginning is asked for as every stem has.
-    """
+    """What a token of a text begins with that holds a word beginning so, unless it is one of ``stems_within``; None for nothing."""
     folded = fold(re.sub(r"[\W_]+", "", word))
-    if not folded:
-        return None
     runs = [*_RUN.finditer(folded)]
-    if runs:
-        return runs[-1][0][:2]
-    return folded if len(folded) <= _STEM_AT_LEAST else min(folded, stem(folded), key=len)
+    return runs[-1][0][:2] if runs else folded or None
+
+
+def stems_within(start: str) -> tuple[str, ...]:
+    """The stems of words that begin so which are shorter than ``start`` itself: ``run`` for ``runn`` and ``running``."""
+    found = []
+    for at in range(max(1, len(start) - _LONGEST_TAIL), len(start)):
+        rest = start[:at]
+        tails = (*_ENDINGS, *(rest[-1] + ending for ending in _DOUBLING))
+        words = (rest + tail for tail in tails if tail.startswith(start[at:]))
+        if any(stem(word) == rest for word in words):
+            found.append(rest)
+    return tuple(found)
 
 
 def pattern(words: str, *, is_prefix: bool = False) -> re.Pattern[str]:
     """What a text must hold, to be looked for in the text as it stands: these words, in this order, as neighbours."""
-    parts = [re.escape(each) for part in _WORD.findall(words) for each in _humps(part)]
+    parts = [re.escape(each) for each in _parts(words)]
     if not parts:
         return re.compile(re.escape(words.strip()), re.IGNORECASE)
     inner = r"[\W_]*".join(parts)
-    edge = rf"(?-i:(?<=[a-z0-9])(?=[A-Z]))|(?<=[{_UNSPACED}])|(?=[{_UNSPACED}])"
+    # Those scripts have no capitals; looking for them letter by letter would take longer than the search.
+    edge = rf"(?-i:(?<=[a-z0-9])(?=[A-Z])|(?<=[{_UNSPACED}])|(?=[{_UNSPACED}]))"
     ends = "" if is_prefix else rf"(?:(?![^\W_])|{edge})"
     version = r"|(?<=[A-Za-z])(?=[0-9])"  # 1.2.3 is found in v1.2.3
     return re.compile(rf"(?:(?<![^\W_])|{edge}{version}){inner}{ends}", re.IGNORECASE)
+
+
+def sieve(words: str) -> re.Pattern[str]:
+    """What the case-folded text must hold for ``pattern`` to find anything: found many times faster, since it begins with a letter."""
+    parts = [re.escape(each.casefold()) for each in _parts(words)] or [re.escape(words.strip().casefold())]
+    return re.compile(r"[\W_]*".join(parts))
 
 
 def light(word: str) -> re.Pattern[str]:
@@ -189,13 +261,14 @@ def is_exact(word: str) -> bool:
 
 
 def fold(word: str) -> str:
-    """Without case and accents."""
+    """The letters and digits of it, without case and accents."""
     if word.isascii():
         return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    if _RUN.search(word):  # voiced kana and Hangul must stay whole
-        return unicodedata.normalize("NFKC", word.casefold())
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    form: Literal["NFKC", "NFKD"] = (
+        "NFKC" if _RUN.search(word) else "NFKD"
+    )  # voiced kana and Hangul stay whole
+    # Some letters are written as several words, or in brackets: a token has no spaces and no signs.
+    return "".join(filter(str.isalnum, unicodedata.normalize(form, word.casefold())))
 
 
 def stem(word: str) -> str:
@@ -209,13 +282,11 @@ def _root(word: str) -> str:
     lowered = word.lower()
     if not lowered.isascii() or not lowered.isalpha():
         return word
-    for ending in ("ing", "ies", "ed", "es", "s", "e", "y"):
+    for ending in _ENDINGS:
         rest = lowered.removesuffix(ending)
         if rest != lowered and len(rest) >= _STEM_AT_LEAST and not (ending == "s" and rest[-1] in "siu"):
             return (
-                rest[:-1]
-                if ending in {"ing", "ed"} and rest[-1] == rest[-2] and rest[-1] not in "lsz"
-                else rest
+                rest[:-1] if ending in _DOUBLING and rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
             )
     return lowered
 
@@ -226,8 +297,14 @@ def _cut(word: str) -> tuple[str, ...]:
         return tuple(token for part in _WORD.findall(word) for token in _of_script(part))
     bare = re.sub(r"[\W_]+", "", word)
     found = dict.fromkeys(_single(bare))
-    if bare == word and _HUMP.search(word):  # the parts of a compound come by themselves
-        found |= dict.fromkeys(token for part in _humps(word) for token in _single(part))
+    if bare == word and len(_humps(word)) == 1:
+        return tuple(found)
+    parts = _parts(word)
+    if bare == word:  # the parts of a compound come by themselves
+        numbered = _NUMBERED.findall(word) if len(word) <= LONGEST_TOKEN else ()
+        found |= dict.fromkeys(token for part in (*parts, *numbered) for token in _single(part))
+    if len(parts) > 2:
+        found |= dict.fromkeys(token for pair in pairwise(parts) for token in _link(*pair))
     return tuple(found)
 
 

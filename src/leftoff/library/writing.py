@@ -42,6 +42,17 @@ class Writer:
             rows = self.shelf.execute("SELECT path, modified_ns, size_bytes FROM sources").fetchall()
         return {path: (modified_ns, size) for path, modified_ns, size in rows}
 
+    def sources(self, paths: Iterable[str]) -> list[Source]:
+        """Those of the paths that are known, as they were when they were last read."""
+        columns = "type, path, agent, session_id, project, title, modified_ns, size_bytes"
+        with shelves.troubles(self.path):
+            rows = [
+                row
+                for path in paths
+                for row in self.shelf.execute(f"SELECT {columns} FROM sources WHERE path = ?", (path,))
+            ]
+        return [Source(*row) for row in rows]
+
     def fact(self, name: str) -> str | None:
         """What was noted under that name; None for nothing yet."""
         with shelves.troubles(self.path):
@@ -111,8 +122,12 @@ class Writer:
     def remove(self, source_paths: Iterable[str]) -> int:
         """Take out what is known of these sources; how many there were."""
         with shelves.troubles(self.path), shelves.writing(self.shelf):
-            ids = [found for path in source_paths for found in self._ids_of(path)]
-            self._remove(ids)
+            return self.remove_within(source_paths)
+
+    def remove_within(self, source_paths: Iterable[str]) -> int:
+        """The same for who is in the middle of writing."""
+        ids = [found for path in source_paths for found in self._ids_of(path)]
+        self._remove(ids)
         return len(ids)
 
     def mark_archived(self, archived: Iterable[str]) -> None:
@@ -135,12 +150,16 @@ class Writer:
         with shelves.troubles(self.path), shelves.writing(self.shelf):
             self.shelf.execute("INSERT INTO words(words) VALUES ('optimize')")
 
-    def erase_traces(self) -> None:
-        """Make what was taken out vanish from the file itself: from the words, from free pages and from the log."""
+    def erase_traces(self) -> bool:
+        """Make what was taken out vanish from the file itself: from the words, from free pages and from the log.
+
+        False where somebody has been reading for as long as the writer is patient: the old bytes stay until he is done.
+        """
         self.optimise()
         with shelves.troubles(self.path):
             self.shelf.execute("VACUUM")
-            self.shelf.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            is_busy, *_ = self.shelf.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
 
     def _source(self, source: Source, before: Reached | None, after: Reached | None) -> int | None:
         """The row of the source, moved on to ``after``; None where it is not at ``before``."""
