@@ -38,7 +38,7 @@ def main() -> None:
         session_id = f"all-{chance.randrange(5)}" if is_shared else f"w{number}-{chance.randrange(20)}"
         what = "save" if is_shared else chance.choices(["save", "load", "delete"], [6, 3, 1])[0]
         done[what] += 1
-        mission, _, saves = expected.get(session_id, (None, 0, 0))
+        mission, moment, saves = expected.get(session_id, (None, 0, 0))
         if what == "save":
             # Its moment is fixed once, as in the outbox: however often it is sent, it is one save.
             mission, moment = f"{number}/{operation} " + "x" * chance.randrange(4000), next_moment()
@@ -47,11 +47,19 @@ def main() -> None:
         elif what == "load":
             found = again(lambda: store.load(session_id), done)  # noqa: B023
             said = None if found is None else found.mission_summary
-            assert said == mission, (session_id, said, mission)
+            assert said == mission, told(store, session_id, said, mission, moment)
         else:
             again(lambda: store.delete(session_id), done)  # noqa: B023
             expected.pop(session_id, None)
     sys.stdout.write(json.dumps({"expected": expected, "done": done}))
+
+
+def told(store, session_id, said, mission, moment):
+    """What was loaded, what should have been, and which objects are there, in a few words."""
+    there = [
+        f"{each.moment}-{each.sha256[:6]}" for each in getattr(store, "_of_session", lambda _: ())(session_id)
+    ]
+    return f"{session_id}: loaded {str(said)[:12]!r}, saved {str(mission)[:12]!r} at {moment}; there: {there}"
 
 
 def again(attempt, done):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.errors import DocumentError, InvalidIdError
+from leftoff.errors import DocumentError, InvalidIdError, StorageError
 from leftoff.model.resume_log import ResumeLog
 from leftoff.model.wire import SCHEMAS
 from leftoff.stores.outbox import LOCK_NAME, Entry, Outbox
@@ -139,3 +139,40 @@ def test_the_form_is_the_golden_one():
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     assert golden["schema"] == SCHEMAS["outbox_entry"]
     assert Entry.from_dict(golden, where="golden").to_dict() == golden
+
+
+def test_what_was_fetched_from_a_clock_that_is_ahead_is_not_saved_before(box):
+    """What is put in after it is later; an older moment changes nothing."""
+    box.note_fetched("/project", "s", 50)
+    assert box.last_moment("/project", "s") == 50
+    box.note_fetched("/project", "s", 20)
+    box.put(entry(saved_ns=7))
+    box.put(entry(saved_ns=7, root="/another"))
+    assert [box.read(path).saved_ns for path in box.waiting()] == [7, 51]
+    assert box.last_moment("/project", "nobody") == 0
+    with pytest.raises(InvalidIdError):
+        box.note_fetched("/project", "../x", 1)
+
+
+def test_what_cannot_be_read_or_taken_away_is_named(box):
+    """A folder stands in the place of a file."""
+    path = box.put(entry())
+    path.unlink()
+    (path / "inside").mkdir(parents=True)
+    for ask in (box.read, box.taken):
+        with pytest.raises(StorageError, match=f"{path.name}: .*Look at it, and move it away"):
+            ask(path)
+
+
+def test_what_is_broken_is_put_aside_or_named(box):
+    """Something may stand where it should go; what is gone is gone."""
+    path = box.put(entry())
+    aside = path.with_suffix(".broken")
+    (aside / "inside").mkdir(parents=True)
+    with pytest.raises(StorageError, match="cannot be put aside"):
+        box.put_aside(path)
+    (aside / "inside").rmdir()
+    aside.rmdir()
+    box.put_aside(path)
+    assert aside.is_file()
+    box.put_aside(path)

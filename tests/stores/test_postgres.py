@@ -1,6 +1,7 @@
 """The database: its schema, connections that break, and every trouble in one clear sentence."""
 
 import re
+import select
 import socket
 import threading
 
@@ -12,6 +13,7 @@ from leftoff.stores import postgres as postgres_store
 from leftoff.stores.packed import next_moment
 from leftoff.stores.postgres import MIGRATIONS, PostgresStore
 from leftoff.testing.store_promises import a_log
+from tests.stores.cutting_proxy import CuttingProxy
 
 pytestmark = pytest.mark.server
 
@@ -62,14 +64,63 @@ def test_an_older_schema_is_brought_up_to_date(store, database):
     assert store.list() == ["s"]
 
 
-def test_a_newer_schema_is_left_alone(store, database):
-    """With what to do."""
-    database.execute("create table leftoff_schema (version integer primary key)")
-    database.execute("insert into leftoff_schema values (99)")
-    with pytest.raises(
-        StorageError, match=r"made by a newer leftoff \(schema 99, this one knows 1\)\. Upgrade leftoff\."
-    ):
-        store.save(a_log("s"))
+NEXT = (*MIGRATIONS, ("alter table leftoff_logs add column if not exists machine text not null default ''",))
+
+
+def columns(database):
+    rows = database.execute(
+        "select column_name from information_schema.columns where table_name = 'leftoff_logs'"
+    )
+    return {row[0] for row in rows}
+
+
+def versions(database):
+    return [row[0] for row in database.execute("select version from leftoff_schema order by version")]
+
+
+@pytest.mark.parametrize("known", range(1, len(NEXT)))
+def test_logs_of_an_older_schema_are_there_after_every_migration(database, monkeypatch, known):
+    """A database that stopped at any of the migrations is brought to the last, in order, and loses nothing."""
+    monkeypatch.setattr(postgres_store, "MIGRATIONS", NEXT[:known])
+    PostgresStore().save(a_log("old", "from before"))
+    assert versions(database) == [*range(1, known + 1)]
+    assert "machine" not in columns(database)
+    monkeypatch.setattr(postgres_store, "MIGRATIONS", NEXT)
+    store = PostgresStore()
+    assert store.load("old").to_dict() == a_log("old", "from before").to_dict()
+    store.save(a_log("new", "from after"))
+    assert store.list() == ["new", "old"]
+    assert versions(database) == [*range(1, len(NEXT) + 1)]
+    assert "machine" in columns(database)
+
+
+def test_a_schema_newer_than_we_know_is_refused_in_one_sentence_and_left_alone(database, monkeypatch):
+    """Another machine's leftoff has moved on; who is old says what to do, and what is there stays as it is."""
+    monkeypatch.setattr(postgres_store, "MIGRATIONS", NEXT)
+    PostgresStore().save(a_log("s", "of the newer one"))
+    monkeypatch.setattr(postgres_store, "MIGRATIONS", MIGRATIONS)
+    for asked in (lambda old: old.save(a_log("s", "of the older one")), lambda old: old.load("s")):
+        with pytest.raises(StorageError) as refused:
+            asked(PostgresStore())
+        assert str(refused.value) == (
+            f"PostgreSQL: made by a newer leftoff (schema {len(NEXT)}, this one knows {len(MIGRATIONS)}). Upgrade leftoff."
+        )
+    monkeypatch.setattr(postgres_store, "MIGRATIONS", NEXT)
+    assert versions(database) == [*range(1, len(NEXT) + 1)]
+    assert PostgresStore().load("s").mission_summary == "of the newer one"
+
+
+def test_a_migration_that_fails_changes_nothing(database, monkeypatch):
+    """Its steps are made as one: the older leftoff goes on with what was there."""
+    PostgresStore().save(a_log("s"))
+    broken = (*MIGRATIONS, (*NEXT[-1], "alter table leftoff_nothing add column x text"))
+    monkeypatch.setattr(postgres_store, "MIGRATIONS", broken)
+    with pytest.raises(StorageError, match="leftoff_nothing"):
+        PostgresStore().list()
+    assert versions(database) == [*range(1, len(MIGRATIONS) + 1)]
+    assert "machine" not in columns(database)
+    monkeypatch.setattr(postgres_store, "MIGRATIONS", MIGRATIONS)
+    assert PostgresStore().load("s").to_dict() == a_log("s").to_dict()
 
 
 def test_an_older_schema_that_this_user_may_not_change_is_told(database, postgres, monkeypatch):
@@ -292,3 +343,44 @@ def take_until_closed(silent, asked):
             asked.append(silent.accept()[0])
         except OSError:
             return
+
+
+class Swallowing(CuttingProxy):
+    """Lets the login pass, and then takes whatever is asked without a word."""
+
+    def __init__(self, port):
+        super().__init__(port)
+        self.swallowed = 0
+
+    def _shovel(self, one, other):
+        across = {one: other, other: one}
+        while True:
+            for ready in select.select([one, other], [], [])[0]:
+                data = ready.recv(65536)
+                if not data:
+                    return
+                if b"leftoff_schema" in data:
+                    self.swallowed += 1
+                else:
+                    across[ready].sendall(data)
+
+
+def test_a_server_that_falls_silent_after_the_login_is_given_up(postgres, monkeypatch):
+    """Once: asking again would take as long again."""
+    monkeypatch.setattr(postgres_store, "_PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(postgres_store, "_LOOK_SECONDS", 0.1)
+    with Swallowing(postgres.port) as proxy:
+        with pytest.raises(UnreachableError, match="no answer"):
+            PostgresStore(f"host=127.0.0.1 port={proxy.port}").list()
+        assert proxy.swallowed == 1
+
+
+def test_nobody_watches_a_connection_that_is_over(store):
+    """Its thread ends with it."""
+    before = {*threading.enumerate()}
+    store.list()
+    (watcher,) = {*threading.enumerate()} - before
+    store._database._drop()
+    watcher.join(timeout=60)
+    assert not watcher.is_alive()
+    assert store.list() == []

@@ -2,12 +2,16 @@
 
 import json
 import re
+import threading
 import uuid
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import boto3
 import pytest
 
 from leftoff.errors import ConfigError, DocumentError, InvalidValueError, StorageError, UnreachableError
+from leftoff.flows.bench_servers import ACCESS_KEY, PASSWORD
 from leftoff.stores import s3 as s3_store
 from leftoff.stores.packed import digest, next_moment
 from leftoff.stores.s3 import S3Store
@@ -15,6 +19,8 @@ from leftoff.stores.s3_objects import Bucket, Objects
 from leftoff.testing.store_promises import a_log
 
 pytestmark = pytest.mark.server
+
+KEYS = f"[profile me]\naws_access_key_id = {ACCESS_KEY}\naws_secret_access_key = {PASSWORD}\n"
 
 
 @pytest.fixture
@@ -259,6 +265,52 @@ def test_an_address_of_the_environment_must_be_encrypted_too(s3, monkeypatch, na
     allowed = s3_store.here().with_options({"bucket": "logs", "allow_unverified": "yes"})
     with pytest.raises(UnreachableError):
         allowed.list()
+
+
+class RoleGiver(BaseHTTPRequestHandler):
+    """Answers who wants a role as Amazon's service does; what it gives opens the bucket until the year 2099."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.asked += 1
+        names = {"AccessKeyId": ACCESS_KEY, "SecretAccessKey": PASSWORD, "SessionToken": "t"}
+        given = "".join(f"<{name}>{value}</{name}>" for name, value in names.items())
+        body = (
+            '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>'
+            f"{given}<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Quietly."""
+
+
+@pytest.fixture
+def role_giver():
+    with ThreadingHTTPServer(("127.0.0.1", 0), RoleGiver) as server:
+        server.asked = 0
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_who_takes_a_role_is_let_in_until_it_ends(bucket, role_giver, tmp_path, monkeypatch):
+    """Its credentials say when they end, as text: we have no moments of the driver's read."""
+    told = f"[profile team]\nrole_arn = arn:aws:iam::123456789012:role/logs\nsource_profile = me\nregion = us-east-1\n{KEYS}"
+    (tmp_path / "config").write_text(told, encoding="utf-8")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{role_giver.server_port}")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    store = S3Store(replace(bucket, profile="team"))
+    store.save(a_log("s"))
+    assert store.list() == ["s"]
+    assert role_giver.asked == 1, "what it gave was still good for the second question"
 
 
 # What others do meanwhile

@@ -132,3 +132,14 @@ except StorageError as error:
     unwritable, held = ended.stdout.splitlines()
     assert unwritable.endswith("the file cannot be opened for writing.")
     assert "another program has held the file" in held
+
+
+def test_names_that_cannot_be_asked_for_are_not_listed(tmp_path):
+    """Whoever put them there: every name that is listed can be loaded."""
+    store = SqliteStore(tmp_path / "logs.sqlite")
+    store.save(a_log("s"))
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute(
+            "insert into leftoff_logs select project, '../evil', saved_ns, sha256, body from leftoff_logs"
+        )
+    assert store.list() == ["s"]

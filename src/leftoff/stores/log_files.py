@@ -13,12 +13,12 @@ import json
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from leftoff.errors import DocumentError, InvalidIdError, OutsideFolderError, StorageError
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.system import ids, reasons
 
 Part = Literal[".md", ".json", ".md.gz", ".json.gz"]

@@ -2,8 +2,8 @@
 
 A file is written whole and named by its moment, so that a newer log of the same session is another file, and whoever sends
 takes away exactly what was sent. Promises: nothing is lost between a save and its sending, whoever dies in between; a broken
-file hides no other; each log of a session has a later moment than the one before, even where the clock was set back. Leaves
-out: sending.
+or unreadable file hides no other; each log of a session has a later moment than the one before, and than what was fetched of
+it from elsewhere, whatever the clocks say. Leaves out: sending.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonObject, upgraded
-from leftoff.system import clock, files, ids, locks, paths
+from leftoff.system import clock, files, ids, locks, paths, reasons
 
 LOCK_NAME = ".sending.lock"
 _PUTTING = ".putting.lock"
@@ -72,9 +73,9 @@ class Outbox:
     def put(self, entry: Entry) -> Path:
         """Let it wait, as later than whatever was put in of its session; what waits of that need not be sent any more."""
         session_id = ids.checked(entry.log.session_id)
-        project = hashlib.sha256(entry.root.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        project = _project(entry.root)
         files.make_folder(self.folder)
-        last = self.folder / f"{project}.{session_id}{_LAST}"
+        last = self._last(entry.root, session_id)
         with locks.held(self.folder / _PUTTING):
             moment = max(entry.saved_ns, _moment_in(last) + 1)
             path = self.folder / f"{project}.{session_id}.{moment:020d}.json"
@@ -87,6 +88,22 @@ class Outbox:
                     self.taken(other)
             self._forget_oldest_moments()
         return path
+
+    def last_moment(self, root: str, session_id: str) -> int:
+        """The moment of what was last put in, or fetched from elsewhere, of a session; 0 when none is remembered."""
+        return _moment_in(self._last(root, ids.checked(session_id)))
+
+    def note_fetched(self, root: str, session_id: str, moment: int) -> None:
+        """What is put in from now on is later than ``moment``: another machine's clock may be ahead of ours."""
+        last = self._last(root, ids.checked(session_id))
+        files.make_folder(self.folder)
+        with locks.held(self.folder / _PUTTING):
+            if moment > _moment_in(last):
+                files.write_file(last, str(moment).encode())
+            self._forget_oldest_moments()
+
+    def _last(self, root: str, session_id: str) -> Path:
+        return self.folder / f"{_project(root)}.{session_id}{_LAST}"
 
     def _forget_oldest_moments(self) -> None:
         known = [*self.folder.glob(f"*{_LAST}")]
@@ -123,17 +140,31 @@ class Outbox:
         return sorted(found, key=lambda path: path.name.rsplit(".", 2)[1])
 
     def read(self, path: Path) -> Entry | None:
-        """What a file holds; None when it is gone, DocumentError when it is broken."""
+        """What a file holds; None when it is gone, DocumentError when it is broken, StorageError when it cannot be read."""
         try:
             return Entry.from_dict(json.loads(path.read_bytes()), where=str(path))
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise _in_the_way(path, f"cannot be read: {reasons.words(error)}") from error
         except (ValueError, RecursionError) as error:
             raise DocumentError(f"{path}: not a log on its way: {error}.", path=path) from error
 
     def taken(self, path: Path) -> None:
         """It need not wait any more."""
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise _in_the_way(path, f"cannot be taken away: {reasons.words(error)}") from error
+
+    def put_aside(self, path: Path) -> None:
+        """It is broken, and stands where a person can look at it."""
+        try:
+            path.rename(path.with_suffix(".broken"))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _in_the_way(path, f"broken, and cannot be put aside: {reasons.words(error)}") from error
 
     def of_session(self, session_id: str) -> Iterator[Path]:
         """Whatever waits of one session, for those who erase it."""
@@ -155,6 +186,14 @@ class Outbox:
         with suppress(OSError, StorageError):
             return (self.folder / _TROUBLE).read_text("utf-8", "replace") or None
         return None
+
+
+def _project(root: str) -> str:
+    return hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def _in_the_way(path: Path, words: str) -> StorageError:
+    return StorageError(f"{path}: {words}. Look at it, and move it away.", path=path)
 
 
 def _moment_in(path: Path) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from dataclasses import dataclass
 
-from leftoff.errors import DocumentError
+from leftoff.errors import DocumentError, InvalidIdError
 from leftoff.model.project_identity import METADATA_KEY, NOBODY, ProjectIdentity
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.system import clock, ids
 
 MOST_BYTES = 5_000_000  # of one log; the largest of ours is a tenth of it, and who fetches must not choke on a stranger's
@@ -29,7 +29,12 @@ def packed(log: ResumeLog) -> Packed:
     """The log in one piece; InvalidIdError for an id that could lead elsewhere, DocumentError for what nobody would fetch."""
     body = json.dumps(log.to_dict(), ensure_ascii=False)
     if len(body.encode()) > MOST_BYTES:
-        raise _too_large(f"The log of {log.session_id[:60]}")
+        shown = log.session_id[:60]
+        raise DocumentError(
+            f"{_too_large(f'The log of {shown}')} It stays on this machine and cannot be sent: shorten it with "
+            f"leftoff log edit {shown}, or erase the session with leftoff forget {shown}.",
+            path=f"The log of {shown}",
+        )
     identity = ProjectIdentity.from_dict(log.metadata.get(METADATA_KEY)) or NOBODY
     return Packed(
         session_id=ids.checked(log.session_id),
@@ -58,6 +63,14 @@ def _too_large(where: str) -> DocumentError:
     return DocumentError(
         f"{where}: larger than {MOST_BYTES // 1_000_000} MB, which no resume log is.", path=where
     )
+
+
+def is_id(text: str) -> bool:
+    """Whether a name that somebody has given in a store is one that can be asked for."""
+    try:
+        return bool(ids.checked(text))
+    except InvalidIdError:
+        return False
 
 
 def digest(data: bytes) -> str:

@@ -1,15 +1,20 @@
 """Resume logs in a PostgreSQL database, or an engine that speaks its protocol.
 
 Keeps every promise of ``StorageBackend``. A connection that breaks is made anew and the question asked again, which is safe
-because every change is an upsert or a delete. The driver is loaded when the database is first spoken to, never before.
+because every change is an upsert or a delete; on a server that does not answer in time we hang up, once. The driver is loaded when the database is first spoken to, never before.
 Who you are comes from the usual PG* environment, ``~/.pgpass`` and service files. Servers elsewhere must prove who they are.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
+import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,7 +38,9 @@ _SCHEMA_TABLE = "create table if not exists leftoff_schema (version integer prim
 _MIGRATION_LOCK = 1_818_583_142  # any number, the same for all of us
 _ATTEMPTS = 3
 _CONNECT_SECONDS = 4
-_ANSWER_MILLISECONDS = 10_000
+_ANSWER_MILLISECONDS = 10_000  # the server's own limit
+_PATIENCE_SECONDS = 15.0  # ours, where the server cannot even say that it is late
+_LOOK_SECONDS = 1.0
 
 
 def here() -> PostgresStore:
@@ -64,6 +71,7 @@ class Server:
         self._allow_unverified = allow_unverified
         self._lock = threading.Lock()  # one question at a time; psycopg would queue them anyway
         self._open: psycopg.Connection[Any] | None = None
+        self._watch: _Watch | None = None  # over the open connection
         self._migrated = False
 
     def __del__(self) -> None:
@@ -91,11 +99,14 @@ class Server:
         with self._lock:
             for attempt in range(_ATTEMPTS):
                 try:
-                    return question(self._connection(driver))
+                    return self._answer(driver, question)
                 except (driver.OperationalError, driver.InterfaceError) as error:
+                    is_late = "timeout expired" in str(error) or (
+                        self._watch is not None and self._watch.has_hung_up
+                    )
                     self._drop()
-                    words = _words(error)
-                    if attempt == _ATTEMPTS - 1 or words in _HOPELESS or "timeout expired" in str(error):
+                    words = _UNREACHABLE if is_late else _words(error)
+                    if attempt == _ATTEMPTS - 1 or words in _HOPELESS or is_late:
                         kind = UnreachableError if words == _UNREACHABLE else StorageError
                         raise kind(f"PostgreSQL: {words}.") from error
                 except driver.Error as error:
@@ -103,15 +114,21 @@ class Server:
                     raise StorageError(f"PostgreSQL: {_words(error)}.") from error
         raise AssertionError("the last attempt returns or raises")
 
-    def _connection(self, driver: Any) -> psycopg.Connection[Any]:
-        if self._open is None or self._open.closed:
+    def _answer(self, driver: Any, question: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+        if self._open is None or self._open.closed or self._watch is None:
+            self._drop()
             self._open = driver.connect(self._conninfo(driver), autocommit=True)
-        if not self._migrated:
-            self._migrate(driver, self._open)
-            self._migrated = True
-        return self._open
+            self._watch = _Watch(self._open.fileno())
+        with self._watch.patience():
+            if not self._migrated:
+                self._migrate(driver, self._open)
+                self._migrated = True
+            return question(self._open)
 
     def _drop(self) -> None:
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
         if self._open is not None:
             self._open.close()
             self._open = None
@@ -186,6 +203,44 @@ class Server:
         return found
 
 
+class _Watch:
+    """Hangs up on a server that is asked something and does not answer in time; the driver would wait for ever.
+
+    One thread for as long as a connection lasts: one for each question would cost a tenth of it.
+    """
+
+    def __init__(self, file_number: int) -> None:
+        self.has_hung_up = False
+        self._socket = socket.socket(fileno=os.dup(file_number))  # ours to close, whenever the driver's is
+        self._until: float | None = None
+        self._over = threading.Event()
+        threading.Thread(target=self._look, daemon=True).start()
+
+    @contextmanager
+    def patience(self) -> Iterator[None]:
+        """While a question is asked."""
+        self._until = time.monotonic() + _PATIENCE_SECONDS
+        try:
+            yield
+        finally:
+            self._until = None
+
+    def end(self) -> None:
+        """Nobody asks any more."""
+        self._over.set()
+
+    def _look(self) -> None:
+        with self._socket:
+            while not self._over.wait(_LOOK_SECONDS):
+                until = self._until
+                if until is not None and time.monotonic() > until:
+                    self.has_hung_up = True
+                    with suppress(OSError):
+                        self._socket.shutdown(socket.SHUT_RDWR)
+                    return
+
+
+@cache  # asked for with every question
 def _driver() -> Any:
     """Loaded by those who speak to a database."""
     try:

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from leftoff.errors import ConfigError, DocumentError, InvalidValueError, LeftoffError
 from leftoff.model.project_identity import is_same_project
 from leftoff.model.resume_log import ResumeLog
 from leftoff.stores import options as user_options
-from leftoff.stores.packed import Packed, digest, next_moment, packed, unpacked
+from leftoff.stores.packed import Packed, digest, is_id, next_moment, packed, unpacked
 from leftoff.stores.s3_objects import Bucket, Objects
 from leftoff.system import ids
 
@@ -39,9 +39,8 @@ _LAST_MOMENT = 2**63 - 1  # as in a database; a name with a later one is nobody'
 _NAME = re.compile(rf"(\d{{20}})-([0-9a-f]{{{_HASH_CHARS}}})\.json")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Version:
-    """One object: a log as it was at one moment. In the order of time."""
+class Version(NamedTuple):
+    """One object: a log as it was at one moment. In the order of time; a tuple, because lists of many are sorted."""
 
     moment: int
     sha256: str
@@ -113,28 +112,40 @@ class S3Store:
 
     def list(self) -> list[str]:
         """All identifiers, newest save first."""
-        newest: dict[str, Version] = {}
-        for project in self._projects() if self._project is not None else [None]:
-            for version in self._versions(project):
-                newest[version.session_id] = max(version, newest.get(version.session_id, version))
-        return [version.session_id for version in sorted(newest.values(), reverse=True)]
+        return [*dict.fromkeys(version.session_id for version in reversed(self._all()))]
+
+    def saved_at(self, identifier: str) -> int | None:
+        """The moment of the newest one, None when there is none."""
+        versions = self._of_session(ids.checked(identifier))
+        return versions[-1].moment if versions else None
 
     def delete(self, identifier: str) -> bool:
         """Whether there was one to delete."""
-        versions = self._of_session(ids.checked(identifier))
-        for version in versions:
-            self._objects.delete(version.key)
-        return bool(versions)
+        session_id = ids.checked(identifier)
+        there = False
+        for _ in range(2):  # a write that had been given up may arrive while we are at it
+            for version in self._of_session(session_id):
+                self._objects.delete(version.key)
+                there = True
+            if not there:
+                break
+        return there
 
     def rewrite(self, change: Callable[[bytes], bytes | None]) -> Iterator[str | LeftoffError]:
         """Change every version where it stands: under a new name of the same moment; what comes of each."""
-        projects = [None] if self._project is None else self._projects()
-        for version in [each for project in projects for each in self._versions(project)]:
-            try:
-                if self._rewritten(version, change):
-                    yield version.session_id
-            except LeftoffError as error:
-                yield error
+        settled: set[str] = set()
+        for _ in range(2):  # a write that had been given up may arrive while we are at it
+            for version in self._all():
+                if version.key in settled:
+                    continue
+                try:
+                    stands = self._rewritten(version, change)
+                    settled.add(stands)
+                    if stands != version.key:
+                        yield version.session_id
+                except LeftoffError as error:
+                    settled.add(version.key)
+                    yield error
 
     def check(self) -> str:
         """Look whether the bucket answers; what it is, in words."""
@@ -155,16 +166,18 @@ class S3Store:
             raise broken
         return None
 
-    def _rewritten(self, version: Version, change: Callable[[bytes], bytes | None]) -> bool:
+    def _rewritten(self, version: Version, change: Callable[[bytes], bytes | None]) -> str:
+        """The key under which it stands then; empty where it was dropped."""
         body = self._objects.get(version.key)
         made = None if body is None else change(body)
         if made == body:
-            return False
+            return version.key
+        key = ""
         if body is not None and made is not None and digest(body).startswith(version.sha256):
-            folder = version.key.rpartition("/")[0]
-            self._objects.put(f"{folder}/{_name(version.moment, digest(made))}", made)
+            key = f"{version.key.rpartition('/')[0]}/{_name(version.moment, digest(made))}"
+            self._objects.put(key, made)
         self._objects.delete(version.key)
-        return True
+        return key
 
     def _put(self, piece: Packed, moment: int) -> str:
         """The object's key. Written even where that is there already: what a killed server left under it may be half of it."""
@@ -178,6 +191,11 @@ class S3Store:
         """All but the newest few, the one just written among them."""
         versions = sorted({*there, *self._parsed([key])})
         self._objects.delete_all([version.key for version in versions[:-_KEPT_VERSIONS]])
+
+    def _all(self) -> Sequence[Version]:
+        """All versions that are of the project, oldest first."""
+        projects = [None] if self._project is None else self._projects()
+        return sorted(each for project in projects for each in self._versions(project))
 
     def _of_session(self, session_id: str) -> Sequence[Version]:
         """The versions of one session in all folders that are of the project, oldest first."""
@@ -200,10 +218,15 @@ class S3Store:
 
     def _parsed(self, keys: Iterable[str]) -> Iterator[Version]:
         """What is not named as we name things is somebody else's."""
+        known: dict[str, bool] = {}  # a session has several versions, and a list is long
         for key in keys:
             parts = key.removeprefix(f"{self._bucket.prefix}/").split("/")
             found = _NAME.fullmatch(parts[-1])
-            if len(parts) == 3 and found is not None and int(found[1]) <= _LAST_MOMENT:
+            if len(parts) != 3 or found is None or int(found[1]) > _LAST_MOMENT:
+                continue
+            if parts[1] not in known:
+                known[parts[1]] = is_id(parts[1])
+            if known[parts[1]]:
                 yield Version(int(found[1]), found[2], key, parts[0], parts[1])
 
 

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 from leftoff.errors import LeftoffError
 from leftoff.model.project_identity import is_same_project
 from leftoff.model.resume_log import ResumeLog
-from leftoff.stores.packed import MOST_BYTES, digest, next_moment, packed, unpacked
+from leftoff.stores.packed import MOST_BYTES, digest, is_id, next_moment, packed, unpacked
 from leftoff.system import ids
 
 Value: TypeAlias = "str | int"
@@ -91,7 +91,17 @@ class TableStore:
             "group by session_id order by newest desc, session_id",
             projects,
         )
-        return [row[0] for row in found]
+        return [row[0] for row in found if is_id(row[0])]
+
+    def saved_at(self, identifier: str) -> int | None:
+        """The moment of the newest one, None when there is none."""
+        session_id = ids.checked(identifier)
+        scope, projects = self._scope()
+        found = self._database.rows(
+            f"select saved_ns from leftoff_logs where session_id = ?{scope} order by saved_ns desc limit 1",
+            (session_id, *projects),
+        )
+        return int(found[0][0]) if found else None
 
     def delete(self, identifier: str) -> bool:
         """Whether there was one to delete."""
