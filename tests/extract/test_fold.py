@@ -38,7 +38,6 @@ def bundled() -> list[Record]:
     return [*session_in_memory(bundled_script()).records]
 
 
-@settings(max_examples=60)
 @given(seed=st.integers(0, 20), data=st.data())
 def test_any_partition_of_a_generated_session_folds_to_the_same_state(seed: int, data: st.DataObject) -> None:
     """With subagents, failures, interruptions and calls side by side."""

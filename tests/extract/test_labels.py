@@ -7,6 +7,7 @@ has its words, and an item as right where some label has its words; borderline l
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,6 +95,7 @@ def test_nothing_that_was_labelled_as_no_rule_is_one(real_transcripts: Path) -> 
     assert taken / judged <= 0.10
 
 
+@cache
 def _extracted(path: Path) -> dict[str, list[Item]]:
     """What is extracted while it is fresh: everything said, not what a bounded state still has at the end."""
     agent = agent_of(path)

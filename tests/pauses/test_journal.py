@@ -257,7 +257,7 @@ class Model:
 
 
 @given(_OPERATIONS)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_order_of_calls_gives_what_a_simple_model_says(tmp_path_factory, operations):
     """Nothing is lost, doubled or stuck; no call raises."""
     pause = PauseFile.at(tmp_path_factory.mktemp("p") / ACTIVE_NAME)

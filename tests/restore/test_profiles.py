@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.model.resume_log import CustomSection
@@ -209,7 +209,6 @@ def test_a_text_that_knows_a_marker_still_cannot_hold_its_own():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@settings(max_examples=150)
 @given(of=nasty.resume_logs, max_chars=st.integers(0, 12_000), moved=st.booleans())
 def test_no_log_breaks_a_promise(profile, of, max_chars, moved):
     """Never too long by any count, half of it outside Critical Context, no heading from inside, one fence."""
@@ -227,7 +226,6 @@ def test_no_log_breaks_a_promise(profile, of, max_chars, moved):
             assert {*nasty.outer_headings(body)} <= {*nasty.FIXED_HEADINGS, "Rules of the User"}
 
 
-@settings(max_examples=60)
 @given(of=nasty.resume_logs)
 def test_a_parser_finds_only_our_headings(of):
     """Foreign text cannot become a heading, cut or whole."""

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.errors import DocumentError
@@ -48,7 +48,6 @@ def edited(log, old, new):
 
 
 @given(nasty.resume_logs, st.integers(500, 10_000))
-@settings(max_examples=100)
 def test_a_document_that_came_back_as_it_was_has_no_changes(log, max_tokens):
     """Whatever stands in it."""
     text = log.to_markdown(max_tokens)
@@ -57,7 +56,6 @@ def test_a_document_that_came_back_as_it_was_has_no_changes(log, max_tokens):
 
 
 @given(nasty.resume_logs, st.data())
-@settings(max_examples=150)
 def test_taking_out_any_one_item_takes_out_that_item(log, data):
     """Of the lists, however odd the item is; all others stay as they were, in full."""
     field = data.draw(st.sampled_from(["accomplishments", "key_findings", "next_steps", "decisions"]))

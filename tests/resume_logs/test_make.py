@@ -39,7 +39,6 @@ def check(state, max_tokens):
 
 @pytest.mark.slow
 @given(session_states, st.just(10_000) | st.integers(500, 10_000))
-@settings(max_examples=300)
 def test_any_session_state_becomes_a_log_within_its_budget(state, max_tokens):
     """Never over budget, always round trips, no heading injected."""
     check(state, max_tokens)

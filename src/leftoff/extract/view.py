@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from leftoff.extract import happened, names, needed
@@ -16,6 +15,7 @@ from leftoff.extract.rules import SUPERSEDING_CHARS
 from leftoff.extract.shares import Shares
 from leftoff.extract.state import Ref, State, begun, is_taken_back
 from leftoff.model.entries import ELSEWHERE
+from leftoff.model.values import dataclass
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _FRAME_CHARS = 720  # headings and gauge

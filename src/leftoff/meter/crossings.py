@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
+from leftoff.model.values import dataclass
 
 # A gauge that hovers at a mark must not repeat itself: usage has to fall this far below before the mark counts again.
 HYSTERESIS_FRACTION = 0.03

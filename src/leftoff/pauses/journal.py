@@ -14,7 +14,6 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -23,6 +22,7 @@ import orjson
 
 from leftoff.errors import InvalidIdError, StorageError
 from leftoff.model.pause_action import PauseAction, action_of, plain_action
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonObject, as_json
 from leftoff.system import clock, files, ids, locks, reasons
 

@@ -6,8 +6,7 @@ only; the words are read from the transcript named here, from ``offset`` on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
 

@@ -14,12 +14,12 @@ import re
 import stat
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from leftoff.errors import DocumentError, StorageError
 from leftoff.model.pause_action import PauseAction
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject, upgraded
 from leftoff.pauses.journal import Recorded, read_lines
 from leftoff.pauses.snapshot import ARCHIVE_END, LATEST_NAME

@@ -9,12 +9,13 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from leftoff.model.pause_action import PauseAction
 from leftoff.model.sources import Ground
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonObject, JsonValue, as_json
 from leftoff.pauses import page
 from leftoff.pauses.journal import Line, Recorded

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from statistics import median
 
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.pauses.summary import PauseSummary
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from leftoff.model.entries import ELSEWHERE, REASON
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.restore.going_on import asks_to_go_on
 from leftoff.system import clock
 from leftoff.system.register import Standing

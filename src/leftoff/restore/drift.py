@@ -7,9 +7,9 @@ out: files that were dirty then and still are, where the session did not touch t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from leftoff.model.sources import Ground
+from leftoff.model.values import dataclass
 
 _MOST_NAMED = 5  # files in one sentence; more are counted
 _SHORT_HASH = 7

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from leftoff.model import markdown
+from leftoff.model.values import dataclass
 from leftoff.restore.fence import width
 from leftoff.restore.parts import Part
 

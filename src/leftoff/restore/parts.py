@@ -7,12 +7,12 @@ best first. What is drawn keeps the log's own order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from leftoff.model import markdown
 from leftoff.model.entries import is_superseded
 from leftoff.model.resume_log import ResumeLog, shown_decision
+from leftoff.model.values import dataclass
 from leftoff.restore.fence import width
 
 Profile = Literal["fresh", "after_compaction"]

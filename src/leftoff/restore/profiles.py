@@ -8,10 +8,10 @@ items are left out whole, the least worth first, and counted; at least half of i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from leftoff.model import markdown
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.restore import fence, parts
 from leftoff.restore.drift import Drift
 from leftoff.restore.fence import width

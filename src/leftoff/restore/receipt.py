@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from leftoff.model import entries
 from leftoff.model.claims import Claim, holds
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 
 Kind = Literal["rules", "pins", "commands", "files", "names"]
 Holds = Callable[[str, str], bool]  # text, item

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 
 from leftoff.model.budget import TRUNCATED
 from leftoff.model.edits import Edit
+from leftoff.model.values import dataclass
 
 FIELDS = {
     "Mission Summary": "mission_summary",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from leftoff.model import markdown
@@ -16,6 +16,7 @@ from leftoff.model.budget import TRUNCATED
 from leftoff.model.edits import Edit
 from leftoff.model.resume_log import CustomSection, ResumeLog, shown_decision, shown_tree
 from leftoff.model.sources import Source
+from leftoff.model.values import dataclass
 from leftoff.resume_logs.edited_text import CUSTOM, items_of, label_of
 
 _NOTES = "notes"  # where critical context goes that stands under no name

@@ -12,12 +12,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from leftoff.errors import ProcessError
 from leftoff.model.claims import claims, not_held, quotations
 from leftoff.model.protocols import Summariser
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 
 TRIES = 2
 _PROMPT = """\

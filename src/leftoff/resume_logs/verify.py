@@ -14,7 +14,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from leftoff.model import entries
@@ -22,6 +21,7 @@ from leftoff.model.claims import PASS, Claim, claims, not_held, outcomes, quotat
 from leftoff.model.records import Place
 from leftoff.model.resume_log import ResumeLog
 from leftoff.model.sources import Source
+from leftoff.model.values import dataclass
 
 Outcome = Literal["supported", "contradicted", "source gone"]
 

@@ -9,12 +9,12 @@ a prompt and a reply are the least there is, some 3 KB.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from random import Random
 from uuid import UUID
 
 from leftoff.errors import InvalidValueError
 from leftoff.model.script import Event, Script
+from leftoff.model.values import dataclass
 from leftoff.samples.mix import Mix
 from leftoff.samples.plan import Plan, planted
 from leftoff.samples.telling import WINDOW_TOKENS, Telling

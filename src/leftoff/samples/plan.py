@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from string import ascii_letters, digits
 
+from leftoff.model.values import dataclass
 from leftoff.samples import words
 
 

@@ -7,10 +7,10 @@ not start us again, and within a time limit that ends its children too (L36). Fa
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import ProcessError
+from leftoff.model.values import dataclass
 from leftoff.system import paths, process
 
 _LARGEST_ANSWER_BYTES = 4 * 1024 * 1024
