@@ -46,3 +46,16 @@ def placed(home, path: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, target)
     return target
+
+
+def with_short_id(home) -> Path:
+    """A session whose id is shorter than any that a copy gets, on so many lines that no cut makes up for it."""
+    story = Story(session_id="s1", project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for turn in range(14):
+        answer = f"turn {turn}\n{LONG[:3000]}"
+        story.asked(f"Step {turn}").replied("On it.", call("shell", {"command": f"make {turn}"}, answer))
+    path = home.claude(story)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[3:3] = [b'{"type":"mode","mode":"normal","sessionId":"s1"}\n'] * 5_000
+    path.write_bytes(b"".join(lines))
+    return path

@@ -9,6 +9,8 @@ import pytest
 from leftoff.flows.bench_speed import QUICK, _library
 from leftoff.flows.library_folder import library_folder
 
+pytestmark = pytest.mark.measured
+
 
 @pytest.mark.slow
 def test_the_library_is_measured_in_a_home_of_its_own(tmp_path):

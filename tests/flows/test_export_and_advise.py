@@ -9,9 +9,10 @@ from leftoff.errors import UsageError
 from leftoff.flows import advise, export, rollover
 from leftoff.flows.agents import agent_of
 from leftoff.flows.choose import Chosen
+from leftoff.flows.shrink_session import Wanted, looked_at, planned
 from leftoff.shrink import planning
 from leftoff.testing.builders import Story, call
-from tests.flows.shrinking import FIRST, put
+from tests.flows.shrinking import FIRST, put, with_short_id
 
 KEY = "AKIAZ7QX3TPLMV5KW2RD"
 
@@ -59,6 +60,18 @@ def test_an_export_never_overwrites(tmp_path):
         export.written(iter([]), out)
     with pytest.raises(Exception, match="not written"):
         export.written(iter([]), tmp_path / "nowhere" / "a.md")
+
+
+@pytest.mark.parametrize("strategy", ["trim", "smart-trim"])
+def test_advice_promises_nothing_that_writing_would_not_do(home, strategy):
+    """A copy that would be no smaller is nothing to advise, as it is nothing to trim."""
+    source = with_short_id(home)
+    plan = planned(str(source), Path.cwd(), Wanted(strategy=strategy))
+    assert plan.plan.cuts
+    assert looked_at(plan).plan.nothing_to_trim
+    option = {each.how: each for each in advise.advise(str(source), Path.cwd()).options}[strategy]
+    assert (option.tokens_saved, option.context_saved_percent, option.cache_write_tokens) == (0, 0.0, 0)
+    assert option.loses == "nothing: there is nothing to gain"
 
 
 def test_advice_measures_every_strategy(home):

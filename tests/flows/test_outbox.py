@@ -137,6 +137,39 @@ def test_a_broken_entry_is_put_aside_and_hides_no_other(machine, tmp_path):
     assert [each["session_id"] for each in listed] == ["good"]
 
 
+def test_an_entry_that_cannot_be_read_stops_no_other(machine, tmp_path):
+    """A folder in the place of a file, or a broken one that cannot be put aside: named, and the rest is sent."""
+    for session_id in ("folder", "stuck", "good"):
+        machine.save(session_id)
+    by_name = {path.name.split(".")[1]: path for path in machine.waiting()}
+    by_name["folder"].unlink()
+    by_name["folder"].mkdir()
+    by_name["stuck"].write_text("{", encoding="utf-8")
+    (by_name["stuck"].with_suffix(".broken") / "inside").mkdir(parents=True)
+    machine.configure(storage="sqlite", storage_options={"path": str(tmp_path / "logs.sqlite")})
+    ended = machine.leftoff("log", "list", "--remote", "--json")
+    assert [each["session_id"] for each in json.loads(ended.stdout)] == ["good"]
+    found = doctor(machine)
+    assert found["storage"]["state"] == "ok"
+    assert found["outbox"]["words"].startswith(f"2 logs wait to be sent: {by_name['folder']}: cannot be read")
+
+
+def test_a_log_too_large_for_any_store_names_the_way_out(machine, tmp_path):
+    """It waits, the others are sent, and the doctor says what to type."""
+    machine.configure(storage="sqlite", storage_options={"path": str(tmp_path / "logs.sqlite")})
+    with machine.world():
+        shelf = shelf_here(machine.root, settings_here().settings)
+        metrics = ContextMetrics(total_budget=1, used_tokens=1)
+        outbox.post(ResumeLog("large", metrics, mission_summary="x" * 5_000_001), shelf)
+        outbox.post(ResumeLog("small", metrics), shelf)
+    machine.send()
+    (waiting,) = machine.waiting()
+    assert ".large." in waiting.name
+    said = doctor(machine)["outbox"]["words"]
+    assert "larger than 5 MB" in said
+    assert "shorten it with leftoff log edit large, or erase the session with leftoff forget large" in said
+
+
 @pytest.mark.server
 def test_a_server_that_was_down_gets_everything_when_it_is_back(tmp_path):
     """Killed, saved meanwhile, started again: listed from the bucket."""

@@ -1,13 +1,19 @@
 """The same project on two machines: saved on one, listed and taken up on the other, with the paths of that other."""
 
 import json
+import shlex
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from leftoff.flows.edit_log import edit_log
+from leftoff.flows.remote_resume import _is_newer
+from leftoff.flows.remote_store import remote_here
+from leftoff.stores import outbox
 from leftoff.stores.packed import digest
 from leftoff.system.register import Register
 from tests.machines import Machine
@@ -83,6 +89,18 @@ def test_drift_between_the_two_checkouts_is_said(machines):
     two.run("git", "commit", "-q", "--allow-empty", "-m", "second")
     said = json.loads(two.leftoff("resume", "--remote", "--json").stdout)
     assert "1 commit" in said["drift"]
+
+
+def test_a_session_whose_transcript_is_elsewhere_is_not_run_but_offered(machines):
+    """One sentence that names it; the log is here all the same, and whoever begins a session here is offered it."""
+    one, two = machines
+    save_and_send(one)
+    ended = two.leftoff("resume", "--remote", "--run", check=False)
+    assert ended.returncode == 1
+    (said,) = [line for line in ended.stderr.splitlines() if "transcript" in line]
+    assert "s-one" in said
+    assert (two.root / ".leftoff" / "resume-logs" / "session-s-one.json").is_file()
+    assert json.loads(two.leftoff("resume", "--json").stdout)["session_id"] == "s-one"
 
 
 def test_the_remote_is_listed_with_where_each_log_came_from(machines):
@@ -329,3 +347,67 @@ def test_no_credential_of_a_remote_s_address_leaves_the_machine(machines, tmp_pa
     assert b"ssw0rd" not in content
     assert SECRET.encode() not in content
     assert b"git.example.org/shop" in content
+
+
+def edited(machine, session_id, old, new):
+    with machine.world():
+        edit_log(session_id, machine.root, lambda text: text.replace(old, new), lambda _: True)
+    machine.send()
+    assert machine.waiting() == []
+
+
+def missions(machine):
+    return {
+        each["session_id"]: each["mission"]
+        for each in json.loads(machine.leftoff("log", "list", "--remote", "--json").stdout)
+    }
+
+
+def test_what_is_changed_after_fetching_counts_even_where_the_other_clock_is_ahead(machines):
+    """The first machine's clock is an hour ahead; the second fetches, edits and sends."""
+    one, two = machines
+    one.save("s-one", **state_of(one))
+    (waiting,) = one.waiting()
+    with one.world():
+        box = outbox.of_user()
+        entry = box.read(waiting)
+        box.put(replace(entry, saved_ns=entry.saved_ns + 3_600 * 10**9))
+    one.send()
+    two.leftoff("resume", "--remote", "s-one")
+    edited(two, "s-one", "count in cents", "count in euros")
+    assert missions(one) == missions(two) == {"s-one": f"Make {two.root}/cart.py count in euros"}
+
+
+def test_a_newer_log_of_another_machine_is_told_and_can_be_taken(machines):
+    """What this machine wrote stays, and what to type is said; as long as nothing is newer nothing is said."""
+    one, two = machines
+    save_and_send(one)
+    assert "The remote's is newer" not in one.leftoff("resume", "--remote").stderr
+    two.leftoff("resume", "--remote", "s-one")
+    edited(two, "s-one", "count in cents", "count in euros")
+    for arguments in ((), ("--json",)):
+        ended = one.leftoff("resume", "--remote", "s-one", *arguments)
+        assert "count in cents" in ended.stdout
+        assert "The remote's is newer" in ended.stderr
+        if arguments:
+            json.loads(ended.stdout)
+    command = ended.stderr.split("To take that one: ")[1].split(" && ")
+    assert command[1].strip() == "leftoff resume --remote s-one"
+    one.run(*shlex.split(command[0]))
+    taken = one.leftoff("resume", "--remote", "s-one")
+    assert f"Make {one.root}/cart.py count in euros" in taken.stdout
+    assert "The remote's is newer" not in taken.stderr
+
+
+def test_a_broken_log_of_ours_does_not_hide_that_the_remote_s_is_newer(machines):
+    """Nor what to type."""
+    one, two = machines
+    save_and_send(one)
+    two.leftoff("resume", "--remote", "s-one")
+    edited(two, "s-one", "count in cents", "count in euros")
+    with one.world():
+        found = remote_here(one.root)
+        own = found.shelf.local.find("s-one")
+        own.json.write_text("{", encoding="utf-8")
+        log = found.load("s-one")
+        assert _is_newer(found, log, own, found.saved_at("s-one"))

@@ -13,7 +13,7 @@ from leftoff.errors import LockTimeoutError, UsageError
 from leftoff.flows.choose import choose
 from leftoff.flows.library_folder import library_folder
 from leftoff.flows.library_pieces import HEAD_CHARS, TAIL_CHARS, shortened
-from leftoff.flows.library_stale import is_stale
+from leftoff.flows.library_stale import News, news
 from leftoff.flows.library_update import rebuild_library, update_library
 from leftoff.flows.list_sessions import list_sessions
 from leftoff.flows.search import Asked, search
@@ -152,10 +152,11 @@ def test_nothing_new_is_known_without_loading_any_agent(story):
     with closing(shelves.opened_to_read(library_folder())) as shelf:
         shelf.execute("PRAGMA query_only = OFF")
         shelf.execute("UPDATE facts SET value = ? WHERE name = 'folders named'", (variables,))
-        assert not is_stale(shelf, variables)
-        assert is_stale(shelf, "HOME=/y")
+        now = NOW.timestamp()
+        assert news(shelf, library_folder(), variables, now) == News()
+        assert news(shelf, library_folder(), "HOME=/y", now).everywhere
         os.utime(story[0], ns=(1, 1))
-        assert is_stale(shelf, variables)
+        assert news(shelf, library_folder(), variables, now) == News(changed=(str(story[0]),))
 
 
 def test_a_new_session_makes_it_stale(story, home):
@@ -177,7 +178,7 @@ def test_credentials_are_taken_out_before_anything_is_stored(home):
     assert secret.encode() not in kept_bytes()
     assert not ask(secret).sessions
     with closing(shelves.opened_to_read(library_folder())) as shelf:
-        assert not holds(shelf, secret)
+        assert not holds(shelf, [secret])
 
 
 def test_tools_that_the_user_excluded_are_left_out(home, own_world):

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError
 from leftoff.flows.choose import choose, open_session
 from leftoff.flows.library_folder import library_folder
 from leftoff.flows.list_sessions import list_sessions, remember
-from leftoff.flows.sessions import entries, found_sessions, numbered
+from leftoff.flows.sessions import entries, found_sessions, glimpsed, numbered, sessions_of
 from leftoff.flows.status import status
 from leftoff.library.shelf import NAME
 from leftoff.system import paths
@@ -122,6 +123,30 @@ def test_a_full_or_read_only_state_folder_does_not_stop_a_list(two_sessions):
     found = listed()
     remember(found)
     assert len(found) == 2
+
+
+def test_those_of_a_project_are_the_same_before_and_after_they_are_known(home, two_sessions):
+    """One whose project is another, or is not told, is left out, whether it is read or looked up."""
+    home.claude(
+        Story(session_id="55555555-5555-4555-8555-555555555555", project=None).asked("where?").replied("?")
+    )
+    assert not Path(library_folder()).exists()
+    first = [entry.transcript for entry in sessions_of(Path.cwd(), found_sessions())]
+    known = [entry.transcript for entry in sessions_of(Path.cwd(), found_sessions())]
+    assert first == known == [str(two_sessions[0])]
+    assert len([*entries(found_sessions())]) == 3
+
+
+def test_choosing_makes_a_library_only_where_many_were_read(home):
+    """Else everybody with many sessions would wait each time."""
+    for number in range(3):
+        home.claude(Story(session_id=f"{number:08}-5555-4555-8555-555555555555").asked("a").replied("b"))
+    assert len([*glimpsed(found_sessions())]) == 3
+    assert not Path(library_folder()).exists()
+    (one, *_) = found_sessions()
+    many = [*found_sessions(), *(replace(one, size_bytes=number) for number in range(200))]
+    assert len([*glimpsed(many)]) == len(many)
+    assert Path(library_folder(), NAME).exists()
 
 
 def test_latest_is_the_newest_of_this_project(two_sessions):

@@ -2,21 +2,25 @@
 
 import hashlib
 import json
+import resource
 from pathlib import Path
 
 import pytest
 
+import leftoff
 from leftoff.errors import LeftoffError, NotFoundError, NothingToDoError
 from leftoff.flows import expand, export, lineage, rollover, untrim
+from leftoff.flows.agents import agent_of
 from leftoff.flows.ancestry import family_here
-from leftoff.flows.choose import open_session
-from leftoff.flows.shrink_session import Wanted, carried_out, planned
+from leftoff.flows.choose import Chosen, open_session
+from leftoff.flows.re_home import re_homed
+from leftoff.flows.shrink_session import Wanted, carried_out, looked_at, planned
 from leftoff.lineage.chain import newest_first
 from leftoff.lineage.registry import NAME
 from leftoff.shrink.placeholders import parsed
 from leftoff.system import paths
 from leftoff.testing.builders import Story, call
-from tests.flows.shrinking import CODEX_FIRST, FIRST, LONG, long_story, placed, put
+from tests.flows.shrinking import CODEX_FIRST, FIRST, LONG, long_story, placed, put, with_short_id
 
 AGENTS = ("claude", "codex")
 SECOND = "7d1c0a52-93c4-4d0e-8a53-0c2f3f1f5a10"
@@ -56,12 +60,13 @@ def replies(transcript: Path) -> list[str]:
 def test_a_plan_writes_nothing_and_tells_everything(source):
     """Lines as people count them, tokens that add up."""
     before = sorted(paths.home().rglob("*"))
+    assert source in before
     said = planned(str(source), Path.cwd(), Wanted()).to_dict()
     assert said["dry_run"] is True
     assert said["tools_trimmed"] == len(said["cuts"]) > 0
     assert abs(sum(cut["tokens_saved"] for cut in said["cuts"]) - said["tokens_saved"]) <= len(said["cuts"])
     assert all(cut["line"] > 0 and cut["rationale"] and cut["key"] for cut in said["cuts"])
-    assert {*sorted(paths.home().rglob("*"))} - {*before} == set() or "state" in str(paths.state_folder())
+    assert sorted(paths.home().rglob("*")) == before
 
 
 def test_the_copy_is_smaller_and_the_original_is_what_it_was(source, agent_id):
@@ -295,9 +300,13 @@ def test_no_copy_of_a_real_session_is_as_large_as_it(home, real_transcripts, str
     for path in paths:
         try:
             source = placed(home, path)
-            made = carried_out(planned(str(source), Path.cwd(), Wanted(strategy=strategy, force=True)))
+            plan = planned(str(source), Path.cwd(), Wanted(strategy=strategy, force=True))
+            seen = looked_at(plan)
+            made = carried_out(plan)
         except LeftoffError:
             continue  # nothing in it that could be gone on from
+        assert seen.plan.nothing_to_trim == made.nothing_to_trim, path.name
+        assert seen.plan.saved_tokens == made.tokens_saved, path.name
         if made.output_file is None:
             assert (made.tokens_saved, made.context_saved_percent, made.tools_trimmed) == (0, 0.0, 0)
             continue
@@ -321,6 +330,114 @@ def test_a_copy_that_would_be_no_smaller_is_not_written(home, agent_id):
     assert made.nothing_to_trim
     assert made.tokens_saved == 0
     assert {*source.parent.iterdir()} == before
+    seen = looked_at(plan)
+    assert seen.to_dict()["nothing_to_trim"] is True
+    assert seen.plan.kept[-1] == "the copy would be no smaller than the session"
+    assert {*source.parent.iterdir()} == before
+
+
+def test_a_look_at_a_plan_writes_nothing_anywhere(source, tmp_path, monkeypatch):
+    """Not even for a moment, and not where nobody looks: what was said in the session would stand there unredacted."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    plan = planned(str(source), Path.cwd(), Wanted())
+    before = {*tmp_path.rglob("*")}
+    seen = []
+    assert looked_at(plan, lambda done, whole: seen.append((done == whole, {*tmp_path.rglob("*")}))) == plan
+    assert seen[-1][0]
+    assert all(there == before for _, there in seen)
+    assert {*tmp_path.rglob("*")} == before
+    assert not family_here().derived
+
+
+def test_a_look_tells_of_a_copy_that_longer_ids_make_larger(home):
+    """Each line gets the new id: where the old one is short and the lines are many, cuts of much are not enough."""
+    source = with_short_id(home)
+    plan = planned(str(source), Path.cwd(), Wanted())
+    assert plan.plan.saved_chars > 20_000
+    assert looked_at(plan).plan.nothing_to_trim
+    assert carried_out(plan).nothing_to_trim
+
+
+@pytest.mark.parametrize("project", [None, "elsewhere"])
+def test_a_look_is_refused_where_the_copy_would_be(home, tmp_path, project):
+    """A plan of a file that has changed since is no plan of it."""
+    source = put(home, "claude")
+    folder = tmp_path / project if project else None
+    plan = planned(str(source), Path.cwd(), Wanted(project=folder))
+    source.write_bytes(source.read_bytes().replace(b"tool_result", b"tool_resulT"))
+    for go in (looked_at, carried_out):
+        with pytest.raises(LeftoffError, match="is not what the plan was made from"):
+            go(plan)
+
+
+def with_subagent(home) -> tuple[Path, Path]:
+    """A long session that sent somebody, and what that one wrote."""
+    story = long_story().delegated("Look around", "Nothing found", call("shell", {"command": "ls"}, "a.py"))
+    source = home.claude(story)
+    (wrote,) = source.with_suffix("").glob("subagents/agent-*.jsonl")
+    return source, wrote
+
+
+def beside(transcript: Path) -> dict[str, bytes]:
+    """What stands in the folder of a session."""
+    folder = transcript.with_suffix("")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_copy_has_what_its_subagents_wrote(home, tmp_path):
+    """Its client looks for them in the copy's own folder, and goes on in them: so they are the copy's own."""
+    source, wrote = with_subagent(home)
+    (wrote.parent / "agent-link.jsonl").symlink_to(tmp_path / "elsewhere")
+    copy = trimmed(source).output_file
+    sent = {name: data for name, data in beside(source).items() if name.startswith("subagents")}
+    assert beside(copy) == sent
+    assert len(sent) == 2  # with its description
+    own = copy.with_suffix("") / "subagents" / wrote.name
+    assert own.stat().st_ino != wrote.stat().st_ino
+    assert own.stat().st_mode & 0o777 == 0o600
+    back = untrim.untrim(str(copy), Path.cwd()).output_file
+    assert beside(back) == sent
+
+
+def test_what_nobody_can_speak_to_any_more_stays_where_it_is(home):
+    """A subagent from before the last compaction, and one that no line names."""
+    story = long_story().delegated("Look around", "Nothing found").compacted("All was seen.")
+    source = home.claude(story.delegated("Look again", "Still nothing"))
+    wrote = {path.name for path in source.with_suffix("").glob("subagents/agent-*.jsonl")}
+    assert len(wrote) == 2
+    copy = re_homed(Chosen(agent=agent_of(source), transcript=source), Path.cwd()).output_file
+    assert wrote == {Path(name).name for name in beside(copy) if name.endswith(".jsonl")}
+    plan = planned(str(copy), Path.cwd(), Wanted(project=Path.cwd()))
+    again = carried_out(plan).output_file
+    (kept,) = (name for name in beside(again) if name.endswith(".jsonl"))
+    assert Path(kept).name in wrote
+    assert b"Look again" in beside(again)[kept]
+
+
+def test_a_look_and_a_copy_elsewhere_take_no_subagents_along(home, tmp_path):
+    """Nobody goes on with those."""
+    source, _ = with_subagent(home)
+    looked_at(planned(str(source), Path.cwd(), Wanted(tools=("Bash",))))
+    made = leftoff.trim_and_create_session(None, source, None, 1000, output_dir=tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{made['session_id']}.jsonl"]
+
+
+def test_where_what_a_subagent_wrote_cannot_be_copied_nothing_is_left(home):
+    """The session is untouched, and no half copy is listed."""
+    source, wrote = with_subagent(home)
+    with wrote.open("ab") as file:
+        file.truncate(100_000_000)
+    there = {*source.parent.rglob("*")}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000_000, before[1]))
+    try:
+        with pytest.raises(LeftoffError, match="what subagents wrote could not be copied"):
+            trimmed(source)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert {*source.parent.rglob("*")} == there
 
 
 def noted(path: Path, parent: Path) -> None:

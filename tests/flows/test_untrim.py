@@ -80,7 +80,13 @@ def thoughts(transcript: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("folder", "strategy"), [("golden", "trim"), ("real", "trim"), ("real", "smart-trim")]
+    ("folder", "strategy"),
+    [
+        ("golden", "trim"),
+        ("real", "trim"),
+        ("real", "smart-trim"),
+        pytest.param("all real", "trim", marks=pytest.mark.stress),
+    ],
 )
 def test_every_value_of_the_live_chain_comes_back(request, home, folder, strategy):
     """Whatever was cut of any transcript, with placeholder or without: line by line, link by link, as it was."""
@@ -90,7 +96,7 @@ def test_every_value_of_the_live_chain_comes_back(request, home, folder, strateg
     else:
         found = request.getfixturevalue("real_transcripts")
         paths = sorted([*found.rglob("claude-*.jsonl"), *found.rglob("codex-*.jsonl")])
-        if strategy == "smart-trim":  # what it cuts comes back the same way: the smaller ones tell
+        if folder == "real":  # what is cut comes back the same way: the smaller ones tell
             paths = sorted(paths, key=lambda path: path.stat().st_size)[:20]
     changed = thought = 0
     for path in paths:
@@ -109,7 +115,7 @@ def test_every_value_of_the_live_chain_comes_back(request, home, folder, strateg
         thought += back.thoughts_given_back
         for each in (source, copy, back.output_file):
             each.unlink()
-    assert changed >= {"golden": 1, "real": 5}[folder]
+    assert changed >= {"golden": 1, "real": 5, "all real": 5}[folder]
     assert thought > 0 or folder == "golden"
 
 
@@ -178,6 +184,45 @@ def test_what_the_client_keeps_for_its_screen_comes_back_too(home):
     copy = trimmed(source)
     assert "[suppressed: leftoff expand" in copy.read_text(encoding="utf-8")
     assert "[suppressed" not in given_back(copy).read_text(encoding="utf-8")
+
+
+MARKED = "[suppressed"
+
+
+def shown(transcript: Path) -> list[object]:
+    """What every event shows, but for the numbers and whose thread it is."""
+    lines = [json.loads(line) for line in transcript.read_text(encoding="utf-8").splitlines() if line]
+    events = [line["payload"] for line in lines if line.get("type") == "event_msg"]
+    return [
+        {key: value for key, value in event.items() if key != "thread_id"}
+        for event in events
+        if event["type"] != "token_count"
+    ]
+
+
+@pytest.mark.parametrize("kind", ["built", "real"])
+def test_what_events_repeat_for_the_screen_comes_back_too(request, home, kind):
+    """Answers, inputs and the words of replies, as the last client writes them and as a real rollout of an older one has them."""
+    if kind == "real":
+        source = placed(home, request.getfixturevalue("real_transcripts") / "codex-0.142-compacted.jsonl")
+    else:
+        told = Story(session_id=CODEX_FIRST, project=str(Path.cwd()))
+        for turn in range(6):
+            told.asked(f"Step {turn}").replied(
+                f"{turn} {LONG}",
+                call("write", {"path": f"src/{turn}.py", "content": f"# {turn}\n{LONG}"}, "written"),
+                call("shell", {"command": f"cat {turn}.txt"}, f"turn {turn}\n{LONG}"),
+                used=60_000,
+            )
+        source = home.codex(told)
+    wanted = {"threshold": 300, "trim_assistant": 1 << 20, "min_token_savings": 0, "force": True}
+    copy = trimmed(source, **wanted)
+    assert MARKED in json.dumps(shown(copy))
+    assert MARKED not in json.dumps(shown(source))
+    again = trimmed(copy, **wanted | {"threshold": 200})
+    back = untrim.untrim(str(again), Path.cwd(), force=True)
+    assert back.left == ()
+    assert shown(back.output_file) == shown(source)
 
 
 @pytest.mark.parametrize("agent_id", ["claude", "codex"])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from leftoff.flows import plan_shrink
+from leftoff.errors import StorageError
 from leftoff.flows.choose import Chosen, choose
-from leftoff.flows.derive import copier
 from leftoff.flows.settings import settings_here
-from leftoff.flows.shrink_session import Wanted, parameters_of
+from leftoff.flows.shrink_session import Wanted, looked_at, planned_of, without_cuts
 from leftoff.flows.status import status_of
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import TrimPlan
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.shrink import advise as shrinking
 from leftoff.shrink import planning
@@ -84,10 +83,9 @@ def _fraction(chosen: Chosen) -> float | None:
 
 
 def _advice(chosen: Chosen, fraction: float | None) -> Advice:
-    session, agent = chosen.open(), copier(chosen.agent)
-    parameters = parameters_of(Wanted(), Path(session.project) if session.project else None)
-    trim = plan_shrink.plan_trim(agent, session, parameters)
-    smart = plan_shrink.plan_smart_trim(agent, session, parameters)
+    session = chosen.open()
+    trim = _planned(chosen, Wanted(strategy="trim", force=True))
+    smart = _planned(chosen, Wanted(strategy="smart-trim", force=True))
     options = (
         Option(
             how="as-is",
@@ -102,6 +100,15 @@ def _advice(chosen: Chosen, fraction: float | None) -> Advice:
     )
     found = shrinking.advise(fraction, trim.live_tokens, _measured(trim), _measured(smart))
     return _told(session, fraction, found, options)
+
+
+def _planned(chosen: Chosen, wanted: Wanted) -> TrimPlan:
+    """What ``leftoff trim`` would say: without cuts where the copy would be no smaller, or would be refused."""
+    planned = planned_of(chosen, wanted)
+    try:
+        return looked_at(planned).plan
+    except StorageError:
+        return without_cuts(planned.plan)
 
 
 def _told(
@@ -122,7 +129,7 @@ def _measured(plan: TrimPlan) -> Measured:
 
 
 def _shrinking(plan: TrimPlan, loses: str) -> Option:
-    lost = f"{loses} ({len(plan.cuts)} pieces)" if plan.cuts else "nothing: there is nothing to cut"
+    lost = f"{loses} ({len(plan.cuts)} pieces)" if plan.cuts else "nothing: there is nothing to gain"
     return Option(
         how=plan.strategy,
         tokens_saved=plan.saved_tokens,

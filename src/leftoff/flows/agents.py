@@ -7,10 +7,12 @@ from pathlib import Path
 
 from leftoff import plugins
 from leftoff.agents.jsonl import opened
-from leftoff.errors import NotFoundError, PluginError, TranscriptError
+from leftoff.errors import NotFoundError, PluginError, TranscriptError, UsageError
 from leftoff.model.protocols import Agent
 
-_HEAD_BYTES = 64 * 1024
+_HEAD_BYTES = (
+    160 * 1024
+)  # of a compressed transcript, so much that text can come out: a block of it may take 128 KB
 
 
 def agents_here() -> list[Agent]:
@@ -30,6 +32,14 @@ def agent_called(agent_id: str) -> Agent:
             return agent
     known = ", ".join(agent.id for agent in agents_here())
     raise NotFoundError(f"No agent is called {agent_id!r}. There are: {known}.")
+
+
+def agent_typed(agent_id: str) -> Agent:
+    """The same for an id that somebody typed: a wrong one is wrong usage, because nothing was looked for."""
+    try:
+        return agent_called(agent_id)
+    except NotFoundError as error:
+        raise UsageError(error.message) from error
 
 
 def agent_of(transcript: Path) -> Agent:

@@ -7,7 +7,7 @@ fork is told from the first.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from leftoff.lineage import metadata
 from leftoff.lineage.chain import Sources, ancestry
 from leftoff.lineage.fingerprint import is_still
 from leftoff.lineage.metadata import Origin
-from leftoff.lineage.registry import Derived, Registry
+from leftoff.lineage.registry import CLEARED, Derived, Registry
 from leftoff.model.session import Parent
 from leftoff.model.session_node import SessionNode
 from leftoff.system import paths
@@ -33,7 +33,16 @@ class Family:
 
     @cached_property
     def derived(self) -> list[Derived]:
-        """What the registry holds."""
+        """The sessions that were made from others, as the registry holds them."""
+        return [each for each in self._entries if each.derivation != CLEARED]
+
+    @cached_property
+    def cleared(self) -> Mapping[str, Derived]:
+        """Sessions that began with nothing where another was cleared, by their ids: in place of their parents, not made from them."""
+        return {each.session_id: each for each in self._entries if each.derivation == CLEARED}
+
+    @cached_property
+    def _entries(self) -> list[Derived]:
         return self.registry.entries()
 
     @cached_property
@@ -116,19 +125,24 @@ class Family:
     def _registered(self, session_file: Path, session_id: str | None) -> Origin | None:
         for each in reversed(self.derived):
             if each.session_id == session_id or each.transcript == str(session_file):
-                return Origin(
-                    derivation=each.derivation,
-                    parent_file=each.parent_transcript,
-                    parent_session_id=each.parent_id,
-                    parent_fingerprint=each.parent_fingerprint,
-                    at=each.at,
-                )
+                return noted_origin(each)
         return None
 
 
 def family_here() -> Family:
     """What this user's registry and agents know."""
     return Family(registry=Registry(folder=paths.data_folder()))
+
+
+def noted_origin(entry: Derived) -> Origin:
+    """Where a session came from, by what the registry holds of it."""
+    return Origin(
+        derivation=entry.derivation,
+        parent_file=entry.parent_transcript,
+        parent_session_id=entry.parent_id,
+        parent_fingerprint=entry.parent_fingerprint,
+        at=entry.at,
+    )
 
 
 def session_id_of(session_file: Path) -> str | None:

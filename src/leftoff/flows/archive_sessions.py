@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from leftoff.library.archive import Archive, Archived
 from leftoff.library.forgotten import Forgotten
 from leftoff.library.writing import Writer
 from leftoff.model.session import SessionEntry
+from leftoff.model.values import dataclass
 from leftoff.system import clock, locks, paths
 
 NAME = "archive"
@@ -114,7 +114,10 @@ def _kept(archive: Archive, due: list[Found], now: datetime, deadline: float | N
             if deadline is not None and time.monotonic() >= deadline:
                 break
             of_session = files_of(Path(entry.transcript))
-            if not forgotten.is_session(entry.session_id) and not any(map(holds_forgotten, of_session)):
+            names = (entry.session_id, entry.transcript, entry.project or "")
+            if forgotten.is_session(entry.session_id) or forgotten.holds(names):
+                continue
+            if not any(map(holds_forgotten, of_session)):
                 kept.append(archive.keep(_archived(entry, now), of_session))
         writer.mark_archived([each.transcript for each in archive.sessions()])
     return kept

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from leftoff.errors import DocumentError
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, upgraded
 from leftoff.system import files, ids, paths
 

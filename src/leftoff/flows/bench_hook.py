@@ -10,13 +10,13 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import ProcessError
 from leftoff.flows import fast_path
 from leftoff.hook import fast
 from leftoff.model.protocols import Agent
+from leftoff.model.values import dataclass
 from leftoff.samples.generate import generate
 from leftoff.system import ids, paths, process
 

@@ -21,7 +21,7 @@ from leftoff.flows.library_update import update_library
 from leftoff.flows.sessions import Found, entries
 from leftoff.model.protocols import Agent
 from leftoff.samples.generate import generate
-from leftoff.system import process
+from leftoff.system import memory, process
 
 _SESSION_BYTES = 2_000_000
 _MOST_LINKS = 30_000  # to one file; some systems allow 65,000
@@ -36,7 +36,7 @@ class Measured(TypedDict):
     build: float
     read: float
     size: float
-    peak: float | None  # megabytes of the process that built it; None where the system does not tell
+    peak: float  # megabytes of the process that built it
     line: list[float]
     search: list[tuple[float, float]]
     ripgrep: list[tuple[float, float]]
@@ -52,7 +52,7 @@ def measured(folder: Path, rounds: int, size_bytes: int, sessions: int) -> Measu
     update_library(found=[])  # what is loaded once is loaded now
     read = _timed(lambda: sum(1 for place in places for _ in agent.read(place)))
     build = _timed(lambda: update_library(found=_found(agent, places)))
-    peak = _peak_megabytes()
+    peak = memory.peak_bytes() / 1e6
     kept = sum(path.stat().st_size for path in Path(library_folder()).iterdir())
     word = _rare_word(places[0])
     own, ripgrep = (*_SEARCH, word), shutil.which("rg")
@@ -70,16 +70,6 @@ def measured(folder: Path, rounds: int, size_bytes: int, sessions: int) -> Measu
         "list_first": first,
         "list_again": again,
     }
-
-
-def _peak_megabytes() -> float | None:
-    """The most memory that this process has had at any time."""
-    if sys.platform == "win32":  # pragma: no cover
-        return None
-    import resource  # noqa: PLC0415 - there is none on Windows
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
 def _sessions(agent: Agent, folder: Path, size_bytes: int) -> list[Path]:

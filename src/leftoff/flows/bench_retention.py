@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -21,6 +20,7 @@ from leftoff.flows.retention_cut import Cut, cut_at_line, cuts_along_the_way, cu
 from leftoff.flows.retention_documents import Document
 from leftoff.flows.retention_score import Measure, Part, Score, needed, score
 from leftoff.flows.retention_sources import Sourced, sourced
+from leftoff.model.values import dataclass
 from leftoff.samples.bundled import bundled_script
 
 _HOOK = f"our log, {documents.HOOK_CHARS:,} characters"

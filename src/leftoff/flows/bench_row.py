@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from leftoff.model.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One measure: ``ratio`` against ``limit``, at most or at least."""
+    """One measure: ``ratio`` against ``limit``, at most or at least. One that ``is_judged`` not was taken on too little to tell."""
 
     what: str
     against: str
@@ -15,8 +15,11 @@ class Row:
     limit: float
     at_most: bool = True
     note: str = ""
+    is_judged: bool = True
 
     @property
-    def reached(self) -> bool:
-        """Whether the goal is met in this run."""
+    def reached(self) -> bool | None:
+        """Whether the goal is met in this run; None where it cannot tell."""
+        if not self.is_judged:
+            return None
         return self.ratio <= self.limit if self.at_most else self.ratio >= self.limit

@@ -39,8 +39,7 @@ class Server(ABC):
     """A server as a block: it runs while the block does."""
 
     def __init__(self) -> None:
-        # Not below TMPDIR, which may be closed to everybody but root.
-        self.folder = Path(tempfile.mkdtemp(prefix="leftoff-server-", dir="/tmp" if _is_root() else None))
+        self.folder = Path(tempfile.mkdtemp(prefix="leftoff-server-", dir=self.where()))
         self.port = 0
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -64,6 +63,10 @@ class Server(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def where(self) -> str:
+        """The folder that its own is made in: the usual one for what is temporary, which whoever set it clears."""
+        return tempfile.gettempdir()
+
     @abstractmethod
     def prepare(self) -> None:
         """What is done once, before the first start."""
@@ -83,10 +86,20 @@ class Server(ABC):
 
     def start(self) -> None:
         """Start it and wait until it answers."""
+        self._child = self._guarded(self.command())
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not self.is_ready():
+            if self._child.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise ProcessError(f"{self.command()[0]} did not start: {self._said_last()}")
+            time.sleep(0.05)
+
+    def _guarded(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start it so that it ends, and its folder goes, when we are gone."""
         whom = self.as_whom()
         with (self.folder / "said.txt").open("ab") as said:
-            self._child = subprocess.Popen(
-                [sys.executable, "-I", _GUARD, str(self.folder), str(whom.get("user", "-")), *self.command()],
+            return subprocess.Popen(
+                [sys.executable, "-I", _GUARD, str(self.folder), str(whom.get("user", "-")), *command],
                 stdin=subprocess.PIPE,  # closed when we are gone, and then the guard ends the server
                 stdout=said,
                 stderr=said,
@@ -94,13 +107,9 @@ class Server(ABC):
                 env=whom["env"],
                 cwd=whom["cwd"],
             )
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not self.is_ready():
-            if self._child.poll() is not None or time.monotonic() > deadline:
-                self.kill()
-                said_last = (self.folder / "said.txt").read_text("utf-8", "replace")[-500:]
-                raise ProcessError(f"{self.command()[0]} did not start: {said_last}")
-            time.sleep(0.05)
+
+    def _said_last(self) -> str:
+        return (self.folder / "said.txt").read_text("utf-8", "replace")[-500:]
 
     def kill(self) -> None:
         """End it at once, as a crash would."""
@@ -181,31 +190,19 @@ class PostgresServer(Server):
         if _is_root():
             os.chown(self.folder, _NOBODY, _NOBODY)
             os.chown(secret, _NOBODY, _NOBODY)
-        made = subprocess.run(
-            [
-                *(
-                    str(self._programs / "initdb"),
-                    "-D",
-                    str(self.folder / "data"),
-                    "-U",
-                    "leftoff",
-                    "--locale=C",
-                ),
-                *(
-                    "--auth=scram-sha-256",
-                    "--pwfile",
-                    str(secret),
-                    "--encoding=UTF8",
-                    "--no-sync",
-                    "--no-instructions",
-                ),
-            ],
-            capture_output=True,
-            check=False,
-            **self.as_whom(),
-        )
-        if made.returncode:
-            raise ProcessError(f"initdb failed: {made.stderr.decode('utf-8', 'replace')[-500:]}")
+        self._child = self._guarded(self.making(secret))  # in ``close`` it is ended like the server
+        code = self._child.wait()
+        self._reap()
+        if code:
+            raise ProcessError(f"initdb failed: {self._said_last()}")
+
+    def making(self, secret: Path) -> Sequence[str]:
+        """What makes the folder of the database."""
+        data = str(self.folder / "data")
+        return [
+            *(str(self._programs / "initdb"), "-D", data, "-U", "leftoff", "--locale=C", "--encoding=UTF8"),
+            *("--auth=scram-sha-256", "--pwfile", str(secret), "--no-sync", "--no-instructions"),
+        ]
 
     def command(self) -> Sequence[str]:
         """Small, and safe against a crash as any other."""
@@ -263,6 +260,12 @@ class PostgresServer(Server):
             "PGPASSWORD": PASSWORD,
             "PGDATABASE": "postgres",
         }
+
+    def where(self) -> str:
+        """What is temporary may be closed to everybody but root, and then nobody could not get there."""
+        usual = Path(tempfile.gettempdir())
+        is_open = all(folder.stat().st_mode & 0o001 for folder in (usual, *usual.parents))
+        return str(usual) if is_open or not _is_root() else "/tmp"
 
     def as_whom(self) -> dict[str, Any]:
         """Root may not run it."""

@@ -7,7 +7,6 @@ the look through it before it takes its name; the write pass is the copy alone.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -26,7 +25,7 @@ from leftoff.model.session_node import SessionNode
 from leftoff.model.trim_plan import TrimPlan
 from leftoff.shrink.invariants import EVERYWHERE
 from leftoff.shrink.trim import TrimParameters
-from leftoff.system import clock, process
+from leftoff.system import clock, memory, process
 
 
 class Measured(TypedDict):
@@ -64,7 +63,7 @@ def measured(agent: CopyingAgent, transcript: Path, rounds: int) -> Measured:
         "write": write,
         "trim": trim,
         "megabytes": transcript.stat().st_size / 1e6,
-        "rss_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "rss_megabytes": memory.peak_bytes() / 1e6,
     }
 
 

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -26,11 +25,15 @@ from leftoff.flows.status import status_of
 from leftoff.model.context_metrics import ContextMetrics
 from leftoff.model.protocols import Agent, CanCopy
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.samples.generate import generate
 from leftoff.system import clock, files, paths, process
 from leftoff.system.redaction import Redactor
 
 _MEGABYTE = 1_000_000
+_TELLING_BYTES = (
+    100 * _MEGABYTE
+)  # a copy of less takes a few milliseconds, and a trim has its beginning and its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,7 +281,14 @@ def _shrinking(agent: Agent, folder: Path, size: Size) -> Iterator[Row]:
         pairs = found["write"] if key == "write" else found["trim"]
         note = f"{found['megabytes']:.0f} MB in {median(ours for ours, _ in pairs):.2f} s"
         ratios = median(ours / theirs for ours, theirs in pairs)
-        yield Row(what=f"{agent.name}: {what}", against="cp", ratio=ratios, limit=limit, note=note)
+        yield Row(
+            what=f"{agent.name}: {what}",
+            against="cp",
+            ratio=ratios,
+            limit=limit,
+            note=note,
+            is_judged=size.large_bytes >= _TELLING_BYTES,
+        )
     yield Row(what=f"{agent.name}: memory of a trim", against="MB", ratio=found["rss_megabytes"], limit=60.0)
     shutil.rmtree(home)
 
@@ -336,9 +346,8 @@ def _library_rows(found: Measured, size: Size) -> Iterator[Row]:
     note, spent = f"{megabytes:.0f} MB in {build:.1f} s", build / found["read"]
     yield Row(what="library: build", against="reading every record", ratio=spent, limit=15.0, note=note)
     yield Row(what="library: size", against="transcripts", ratio=found["size"], limit=0.2)
-    if (peak := found["peak"]) is not None:
-        what, note = "library: peak memory of the build", f"{peak:.0f} MB"
-        yield Row(what=what, against="128 MB", ratio=peak / 128, limit=1.0, note=note)
+    what, note = "library: peak memory of the build", f"{found['peak']:.0f} MB"
+    yield Row(what=what, against="128 MB", ratio=found["peak"] / 128, limit=1.0, note=note)
     what, note = "library: update after one line", f"{line * 1000:.0f} ms"
     yield Row(what=what, against="building it", ratio=line / build, limit=0.25, note=note)
     asked = [("python -I -S -c pass", found["search"], 8.0)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import NothingToDoError
@@ -23,6 +22,7 @@ from leftoff.model.protocols import Agent, CanCopy
 from leftoff.model.records import Place, RecordKind, ToolResult, ToolUse
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import CutPart, Strategy, TrimPlan
+from leftoff.model.values import dataclass
 from leftoff.samples.bundled import bundled_script
 from leftoff.shrink.trim import TrimParameters
 

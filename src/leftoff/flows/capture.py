@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from leftoff.flows.settings import settings_here
 from leftoff.model.pause_action import ACTION_TYPES, PauseAction
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject, JsonValue
 from leftoff.pauses.words import EXCLUDED
 from leftoff.system import clock

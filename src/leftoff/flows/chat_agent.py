@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from leftoff.conversations.values import Tokens
+from leftoff.model.values import dataclass
 
 # How an agent's history was emptied: by a hook of its own, because we carried it, by its list of messages being cleared,
 # because a fresh one took its place; or it could not be.

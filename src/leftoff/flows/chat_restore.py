@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from leftoff.conversations import prompts
 from leftoff.conversations.index import Listed
 from leftoff.conversations.values import Parent, Restoration
@@ -13,6 +11,7 @@ from leftoff.flows.chat_save import keep
 from leftoff.flows.chat_session import Chat, ChatPlace
 from leftoff.flows.chat_sessions import handed_over, require_summary, saved_in
 from leftoff.flows.chat_turn import Answered, ask, note_usage
+from leftoff.model.values import dataclass
 from leftoff.system import clock
 
 

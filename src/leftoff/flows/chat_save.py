@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from leftoff.conversations import chat_file
 from leftoff.conversations.chat_file import ChatFile, Entry
 from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.flows.chat_session import Chat
 from leftoff.flows.chat_sessions import handed_over
 from leftoff.flows.chat_summary import Summary, summary_of
+from leftoff.model.values import dataclass
 from leftoff.system import clock, interrupts, paths
 
 

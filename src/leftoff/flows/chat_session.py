@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from leftoff.flows.chat_agent import ChatAgent
 from leftoff.flows.log_folder import log_folder
 from leftoff.flows.settings import settings_here
 from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
+from leftoff.model.values import dataclass
 from leftoff.system import clock, paths
 from leftoff.system.paths import Project
 from leftoff.system.register import Register

@@ -6,13 +6,13 @@ It has a time limit and one retry; then the chat goes without. Ctrl-C means: wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from leftoff.conversations import page, prompts, reading, rules, summary
 from leftoff.conversations.values import Totals
 from leftoff.errors import LeftoffError
 from leftoff.flows.chat_session import Chat
 from leftoff.flows.polish import RULES, summariser_called
+from leftoff.model.values import dataclass
 
 AGENT = "agent"
 _ATTEMPTS = 2

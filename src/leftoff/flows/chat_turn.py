@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from leftoff.conversations.values import Tokens, Turn
 from leftoff.errors import LeftoffError
@@ -13,6 +12,7 @@ from leftoff.flows.chat_session import Chat
 from leftoff.meter.crossings import crossing
 from leftoff.model.context_metrics import Level
 from leftoff.model.tokens import estimate_tokens
+from leftoff.model.values import dataclass
 from leftoff.system import clock
 
 STOPPED = "[answer stopped]"

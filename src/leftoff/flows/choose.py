@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import AmbiguousSessionError, NotFoundError
@@ -10,6 +9,7 @@ from leftoff.flows.agents import agent_of, agents_here
 from leftoff.flows.sessions import found_sessions, glimpsed, numbered, sessions_of
 from leftoff.model.protocols import Agent
 from leftoff.model.session import Session, SessionEntry
+from leftoff.model.values import dataclass
 from leftoff.system import paths
 
 LATEST = "latest"

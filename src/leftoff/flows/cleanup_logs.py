@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import takewhile
@@ -14,6 +13,7 @@ from leftoff.flows.sessions import entries, found_sessions
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shelf import Shelf, shelf_here
 from leftoff.model.protocols import StorageBackend
+from leftoff.model.values import dataclass
 from leftoff.resume_logs.retention import beyond
 from leftoff.system import clock
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.config.layers import thresholds
@@ -25,6 +24,7 @@ from leftoff.model.protocols import Agent
 from leftoff.model.records import Record, RecordKind
 from leftoff.model.resume_log import ResumeLog
 from leftoff.model.session import Session
+from leftoff.model.values import dataclass
 from leftoff.restore.profiles import restoration_text
 from leftoff.restore.receipt import receipt
 from leftoff.resume_logs import make

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from leftoff.errors import LeftoffError, StorageError
 from leftoff.flows.ancestry import Family, family_here
@@ -16,15 +17,16 @@ from leftoff.lineage.block import lineage_block
 from leftoff.lineage.chain import oldest_first
 from leftoff.lineage.fingerprint import fingerprint
 from leftoff.lineage.registry import Derived
-from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, LeftOut
+from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder
 from leftoff.model.protocols import Agent, CanCopy, CanResume
-from leftoff.model.records import Place
 from leftoff.model.session import Derivation, Session
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.shrink.invariants import EVERYWHERE
 from leftoff.system import clock
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
+_COPIED: Derivation = "trimmed"  # 002 has no other word for what is copied: also given back, or moved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,27 +61,6 @@ class Made:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
-    """What a copy is written with, besides its changes."""
-
-    at: datetime
-    metadata: JsonObject
-    derivation: Derivation
-    used_tokens: int | None = None
-    project: Path | None = None
-    progress: Progress | None = None
-    first_prompt: Place | None = None  # as a plan found it; None: the writer looks
-    live_from: Place | None = None
-    measured_at: Sequence[Place] = ()
-    left_out: LeftOut = LeftOut()  # noqa: RUF009 - it is frozen
-    folder: Path | None = (
-        None  # where it stands, or which very file it is; None: where the agent looks for it
-    )
-    file: Path | None = None
-    must_shrink: bool = False
-
-
 def copier(agent: Agent) -> CopyingAgent:
     """The agent as one whose sessions can be copied."""
     if not isinstance(agent, CanCopy):
@@ -98,32 +79,32 @@ def require_known(
         raise LeftoffError(f"{session.transcript}: not copied: {refusal} {otherwise}")
 
 
-def written_copy(chosen: Chosen, session: Session, changes: Sequence[Change], wanted: Writing) -> Copy:
-    """Write the copy, with its lineage, and note it."""
+def written_copy(chosen: Chosen, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
+    """Write the copy, with its lineage, and note it. The order's block and invariants are filled in here."""
     family = family_here()
-    block = lineage_block(oldest_first(family.node(chosen.transcript)), wanted.derivation)
-    copy = copier(chosen.agent).write_copy(
-        session,
-        changes,
-        CopyOrder(
-            at=wanted.at,
-            metadata=wanted.metadata,
-            block=block,
-            first_prompt=wanted.first_prompt,
-            live_from=wanted.live_from,
-            used_tokens=wanted.used_tokens,
-            measured_at=wanted.measured_at,
-            left_out=wanted.left_out,
-            project=wanted.project,
-            invariants=EVERYWHERE,
-            progress=wanted.progress,
-            folder=wanted.folder,
-            file=wanted.file,
-            must_shrink=wanted.must_shrink,
-        ),
-    )
-    _note(family, copy, chosen.agent, session, wanted.derivation, wanted.at)
+    copy = copier(chosen.agent).write_copy(session, changes, _filled_in(family, chosen, order))
+    _note(family, copy, chosen.agent, session, _COPIED, order.at)
     return copy
+
+
+@runtime_checkable
+class CanRehearse(Protocol):
+    """An agent that can tell how a copy would come out without writing it."""
+
+    def copy_size(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> int:
+        """How many bytes ``write_copy`` would write, refused as it would be; nothing is written."""
+        ...
+
+
+def rehearsed_copy(chosen: Chosen, session: Session, changes: Sequence[Change], order: CopyOrder) -> None:
+    """Refuse here what writing the copy would refuse; nothing is written. Of an agent that cannot tell, nothing is refused."""
+    if isinstance(chosen.agent, CanRehearse):
+        chosen.agent.copy_size(session, changes, _filled_in(family_here(), chosen, order))
+
+
+def _filled_in(family: Family, chosen: Chosen, order: CopyOrder) -> CopyOrder:
+    block = lineage_block(oldest_first(family.node(chosen.transcript)), _COPIED)
+    return replace(order, block=block, invariants=EVERYWHERE)
 
 
 def written_fresh(to: Agent, session: Session, order: FreshOrder) -> Copy:

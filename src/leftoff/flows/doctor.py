@@ -7,7 +7,6 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import leftoff
@@ -21,6 +20,7 @@ from leftoff.flows.examine_hooks import examine_hooks
 from leftoff.flows.examine_storage import examine_storage
 from leftoff.flows.findings import Finding, State
 from leftoff.flows.settings import settings_here
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue
 from leftoff.system import paths
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import NothingToDoError, UsageError
@@ -13,6 +12,7 @@ from leftoff.flows.list_logs import OWN, find_log
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shelf import shelf_here
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.resume_logs.edited_text import changes, is_empty
 from leftoff.resume_logs.edits import applied
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -15,6 +14,7 @@ from leftoff.errors import TranscriptError
 from leftoff.flows.choose import choose
 from leftoff.model.records import RecordKind
 from leftoff.model.session import Session
+from leftoff.model.values import dataclass
 
 _MOST_TROUBLES = 20
 _DEEPEST = 4

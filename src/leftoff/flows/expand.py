@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from leftoff.model.copying import digest_of
 from leftoff.model.protocols import Agent, CanCopy
 from leftoff.model.records import Record, Text, Thinking, ToolResult, ToolUse
 from leftoff.model.trim_plan import CutPart
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue
 from leftoff.shrink.placeholders import Key, parsed_key
 
@@ -80,41 +80,33 @@ class Originals:
                 f"{key[:60]!r} is no key. It stands at the end of a placeholder: leftoff expand KEY"
             )
         self.expect([key])
-        looked_at = is_anothers = False
+        told: list[Sequence[_Candidate] | LeftoffError] = []
         for transcript in self._sessions(wanted):
-            looked_at = True
-            for found in self._candidates(transcript, wanted):
-                if not digest_of(found.value).startswith(wanted.digest_prefix):
-                    continue
-                if part is None or (part, call_id) == (found.part, found.call_id):
-                    return Original(
-                        key=key,
-                        value=found.value,
-                        part=found.part,
-                        transcript=found.transcript,
-                        line=wanted.line,
-                    )
-                is_anothers = True
-        if is_anothers:
-            return LeftoffError(
-                f"{key}: what it names was cut from another call: it was quoted here, and stays as it is."
-            )
-        if looked_at:
-            return LeftoffError(
-                f"{key}: line {wanted.line} of session {wanted.session_id_prefix}… is no longer what was cut: "
-                "the file has changed since."
-            )
-        return NotFoundError(
-            f"{key}: session {wanted.session_id_prefix}… is gone, and the original with it. "
-            "leftoff sessions lists what there is."
-        )
+            told.append(found := self._candidates(transcript, wanted))
+            if isinstance(found, LeftoffError):
+                continue
+            for value, its_part, its_call, where in found:
+                if part is None or (part, call_id) == (its_part, its_call):
+                    return Original(key=key, value=value, part=its_part, transcript=where, line=wanted.line)
+        return _not_found(key, wanted, told)
 
     def _sessions(self, key: Key) -> list[Path]:
         if key.session_id_prefix not in self._files:
             self._files[key.session_id_prefix] = [*self._family.files_called(key.session_id_prefix)]
         return self._files[key.session_id_prefix]
 
-    def _candidates(self, transcript: Path, key: Key) -> Iterator[_Candidate]:
+    def _candidates(self, transcript: Path, key: Key) -> list[_Candidate] | LeftoffError:
+        """Every value of that line of the session that the digest fits; or why it cannot be read: another may have it."""
+        try:
+            return [
+                each
+                for each in self._cut_from(transcript, key)
+                if digest_of(each.value).startswith(key.digest_prefix)
+            ]
+        except LeftoffError as error:
+            return error
+
+    def _cut_from(self, transcript: Path, key: Key) -> Iterator[_Candidate]:
         """Every value that could have been cut from that line of the session, forks' inherited lines included."""
         agent = agent_of(transcript)
         if not isinstance(agent, CanCopy):
@@ -135,6 +127,28 @@ class Originals:
                     known[record.place.line_idx + 1].append(record)
             self._lines[transcript] = known
         return known
+
+
+def _not_found(key: str, wanted: Key, told: Sequence[Sequence[_Candidate] | LeftoffError]) -> LeftoffError:
+    """Why there is no original, by what came of each session that may have it."""
+    if any(found for found in told if not isinstance(found, LeftoffError)):
+        return LeftoffError(
+            f"{key}: what it names was cut from another call: it was quoted here, and stays as it is."
+        )
+    for error in told:
+        if isinstance(error, LeftoffError):
+            return LeftoffError(
+                f"{key}: a session that may have the original cannot be read. {error.message}"
+            )
+    if told:
+        return LeftoffError(
+            f"{key}: line {wanted.line} of session {wanted.session_id_prefix}… is no longer what was cut: "
+            "the file has changed since."
+        )
+    return NotFoundError(
+        f"{key}: session {wanted.session_id_prefix}… is gone, and the original with it. "
+        "leftoff sessions lists what there is."
+    )
 
 
 def _parts(record: Record) -> Iterator[tuple[CutPart, str | None]]:

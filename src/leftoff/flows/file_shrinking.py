@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import NothingToDoError, UsageError
 from leftoff.flows import plan_shrink, rollover
 from leftoff.flows.agents import agent_called, agent_of
 from leftoff.flows.choose import Chosen
-from leftoff.flows.derive import Made, Writing, copier, written_copy
+from leftoff.flows.derive import Made, copier, written_copy
 from leftoff.flows.polish import RULES, summariser_called
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shrink_session import Planned, Wanted, planned_of, without_cuts
 from leftoff.lineage.metadata import trim_metadata
+from leftoff.model.copying import CopyOrder
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import TrimPlan
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue
 from leftoff.shrink.trim import TrimParameters
 from leftoff.system import clock
@@ -137,10 +138,9 @@ def _written(
         planned.chosen,
         session,
         plan.cuts,
-        Writing(
+        CopyOrder(
             at=at,
             metadata=metadata,
-            derivation="trimmed",
             used_tokens=max(0, plan.live_tokens - plan.saved_tokens),
             first_prompt=plan.first_prompt,
             live_from=plan.live_from,

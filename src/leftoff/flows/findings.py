@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from leftoff.model.values import dataclass
 
 State = Literal["ok", "note", "broken"]
 

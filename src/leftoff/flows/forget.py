@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,7 @@ from typing import Literal
 from leftoff.errors import InvalidValueError, LeftoffError, NotFoundError, NothingToDoError, UsageError
 from leftoff.flows import forget_known as known
 from leftoff.flows import forget_library as library
+from leftoff.flows import forget_names as names
 from leftoff.flows import forget_places as places
 from leftoff.flows import forget_text as texts
 from leftoff.flows.archive_sessions import archive_here, files_of
@@ -26,8 +27,10 @@ from leftoff.flows.remote_forget import RemoteForgot, forget_remote, remote_name
 from leftoff.flows.sessions import found_sessions
 from leftoff.library import shelf as shelves
 from leftoff.library.archive import Archived, contains
+from leftoff.library.erasing import masking
 from leftoff.library.forgotten import MASK
 from leftoff.library.forgotten import NAME as REMEMBERED
+from leftoff.model.values import dataclass
 from leftoff.stores import outbox
 from leftoff.system import files, ids, locks, paths
 
@@ -65,6 +68,7 @@ class ForgetPlan:
     documents: tuple[Path, ...] = ()
     remote: str | None = None  # the storage backend that is asked too
     orphans: tuple[Path, ...] = ()  # files of the archive that a killed process left behind
+    called: int = 0  # sources of the library that have the text in their path, project or id: they go whole
     project: Path | None = None  # whose logs of the remote are meant; None: of the project we are in
 
     @property
@@ -116,15 +120,31 @@ def plan_text(text: str) -> ForgetPlan:
     needles = places.needles_of(text)
     literal = [needle.words for needle in needles]
     projects = known.projects()
-    own = [found.transcript for found in found_sessions() if _file_holds(found.transcript, literal)]
+    masked = masking(text)
+    own = [
+        found.transcript
+        for found in found_sessions()
+        if masked(str(found.transcript)) != str(found.transcript) or _file_holds(found.transcript, literal)
+    ]
+    documents, holders = _called_and_holding(text, projects)
     return ForgetPlan(
         target="text",
         words=f"a text of {len(text)} characters",
         sessions=(),
         needles=(needles,),
-        holders=tuple(_holders(projects, partial(_holds_text, text))),
-        archived=tuple(each for each in archive_here().sessions() if _archive_holds(each, literal)),
-        orphans=tuple(each for each in archive_here().orphans() if archive_here().may_hold(each, literal)),
+        documents=documents,
+        holders=holders,
+        archived=tuple(
+            each
+            for each in archive_here().sessions()
+            if any(masked(name) != name for name in _names_of(each)) or _archive_holds(each, literal)
+        ),
+        called=library.called_by(text),
+        orphans=tuple(
+            each
+            for each in archive_here().orphans()
+            if names.is_called_by(each, text) or archive_here().may_hold(each, literal)
+        ),
         in_library=library.holds([text]),
         agents_own=tuple(own),
         projects=projects,
@@ -157,13 +177,15 @@ def _nobody_sending(plan: ForgetPlan) -> Iterator[None]:
 
 
 def _forgotten(plan: ForgetPlan) -> Forgot:
+    settled = [each for each in places.settle(plan.holders) if each in plan.holders or _holds(plan, each)]
+    plan = replace(plan, holders=tuple(settled))
     deleted, edited = [*_delete_documents(plan)], []
     for each in plan.archived:
         archive_here().remove(each)
     for orphan in plan.orphans:
         orphan.unlink(missing_ok=True)
     erased = [(session.session_id, session.transcript) for session in plan.sessions]
-    count = library.erase(erased, [*deleted, *plan.documents], plan.text)
+    from_library = library.erase(erased, [*deleted, *plan.documents], plan.text)
     here = paths.working_folder()
     remote = forget_remote(
         [each for each, _ in erased], plan.text, MASK, here, plan.project or paths.project_of(here).root
@@ -182,9 +204,9 @@ def _forgotten(plan: ForgetPlan) -> Forgot:
         deleted=tuple(deleted),
         edited=tuple(edited),
         archived=len(plan.archived),
-        library=count,
+        library=from_library.count,
         remote=remote,
-        left=tuple(still_holding(plan)),
+        left=tuple(dict.fromkeys([*still_holding(plan), *([] if from_library.is_done else [_library()])])),
     )
 
 
@@ -194,7 +216,7 @@ def still_holding(plan: ForgetPlan) -> Iterator[Path]:
     for kept in places.kept_files(plan.projects):
         if kept.name == REMEMBERED:
             continue  # digests alone
-        if places.holding(kept, everything) or (plan.text is not None and texts.holds(kept, plan.text)):
+        if places.holding(kept, everything) or _is_called(plan, kept):
             yield kept
     literal = [needle.words for needle in everything if not needle.is_name]
     forgotten = {session.session_id for session in plan.sessions}
@@ -205,8 +227,8 @@ def still_holding(plan: ForgetPlan) -> Iterator[Path]:
     )
     yield from (each for each in plan.orphans if each.exists())
     ids_alone = [each for each in forgotten if ids.is_uuid(each)]
-    if any(map(library.knows, forgotten)) or library.holds([*ids_alone, *([plan.text] if plan.text else [])]):
-        yield Path(library_folder(), shelves.NAME)
+    if library.knows(forgotten) or library.holds([*ids_alone, *([plan.text] if plan.text else [])]):
+        yield _library()
 
 
 def _plan(
@@ -224,7 +246,7 @@ def _plan(
         holders=tuple(_holders(projects, partial(_is_of, needles, sorted(ours)))),
         archived=tuple(each for each in archive_here().sessions() if each.session_id in ours),
         orphans=tuple(each for each in archive_here().orphans() if any(name in each.name for name in ours)),
-        in_library=any(map(library.knows, ours)),
+        in_library=library.knows(ours),
         agents_own=tuple(path for each in transcripts if each.exists() for path in files_of(each)),
         projects=projects,
         documents=documents,
@@ -273,22 +295,58 @@ def _holders(projects: Sequence[str], holds: Callable[[Path], bool]) -> Iterator
 
 
 def _is_of(needles: Sequence[Sequence[places.Needle]], session_ids: Sequence[str], kept: Path) -> bool:
-    named = any(places.is_named(kept, each) for each in session_ids)
+    named = any(names.is_named(kept, each) for each in session_ids)
     return named or places.holding(kept, [needle for group in needles for needle in group])
 
 
-def _holds_text(text: str, kept: Path) -> bool:
-    return texts.holds(kept, text)
+def _holds(plan: ForgetPlan, kept: Path) -> bool:
+    if plan.text is not None:
+        return texts.holds(kept, plan.text)
+    return _is_of(plan.needles, [session.session_id for session in plan.sessions], kept)
+
+
+def _is_called(plan: ForgetPlan, kept: Path) -> bool:
+    """Whether its name holds it, or, of a text, any writing of it in the document."""
+    if plan.text is not None:
+        return _holds_text(kept, plan.text)
+    return any(session.is_ours and names.is_named(kept, session.session_id) for session in plan.sessions)
+
+
+def _holds_text(kept: Path, text: str) -> bool:
+    return names.is_called_by(kept, text) or texts.holds(kept, text)
+
+
+def _called_and_holding(text: str, projects: Sequence[str]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The documents that are called by the text and go whole, and the others that hold it."""
+    kept = [each for each in places.kept_files(projects) if places.is_text(each)]
+    called = {each for each in kept if names.goes_whole(each, text) and not _is_archived(each)}
+    return tuple(sorted(called)), tuple(
+        each for each in kept if each not in called and texts.holds(each, text)
+    )
+
+
+def _is_archived(kept: Path) -> bool:
+    """Whether the archive takes it out itself, with the copy that it tells of."""
+    return kept.parent == archive_here().folder
+
+
+def _library() -> Path:
+    return Path(library_folder(), shelves.NAME)
 
 
 def _delete_documents(plan: ForgetPlan) -> Iterator[Path]:
     for session in plan.sessions:
-        yield from places.delete_documents(plan.holders, session.session_id)
+        yield from names.delete_documents(plan.holders, session.session_id)
     for document in plan.documents:
         for kept in [*document.rglob("*")] if document.is_dir() else [document]:
             if kept.is_file() or kept.is_symlink():
                 kept.unlink(missing_ok=True)
                 yield kept
+
+
+def _names_of(archived: Archived) -> tuple[str, ...]:
+    """What the archive writes down of a copy in plain letters."""
+    return archived.session_id, archived.transcript, archived.project or "", archived.first_prompt or ""
 
 
 def _archive_holds(archived: Archived, needles: Sequence[bytes]) -> bool:

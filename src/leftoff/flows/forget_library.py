@@ -9,16 +9,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.flows.library_folder import LOCK, library_folder
 from leftoff.library import erasing
 from leftoff.library import shelf as shelves
 from leftoff.library.writing import Writer
+from leftoff.model.values import dataclass
 from leftoff.system import files, locks
 
 _PATIENCE_SECONDS = 60.0
+_READER_SECONDS = 30.0  # as long as one search is read, the file keeps what that began with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,14 @@ class Recorded:
     agent: str | None = None
     transcript: str | None = None
     project: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """How many sources and pieces there were; ``is_done`` is False while a reader still keeps the old bytes in the file."""
+
+    count: int
+    is_done: bool
 
 
 @contextmanager
@@ -63,27 +72,32 @@ def projects() -> set[str]:
     return {row[0] for row in rows if row[0]}
 
 
-def knows(session_id: str) -> bool:
-    """Whether anything of the session is there."""
+def knows(session_ids: Iterable[str]) -> bool:
+    """Whether anything of any of the sessions is there."""
     with _opened() as shelf:
-        if shelf is None:
-            return False
-        listed = shelf.execute("SELECT 1 FROM entries WHERE session_id = ?", (session_id,)).fetchone()
-        return listed is not None or bool(erasing.sources_of(shelf, session_id))
+        return shelf is not None and any(_is_known(shelf, each) for each in session_ids)
 
 
-def holds(texts: Iterable[str]) -> bool:
+def holds(texts: Sequence[str]) -> bool:
     """Whether anything that is stored there holds any of these words."""
     with _opened() as shelf:
-        return shelf is not None and any(erasing.holds(shelf, text) for text in texts)
+        return shelf is not None and erasing.holds(shelf, texts)
 
 
-def erase(of_sessions: Sequence[tuple[str, str | None]], gone: Iterable[Path], text: str | None) -> int:
-    """Erase sessions (id and transcript), documents that are gone or below a folder that is, and a text. How many there were."""
-    with closing(Writer(library_folder(), patience_seconds=30.0)) as writer:
-        count = 0
-        for session_id, transcript in of_sessions:
-            count += erasing.erase_session(writer, session_id, [transcript] if transcript else [])
+def called_by(text: str) -> int:
+    """How many sessions and documents have the text in their path, project or id."""
+    with _opened() as shelf:
+        return 0 if shelf is None else len(erasing.called_by(shelf, text))
+
+
+def erase(of_sessions: Sequence[tuple[str, str | None]], gone: Iterable[Path], text: str | None) -> Erased:
+    """Erase sessions (id and transcript), documents that are gone or below a folder that is, and a text.
+
+    A library whose words an older leftoff cut goes whole: the next search makes it anew, without what is forgotten.
+    """
+    with closing(Writer(library_folder(), patience_seconds=_READER_SECONDS)) as writer:
+        transcripts = [transcript for _, transcript in of_sessions if transcript]
+        count = erasing.erase_sessions(writer, [session_id for session_id, _ in of_sessions], transcripts)
         deleted = {*gone}
         known = {Path(path): path for path in writer.known()} if deleted else {}
         count += writer.remove(
@@ -91,8 +105,13 @@ def erase(of_sessions: Sequence[tuple[str, str | None]], gone: Iterable[Path], t
         )
         if text is not None:
             count += erasing.erase_text(writer, text)
-        writer.erase_traces()
-    return count
+        is_done = writer.erase_traces()
+    return Erased(count=count, is_done=is_done)
+
+
+def _is_known(shelf: sqlite3.Connection, session_id: str) -> bool:
+    listed = shelf.execute("SELECT 1 FROM entries WHERE session_id = ?", (session_id,)).fetchone()
+    return listed is not None or bool(erasing.sources_of(shelf, session_id))
 
 
 @contextmanager

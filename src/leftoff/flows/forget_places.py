@@ -1,7 +1,7 @@
 """Every file in which leftoff keeps something, looked at byte by byte; and taking words out of them.
 
-The library and the archive have their own ways; all else is text. A document of a session that is to be forgotten is deleted,
-with the files that belong to it. In anything else its lines go, or the words are masked where a line is no unit.
+The library, the archive and databases have their own ways; all else is text. Lines go that hold what is to be forgotten; the words are
+masked where a line is no unit.
 """
 
 from __future__ import annotations
@@ -13,23 +13,32 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import StorageError
 from leftoff.flows.library_documents import document_folders
-from leftoff.flows.pause_homes import SESSIONS
 from leftoff.flows.settings import settings_here
 from leftoff.library.forgotten import MASK
 from leftoff.library.forgotten import NAME as REMEMBERED
 from leftoff.library.shelf import NAME as LIBRARY
-from leftoff.stores.log_files import PREFIX
-from leftoff.system import clock, files, ids, paths, reasons
+from leftoff.model.values import dataclass
+from leftoff.system import clock, files, ids, locks, patches, paths, reasons
 from leftoff.system.register import Register
 
 _LINES = {".jsonl", ".log", ".1"}
 _PACKED = ".gz"
+# How a database of SQLite begins, and its rollback journal, and its write-ahead log in either order of bytes.
+_DATABASE = (
+    b"SQLite format 3\0",
+    b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",
+    b"\x37\x7f\x06\x82",
+    b"\x37\x7f\x06\x83",
+)
+_BEGINNING_BYTES = 16
+_LOG_OF_DATABASE = re.compile(r"-(?:wal|shm|journal)\Z")
 _DOCUMENTS = {".md", ".json", ".gz"}
+# What stands beside a document: a change that was begun, what could not be put in, what a killed writer left.
+_BESIDE = re.compile(r"\.?(?P<of>.+?)(?:\.patch|\.unsaved(?:-[0-9]+)?|\.[0-9a-f]{12}\.tmp)")
 # What may stand around a whole id in a file: no part of another id. Before it, the prefix of a file's name, or an escape of JSON.
 _BEFORE_ID = rb"(?:(?<![A-Za-z0-9_.-])|(?<=/session-)|(?<=\\[nrtbf]))"
 _AFTER_ID = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9_-]*[0-9])"
@@ -75,8 +84,28 @@ def _kept_elsewhere(projects: Sequence[str], folders: set[Path]) -> Iterator[Pat
     for folder in sorted(Path(each) for each in named):
         if not any(folder.is_relative_to(each) for each in folders):
             yield from sorted(
-                each for each in folder.iterdir() if each.suffix in _DOCUMENTS and each.is_file()
+                each for each in folder.iterdir() if document_of(each).suffix in _DOCUMENTS and each.is_file()
             )
+
+
+def document_of(kept: Path) -> Path:
+    """The document that a file stands beside; any other is one itself."""
+    beside = _BESIDE.fullmatch(kept.name)
+    return kept if beside is None else kept.with_name(beside["of"])
+
+
+def settle(holders: Sequence[Path]) -> list[Path]:
+    """Finish the changes that were begun: half a change cannot be masked. The files that may hold now what these held."""
+    found = dict.fromkeys(holders)
+    for kept in holders:
+        if kept.suffix == ".patch" and (document := document_of(kept)) != kept:
+            with (
+                locks.held(kept.parent / files.LOCK_NAME),
+                suppress(StorageError),
+            ):  # what could not be put in is aside
+                patches.settle(document)
+            found |= dict.fromkeys(each for each in kept.parent.iterdir() if document_of(each) == document)
+    return [kept for kept in found if kept.exists()]
 
 
 def needles_of(words: str) -> tuple[Needle, ...]:
@@ -89,17 +118,6 @@ def needles_of(words: str) -> tuple[Needle, ...]:
 def needles_of_id(session_id: str) -> tuple[Needle, ...]:
     """How a session id stands in files. A UUID is part of no other; ``session-1`` would be found in ``session-10``."""
     return (Needle(words=session_id.encode("utf-8", "surrogatepass"), is_name=not ids.is_uuid(session_id)),)
-
-
-def is_named(kept: Path, session_id: str) -> bool:
-    """Whether a file is called by this id: within a name it stands alone, behind the prefix or between dots."""
-    name = kept.name.removeprefix(PREFIX)
-    if ids.is_uuid(session_id):
-        return session_id in kept.name
-    whole = re.compile(
-        rf"(?:[0-9a-f]{{12}}\.)?{re.escape(session_id)}(?:-incremental)?(?:\.[0-9]{{20}})?(?:\.[a-z]+)*"
-    )
-    return any(whole.fullmatch(each) is not None for each in (name, kept.name))
 
 
 def holding(kept: Path, needles: Sequence[Needle]) -> bool:
@@ -127,24 +145,25 @@ def is_text(kept: Path) -> bool:
     return (
         not kept.name.startswith(LIBRARY)
         and kept.name != REMEMBERED
-        and kept.suffix not in {".zst", ".sqlite"}
+        and kept.suffix != ".zst"
+        and not _is_database(kept)
     )
 
 
-def delete_documents(holders: Sequence[Path], session_id: str) -> list[Path]:
-    """Those that are the session's own: called by its id, or pauses that name it. All files of a pause go together."""
-    gone = []
-    for kept in holders:
-        if is_named(kept, session_id):
-            gone.append(kept)
-        elif kept.parent.name == SESSIONS:
-            stem = kept.name.partition(".")[0].removesuffix("-incremental")
-            ends = re.compile(rf"{re.escape(stem)}(?:-incremental)?(?:\..+)?")
-            gone += [each for each in kept.parent.iterdir() if ends.fullmatch(each.name) and each.is_file()]
-    unique = [*dict.fromkeys(gone)]
-    for kept in unique:
-        kept.unlink(missing_ok=True)
-    return unique
+def _is_database(kept: Path) -> bool:
+    """Whether SQLite keeps it, whatever it is called, or a log of its beside such a file: one changed byte destroys it."""
+    main = kept.with_name(_LOG_OF_DATABASE.sub("", kept.name))
+    return main.suffix == ".sqlite" or any(_beginning(each).startswith(_DATABASE) for each in (kept, main))
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        if path.is_symlink():
+            return b""
+        with path.open("rb") as file:
+            return file.read(_BEGINNING_BYTES)
+    except OSError:
+        return b""
 
 
 def drop_lines(kept: Path, needles: Sequence[Needle]) -> None:

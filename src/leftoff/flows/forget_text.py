@@ -29,9 +29,12 @@ def holds(kept: Path, text: str) -> bool:
 
 
 def mask(kept: Path, text: str) -> None:
-    """Put a mask in its place; a document that this machine wrote stays one that it wrote, and JSON and YAML stay valid."""
+    """Put a mask in its place; JSON and YAML stay valid. A document that this machine wrote stays one that it wrote, unless the
+    text stands in its path, which the register must not name.
+    """
     register = Register(folder=paths.data_folder())
-    was_written = kept.suffix in _DOCUMENTS and register.standing(kept) == "written"
+    is_named = _change(text)(str(kept)) != str(kept)
+    was_written = not is_named and kept.suffix in _DOCUMENTS and register.standing(kept) == "written"
     clean = _masked(kept, content_of(kept), text)
     files.write_file(kept, gzip.compress(clean, mtime=0) if kept.suffix == _PACKED else clean)
     if was_written:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from leftoff.flows.sessions import found_sessions, sessions_of
 from leftoff.flows.settings import settings_here
 from leftoff.flows.status import Gauges, Status
 from leftoff.model.session import SessionEntry
+from leftoff.model.values import dataclass
 from leftoff.system import git, paths
 
 _MOST_COUNTED = 100

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from leftoff.errors import ConfigError, NotFoundError, NothingToDoError, StorageError, UsageError
+from leftoff.errors import ConfigError, NothingToDoError, StorageError, UsageError
 from leftoff.flows import fast_path, installations
-from leftoff.flows.agents import agent_called, agents_here
+from leftoff.flows.agents import agent_typed, agents_here
 from leftoff.flows.foreign_triggers import foreign_triggers
 from leftoff.flows.installations import Installation
 from leftoff.flows.settings import settings_here
 from leftoff.model.protocols import Agent, HasHooks
+from leftoff.model.values import dataclass
 from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Wired, hook_command, statusline_command
 from leftoff.system import foreign_files, paths
 
@@ -104,10 +104,7 @@ def install(plan: InstallPlan) -> tuple[HookTrouble, ...]:
 
 def hooked_agent(agent_id: str) -> tuple[Agent, HasHooks]:
     """The agent and how it is wired; UsageError for one that calls nobody."""
-    try:
-        agent = agent_called(agent_id)
-    except NotFoundError as error:  # the wrong word was typed; nothing was looked for
-        raise UsageError(error.message) from error
+    agent = agent_typed(agent_id)
     if not isinstance(agent, HasHooks):
         able = ", ".join(each.id for each in agents_here() if isinstance(each, HasHooks))
         raise UsageError(f"{agent.name} has no hooks that leftoff could use. Those that have: {able}.")

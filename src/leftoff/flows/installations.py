@@ -10,11 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import DocumentError, StorageError
 from leftoff.model.protocols import HasHooks
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonObject, upgraded
 from leftoff.model.wiring import Scope, TextEdit, Trace, reverted
 from leftoff.system import files, locks, paths, reasons

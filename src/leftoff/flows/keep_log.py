@@ -6,7 +6,7 @@ All saves go through here, so that none forgets a step.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from leftoff.flows import outbox
 from leftoff.flows.cleanup_logs import clean_up_after_save
 from leftoff.flows.shelf import Shelf
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.resume_logs import guests, make
 from leftoff.resume_logs.edits import applied

@@ -27,12 +27,24 @@ def document_folders(
     projects: Iterable[str], storage_dir: str, chat_folder: str
 ) -> dict[str, tuple[SourceType, str]]:
     """Where documents of these projects stand: folder → what they are, and the project."""
-    found: dict[str, tuple[SourceType, str]] = {}
-    for folder in projects:
-        for kind, place in _folders_of(folder, storage_dir, chat_folder):
-            if place.is_dir() and not place.is_symlink():
-                found[str(place)] = (kind, folder)
-    return found
+    wanted = wanted_folders(projects, storage_dir, chat_folder)
+    return {place: whose for place, whose in wanted.items() if is_folder(place)}
+
+
+def wanted_folders(
+    projects: Iterable[str], storage_dir: str, chat_folder: str
+) -> dict[str, tuple[SourceType, str]]:
+    """The same with those that are not there yet."""
+    return {
+        str(place): (kind, folder)
+        for folder in projects
+        for kind, place in _folders_of(folder, storage_dir, chat_folder)
+    }
+
+
+def is_folder(place: str) -> bool:
+    """Whether documents can be read there: a link may lead anywhere."""
+    return Path(place).is_dir() and not Path(place).is_symlink()
 
 
 def documents(folder: str, kind: SourceType, project: str) -> Iterator[Source]:

@@ -8,42 +8,45 @@ without growing is read anew from its beginning.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from leftoff.agents.jsonl import opened
 from leftoff.errors import LeftoffError
+from leftoff.flows.agents import agents_here
 from leftoff.flows.archive_sessions import archive_here
 from leftoff.flows.capture import capture_here
+from leftoff.flows.library_batches import batches, still_stands
 from leftoff.flows.library_copies import archive_folder, source_of, sweep, unpacked
-from leftoff.flows.library_documents import document_folders, documents, pieces_of
+from leftoff.flows.library_documents import documents, is_folder, pieces_of, wanted_folders
 from leftoff.flows.library_folder import LOCK, library_folder
 from leftoff.flows.library_pieces import Cutter
-from leftoff.flows.library_stale import BUILT, FOLDERS_NAMED, folder_variables, folders_above
+from leftoff.flows.library_stale import (
+    BUILT,
+    FOLDERS_NAMED,
+    at,
+    folder_variables,
+    folders_of,
+    missing,
+    note_look,
+)
 from leftoff.flows.sessions import Found, entries, found_sessions
 from leftoff.flows.settings import settings_here
 from leftoff.library import shelf as shelves
 from leftoff.library.archive import Archived
-from leftoff.library.forgotten import Forgotten
-from leftoff.library.pieces import Piece, Reached, Source, WaitingCalls
+from leftoff.library.pieces import LONGEST_TITLE, Piece, Reached, Source, WaitingCalls
 from leftoff.library.writing import Writer
-from leftoff.model.records import Place, Record, RecordKind
+from leftoff.model.protocols import Agent
+from leftoff.model.records import Place
 from leftoff.model.session import SessionEntry
 from leftoff.model.wire import JsonObject
-from leftoff.system import locks, own_log, paths
+from leftoff.system import clock, locks, own_log, paths
 
-_BATCH_SECONDS = 0.25
-_BATCH_CHARS = 1_000_000
 _MUCH_CHARS = 20_000_000  # after so much new text the words are put in order
 _EXCLUDED = "excluded tools"
-_SAMPLES = 16
-_SAMPLE_BYTES = 512
-_LONGEST_TITLE = 300
 
 Progress = Callable[[int, int], None]  # bytes done, bytes to do
 
@@ -86,8 +89,9 @@ def update_library(
     progress: Progress | None = None,
     patience_seconds: float = 0.0,
     found: list[Found] | None = None,
+    changed: Sequence[str] = (),
 ) -> Updated:
-    """Read what is new, in ``found`` or everywhere.
+    """Read what is new: in the sources ``changed``, which are known, where any are given; else in ``found`` or everywhere.
 
     LockTimeoutError where another process has been at it for longer than ``patience_seconds``.
     """
@@ -97,6 +101,8 @@ def update_library(
     with locks.held(folder / LOCK, timeout_seconds=patience_seconds):
         update = _Update(os.fsdecode(folder), deadline, progress)
         try:
+            if changed and update.knows_what_to_leave_out():
+                return update.run_on(changed)
             return update.run(found_sessions() if found is None else found)
         finally:
             update.writer.close()
@@ -132,37 +138,74 @@ class _Update:
     def run(self, found: list[Found]) -> Updated:
         self._leave_out_excluded()
         known = self.writer.known()
-        folders = self._documents(known, found)
+        seen = (
+            _homes(found) | archive_folder()
+        )  # as they are before anything is read: what comes meanwhile is new
+        seen |= self._documents(known, found)
         stale = [each for each in found if known.get(_path(each)) != (each.modified_ns, each.size_bytes)]
         self._to_do_bytes = sum(each.size_bytes for each in stale)
         copies = self._archived(known, found)
         self._remove_gone(known, found)
-        for each, entry in self._with_entries(stale):
-            if self._is_late():
-                return self._done
-            size_before = known.get(_path(each), (0, -1))[1]
-            self._guarded(partial(self._read_on, each, _source(each, entry), size_before), each.transcript)
+        self._read_sessions(stale, {path: size for path, (_, size) in known.items()})
         for copy in copies:
             if self._is_late():
                 return self._done
             self._guarded(partial(self._read_copy, copy), Path(copy.transcript))
-        if self._copied is not None:
-            self.writer.mark_archived(self._copied)
         if self._done.finished:
-            above = folders_above([_path(each) for each in found], [str(each.agent.home) for each in found])
             self.writer.remember_folders(
-                folders | above | archive_folder(),
+                {path: then for path, then in seen.items() if self._may_be_named(path)},
                 {BUILT: "yes", FOLDERS_NAMED: folder_variables(paths.environment())},
             )
-        if self._done.chars > _MUCH_CHARS:
+            note_look(library_folder(), clock.now().timestamp())
+        return self._ended()
+
+    def run_on(self, changed: Sequence[str]) -> Updated:
+        """The same for a few sources that are known and have changed: no other is looked at, however many there are."""
+        agents = {agent.id: agent for agent in agents_here()}
+        rows = self.writer.sources(changed)
+        there = [each for each in rows if each.type == "session" and each.agent in agents]
+        found = [each for row in there if (each := _found(agents[row.agent or ""], Path(row.path)))]
+        self._to_do_bytes = sum(each.size_bytes for each in found)
+        self._read_sessions(found, {row.path: row.size_bytes for row in there})
+        for row in rows:
+            if row.type != "session":
+                beside = documents(str(Path(row.path).parent), row.type, row.project or "")
+                self._take_documents(each for each in beside if each.path == row.path)
+        return self._ended()
+
+    def _read_sessions(self, stale: list[Found], sizes: Mapping[str, int]) -> None:
+        """What is new in each, as long as there is time; ``sizes`` are those of before."""
+        for each, entry in self._with_entries(stale):
+            if self._is_late():
+                return
+            read = partial(self._read_on, each, self._source(each, entry), sizes.get(_path(each), -1))
+            self._guarded(read, each.transcript)
+
+    def _ended(self) -> Updated:
+        """What is done once, where there was time for all."""
+        if self._done.finished and self._copied is not None:
+            self.writer.mark_archived(self._copied)
+        if self._done.finished and self._done.chars > _MUCH_CHARS:
             self.writer.optimise()
         return self._done
 
     def _with_entries(self, stale: list[Found]) -> Iterator[tuple[Found, SessionEntry]]:
         by_path = {_path(each): each for each in stale}
         for entry in entries(stale):
-            if not self._forgotten.is_session(entry.session_id):
+            if not self._is_forgotten(entry.session_id, entry.transcript, entry.project):
                 yield by_path[entry.transcript], entry
+
+    def _is_forgotten(self, session_id: str | None, path: str, project: str | None) -> bool:
+        """Whether it is a forgotten session, or is called by a forgotten text: its path and its project are kept with it."""
+        return self._forgotten.is_session(session_id) or self._forgotten.is_in((session_id, path, project))
+
+    def _may_be_named(self, folder: str) -> bool:
+        """Whether the library can hold its name, and may."""
+        try:
+            folder.encode()
+        except UnicodeEncodeError:
+            return False
+        return not self._forgotten.is_in((folder,))
 
     def _guarded(self, read: Callable[[], None], transcript: Path) -> None:
         try:
@@ -180,25 +223,38 @@ class _Update:
         """The records behind the last that was read; from the beginning where the file is no longer what it was."""
         reached, waiting = self.writer.reached(source.path)
         if reached is not None and (
-            size_before == found.size_bytes or not _still_stands(found.transcript, reached)
+            size_before == found.size_bytes or not still_stands(found.transcript, reached)
         ):
             self.writer.remove([source.path])
             self._copied = {each.transcript for each in archive_here().sessions()}
             reached, waiting = None, {}
         self._take_in(found, source, reached, waiting)
 
+    def _source(self, found: Found, entry: SessionEntry) -> Source:
+        return Source(
+            type="session",
+            path=_path(found),
+            agent=entry.agent,
+            session_id=entry.session_id,
+            project=entry.project,
+            title=self._title(entry.first_prompt),
+            modified_ns=found.modified_ns,
+            size_bytes=found.size_bytes,
+        )
+
+    def _title(self, prompt: str | None) -> str | None:
+        return prompt and self._forgotten.masked_text(prompt)[:LONGEST_TITLE]
+
     def _read_copy(self, archived: Archived) -> None:
         """A session that its agent has deleted, from the archive; the copy is unpacked for as long as it is read."""
         source = source_of(archived)
         with unpacked(archived) as copy:
-            self._take_in(
-                copy, source._replace(title=source.title and source.title[:_LONGEST_TITLE]), None, {}
-            )
+            self._take_in(copy, source._replace(title=self._title(source.title)), None, {})
 
     def _take_in(self, found: Found, source: Source, reached: Reached | None, waiting: WaitingCalls) -> None:
         after = None if reached is None else Place(_path(found), reached.line_idx, reached.start, reached.end)
         cutter = Cutter(found.agent, self._capture, {call: each.tool for call, each in waiting.items()})
-        for batch, upto, is_last in _batches(found, cutter, after, self._forgotten):
+        for batch, upto, is_last in batches(found, cutter, after, self._forgotten):
             end = reached if upto is None else upto
             of_batch = source if is_last else source._replace(size_bytes=-1)
             if not self.writer.add(of_batch, batch, before=reached, after=end):
@@ -221,20 +277,28 @@ class _Update:
         projects = {str(paths.project_of(paths.working_folder()).root)}
         projects |= {entry.project for entry in entries(found) if entry.project}
         settings = self._settings
-        there = document_folders(sorted(projects), settings.resume_logs.storage_dir, settings.chat.folder)
+        wanted = wanted_folders(sorted(projects), settings.resume_logs.storage_dir, settings.chat.folder)
+        seen = {
+            each: at(each) for each in (place if is_folder(place) else missing(place) for place in wanted)
+        }
         standing = set()
-        for folder, (kind, project) in there.items():
-            for source in documents(folder, kind, project):
-                standing.add(source.path)
-                is_new = known.get(source.path) != (source.modified_ns, source.size_bytes)
-                if is_new and not self._forgotten.is_session(source.session_id):
-                    self._replace(source)
+        for folder, (kind, project) in wanted.items():
+            there_now = [*documents(folder, kind, project)] if is_folder(folder) else []
+            standing |= {source.path for source in there_now}
+            self._take_documents(
+                each for each in there_now if known.get(each.path) != (each.modified_ns, each.size_bytes)
+            )
         self._gone_documents = [
             path
             for path in known
             if path not in standing and path.endswith(".md") and not Path(path).exists()
         ]
-        return {folder: _modified_ns(folder) for folder in there}
+        return seen
+
+    def _take_documents(self, new: Iterable[Source]) -> None:
+        for source in new:
+            if not self._is_forgotten(source.session_id, source.path, source.project):
+                self._replace(source)
 
     def _replace(self, source: Source) -> None:
         pieces = pieces_of(source, self._capture)
@@ -245,12 +309,18 @@ class _Update:
         else:
             self._done.finished = False
 
+    def knows_what_to_leave_out(self) -> bool:
+        """Whether the tools that are excluded are those of the last update."""
+        return (self.writer.fact(_EXCLUDED) or "") == self._excluded()
+
     def _leave_out_excluded(self) -> None:
         """What was read of a tool before the user excluded it goes, by reading its sessions anew."""
-        excluded = ", ".join(sorted(self._capture.exclude_tools))
-        if (self.writer.fact(_EXCLUDED) or "") != excluded:
+        if not self.knows_what_to_leave_out():
             self.writer.remove(self.writer.with_tools(self._capture.exclude_tools))
-            self.writer.note(_EXCLUDED, excluded)
+            self.writer.note(_EXCLUDED, self._excluded())
+
+    def _excluded(self) -> str:
+        return ", ".join(sorted(self._capture.exclude_tools))
 
     def _archived(self, known: dict[str, tuple[int, int]], found: list[Found]) -> list[Archived]:
         """Those of the archive that are neither known nor with their agent, where the archive has changed."""
@@ -266,7 +336,7 @@ class _Update:
             for each in archived
             if each.transcript not in known
             and each.transcript not in standing
-            and not self._forgotten.is_session(each.session_id)
+            and not self._is_forgotten(each.session_id, each.transcript, each.project)
         ]
 
     def _remove_gone(self, known: dict[str, tuple[int, int]], found: list[Found]) -> None:
@@ -289,75 +359,26 @@ class _Update:
         return not self._done.finished
 
 
-def _batches(
-    found: Found, cutter: Cutter, after: Place | None, forgotten: Forgotten
-) -> Iterator[tuple[list[Piece], Reached | None, bool]]:
-    """Pieces of whole records, where each batch ends, and whether it is the last. A half-written last line waits."""
-    batch: list[Piece] = []
-    chars, begun = 0, time.monotonic()
-    done: Record | None = None
-    last: Record | None = None
-    for record in found.agent.read(found.transcript, after):
-        if last is not None:
-            new = forgotten.masked(cutter.pieces(last))
-            batch += new
-            chars, done = chars + sum(len(piece.text) for piece in new), last
-            if chars >= _BATCH_CHARS or time.monotonic() - begun > _BATCH_SECONDS:
-                yield batch, _reached(found.transcript, done), False
-                batch, chars, begun = [], 0, time.monotonic()
-        last = record
-    if last is not None and not _is_torn(last):
-        batch += forgotten.masked(cutter.pieces(last))
-        done = last
-    yield batch, None if done is None else _reached(found.transcript, done), True
+def _found(agent: Agent, transcript: Path) -> Found | None:
+    """The transcript as it is now; None where it has vanished."""
+    try:
+        stat = transcript.stat()
+    except OSError:
+        return None
+    return Found(agent=agent, transcript=transcript, modified_ns=stat.st_mtime_ns, size_bytes=stat.st_size)
 
 
-def _is_torn(record: Record) -> bool:
-    """Whether it is a line that somebody is still writing."""
-    return record.kind is RecordKind.BROKEN and not record.raw.endswith(b"\n")
-
-
-def _reached(transcript: Path, record: Record) -> Reached:
-    place = record.place
-    return Reached(place.line_idx, place.start, place.end, _fingerprint(transcript, place.start, place.end))
-
-
-def _still_stands(transcript: Path, reached: Reached) -> bool:
-    """Whether what was read is as it was, as far as a few looks tell."""
-    return _fingerprint(transcript, reached.start, reached.end) == reached.digest
-
-
-def _fingerprint(transcript: Path, start: int, end: int) -> bytes:
-    """Of the last record, and of samples of all that stands before it."""
-    digest = hashlib.blake2b(digest_size=16)
-    with opened(transcript) as file:
-        for number in range(_SAMPLES):
-            file.seek(start * number // _SAMPLES)
-            digest.update(file.read(min(_SAMPLE_BYTES, start)))
-        file.seek(start)
-        digest.update(file.read(end - start))
-    return digest.digest()
-
-
-def _source(found: Found, entry: SessionEntry) -> Source:
-    return Source(
-        type="session",
-        path=_path(found),
-        agent=entry.agent,
-        session_id=entry.session_id,
-        project=entry.project,
-        title=entry.first_prompt and entry.first_prompt[:_LONGEST_TITLE],
-        modified_ns=found.modified_ns,
-        size_bytes=found.size_bytes,
-    )
+def _homes(found: Iterable[Found]) -> dict[str, int]:
+    """Where new sessions of any agent would stand, also of one that has none yet."""
+    by_home: dict[str, list[str]] = {str(agent.home): [] for agent in agents_here()}
+    for each in found:
+        by_home.setdefault(str(each.agent.home), []).append(_path(each))
+    return {
+        path: then
+        for home, transcripts in by_home.items()
+        for path, then in folders_of(home, transcripts).items()
+    }
 
 
 def _path(found: Found) -> str:
     return os.fsdecode(found.transcript)
-
-
-def _modified_ns(folder: str) -> int:
-    try:
-        return Path(folder).stat().st_mtime_ns
-    except OSError:
-        return 0

@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from leftoff.flows import watch_states
-from leftoff.flows.ancestry import Family, family_here, session_id_of
+from leftoff.flows.ancestry import Family, family_here, noted_origin, session_id_of
 from leftoff.flows.choose import choose
 from leftoff.flows.native_forks import silent_forks
 from leftoff.flows.sessions import entries
 from leftoff.lineage.chain import Sources, ancestry, oldest_first
 from leftoff.lineage.metadata import Origin
+from leftoff.lineage.registry import CLEARED
 from leftoff.model.session import SessionEntry
 from leftoff.model.session_node import SessionNode
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.system import clock
 
-_CLEARED = "clear"
+__all__ = ["CLEARED", "FamilyTree", "Member", "lineage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +112,12 @@ class _Album:
         return {os.path.realpath(path): origin for path, origin in silent_forks(silent).items()}
 
     def origin(self, session_file: Path) -> Origin | None:
-        """Where a session came from."""
-        return self.family.origin(session_file) or self.forks.get(os.path.realpath(session_file))
+        """Where a session came from, or what was cleared before it began."""
+        made = self.family.origin(session_file) or self.forks.get(os.path.realpath(session_file))
+        if made is not None or not self.family.cleared:
+            return made
+        cleared = self.family.cleared.get(session_id_of(session_file) or "")
+        return noted_origin(cleared) if cleared else None
 
     @cached_property
     def children(self) -> Mapping[str, list[SessionNode]]:
@@ -123,7 +128,7 @@ class _Album:
         return found
 
     def _standing(self) -> Iterator[tuple[str | Path, SessionNode]]:
-        derived = {each.session_id for each in self.family.derived}
+        derived = {*self.family.cleared, *(each.session_id for each in self.family.derived)}
         for name, entry in self.entries.items():
             if entry.parent is None and entry.session_id not in derived and name not in self.forks:
                 continue
@@ -163,7 +168,10 @@ def _member(node: SessionNode, album: _Album, asked: str, above: frozenset[str])
     children = [
         child for child in album.children.get(name, []) if os.path.realpath(child.session_file) not in above
     ]
-    cleared = entry is not None and watch_states.state_of(entry.agent, entry.session_id).ended == _CLEARED
+    cleared = (
+        entry is not None
+        and watch_states.state_of(entry.agent, entry.session_id).ended == watch_states.CLEARED
+    )
     return Member(
         session_id=node.session_id,
         session_file=node.session_file,

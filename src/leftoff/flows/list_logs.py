@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from leftoff.errors import AmbiguousSessionError, LeftoffError, NotFoundError, S
 from leftoff.flows.choose import LATEST, choose
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shelf import Shelf, shelf_here
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.stores import predecessor
 from leftoff.stores.log_files import LogFiles

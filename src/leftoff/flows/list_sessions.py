@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.flows.agents import agent_called, agents_here
@@ -11,6 +10,7 @@ from leftoff.flows.sessions import entries, found_sessions, remember_numbers, se
 from leftoff.flows.settings import settings_here
 from leftoff.flows.status import Gauges, Status
 from leftoff.model.session import SessionEntry
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.system import clock
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from leftoff.flows.list_logs import OWN, listed
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shelf import Shelf, shelf_here
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.system import clock
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from leftoff.errors import StorageError
 from leftoff.flows.pause_homes import sessions_folder
+from leftoff.model.values import dataclass
 from leftoff.pauses.shelf import compress, kept_in
 from leftoff.system import clock, paths
 from leftoff.system.register import Register

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from leftoff.errors import NothingToDoError, StorageError
 from leftoff.flows.pause_homes import PauseHome
 from leftoff.flows.pause_list import pick_running
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS
 from leftoff.pauses.summary import PauseSummary, summarised
 from leftoff.system import clock, files, paths

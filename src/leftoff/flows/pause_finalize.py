@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -34,6 +34,7 @@ from leftoff.flows.settings import settings_here
 from leftoff.flows.status import status, status_of
 from leftoff.model.context_metrics import ContextMetrics
 from leftoff.model.sources import Ground
+from leftoff.model.values import dataclass
 from leftoff.pauses.journal import Recorded
 from leftoff.pauses.origin import origin_in
 from leftoff.pauses.shelf import can_be_kept, latest_in

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from leftoff.errors import LeftoffError, StorageError
 from leftoff.flows.choose import choose
+from leftoff.model.values import dataclass
 from leftoff.pauses.journal import ACTIVE_NAME, PauseFile, Recorded
 from leftoff.pauses.origin import Origin, origin_in
 from leftoff.pauses.summary import PauseSummary, summarised

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -12,6 +11,7 @@ import orjson
 
 from leftoff.errors import AmbiguousSessionError, NotFoundError, NothingToDoError, StorageError
 from leftoff.flows.pause_homes import Running, running_here, sessions_folder
+from leftoff.model.values import dataclass
 from leftoff.model.wire import SCHEMAS, JsonObject, JsonValue
 from leftoff.pauses.shelf import Kept, kept_in
 from leftoff.system import clock, files, paths

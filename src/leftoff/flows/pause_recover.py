@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -15,6 +14,7 @@ from leftoff.flows.pause_homes import PauseHome, Running, running_everywhere, ru
 from leftoff.flows.pause_list import pick_running
 from leftoff.flows.pause_record import record
 from leftoff.flows.pause_start import this_process
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.pauses.summary import times
 from leftoff.system import clock

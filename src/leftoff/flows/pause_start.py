@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from leftoff.flows.capture import Capture, capture_here
 from leftoff.flows.choose import LATEST
 from leftoff.flows.pause_homes import PauseHome, hand_driven
 from leftoff.flows.status import Status, status
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.pauses.journal import opening
 from leftoff.pauses.origin import Origin

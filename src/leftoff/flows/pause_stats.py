@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import StorageError
 from leftoff.flows.pause_discard import discarded_in
 from leftoff.flows.pause_homes import sessions_folder
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.pauses.shelf import kept_in, lines_of
 from leftoff.pauses.statistics import PauseStatistics, statistics_of

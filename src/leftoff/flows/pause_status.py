@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from leftoff.flows.capture import capture_here
 from leftoff.flows.pause_list import Listed, list_pauses, pick
 from leftoff.flows.pause_words import worded
 from leftoff.model.pause_action import PauseAction
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.pauses.journal import Recorded
 from leftoff.pauses.shelf import lines_of

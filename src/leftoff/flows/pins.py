@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.flows.settings import settings_here
 from leftoff.model.tokens import estimate_tokens
+from leftoff.model.values import dataclass
 from leftoff.resume_logs import pins
 from leftoff.resume_logs.pins import Pin
 from leftoff.system import clock, paths

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.flows.project_save import saved
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.projects import body, sessions
 from leftoff.projects.body import Item

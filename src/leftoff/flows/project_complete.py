@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import LeftoffError, NotFoundError, NothingToDoError
 from leftoff.flows.project_homes import Here, projects_here
 from leftoff.flows.project_update import news
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.projects import keeping, layout, steps, update
 from leftoff.projects.layout import Home

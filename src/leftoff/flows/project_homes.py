@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from leftoff.config.settings import ProjectStateSettings
 from leftoff.errors import LeftoffError, NotFoundError, NotTrustedError, UsageError
 from leftoff.flows.settings import settings_here
+from leftoff.model.values import dataclass
 from leftoff.projects import keeping, layout
 from leftoff.projects.document import Document
 from leftoff.projects.layout import Home, Tree

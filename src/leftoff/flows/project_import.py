@@ -5,7 +5,6 @@ What comes from a file that this machine did not write stays foreign: it waits f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -13,6 +12,7 @@ from typing import Literal
 from leftoff.errors import DocumentError, LeftoffError, NotFoundError, NothingToDoError
 from leftoff.flows.project_homes import Here, projects_here
 from leftoff.flows.project_update import news
+from leftoff.model.values import dataclass
 from leftoff.projects import blocks, keeping, layout, older, update
 from leftoff.projects.document import Document
 from leftoff.projects.layout import Home

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from leftoff.errors import LeftoffError
 from leftoff.flows.project_homes import Here, projects_here
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.projects import facts, keeping
 from leftoff.projects.derive import derived

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from leftoff.flows.project_homes import projects_here
 from leftoff.flows.project_update import words_for
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.projects import body, facts, keeping, manifest
 from leftoff.projects.body import ListName

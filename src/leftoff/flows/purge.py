@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import StorageError
+from leftoff.model.values import dataclass
 from leftoff.system import paths, reasons
 
 _SHARED = {"configuration.yaml", "project", ".gitignore"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from leftoff.flows.choose import Chosen
-from leftoff.flows.derive import Made, Writing, resume_command, written_copy
+from leftoff.flows.derive import Made, resume_command, written_copy
 from leftoff.lineage.metadata import moved_metadata
+from leftoff.model.copying import CopyOrder
 from leftoff.system import clock
 
 
@@ -14,12 +15,8 @@ def re_homed(chosen: Chosen, folder: Path) -> Made:
     """Write the copy; nothing is cut, and the numbers of usage stay. Whether it may be copied is for the caller to ask."""
     session = chosen.open()
     at = clock.now()
-    copy = written_copy(
-        chosen,
-        session,
-        (),
-        Writing(at=at, metadata=moved_metadata(session, at), derivation="trimmed", project=folder),
-    )
+    order = CopyOrder(at=at, metadata=moved_metadata(session, at), project=folder)
+    copy = written_copy(chosen, session, (), order)
     return Made(
         session_id=copy.session_id,
         output_file=copy.transcript,

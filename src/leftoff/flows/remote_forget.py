@@ -1,31 +1,36 @@
 """Erase sessions, or a text, from the storage backend of the settings.
 
 A session is erased by its whole id: one that an agent gave (a UUID) wherever it is filed, any other only in its own project,
-because programs number their sessions as they like. A text is masked in every log of every project, and in every version that the
-store keeps. A log that cannot be looked at is named, and the others are gone through all the same. What the backend's own engine
+because programs number their sessions as they like; and it is masked in the other logs there that name it. A text is masked in
+every log of every project, and in every version that the store keeps. A log that cannot be looked at is named, and the others are gone through all the same. What the backend's own engine
 keeps of deleted data (versions of a bucket, rows before a vacuum, backups) is for its owner.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
 from leftoff.errors import DocumentError, LeftoffError, StorageError, UnreachableError
 from leftoff.flows.ask_store import ask_store
+from leftoff.flows.forget_places import Needle, needles_of_id
 from leftoff.flows.project_identity import identity_of
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shelf import configured_backend
+from leftoff.flows.strings import changed
 from leftoff.model.masked import is_filed_by, masked
+from leftoff.model.project_identity import METADATA_KEY, ProjectIdentity, is_same_project
 from leftoff.model.protocols import CanRewrite, KnowsProjects, StorageBackend
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.system import ids
 
 _ON_THIS_MACHINE = ("files", "memory")
 _MOST_NAMED = 3
+_FILED_BY = ("schema", "session_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +88,19 @@ def _outcomes(
 ) -> Iterator[bool | LeftoffError]:
     if session_ids:
         yield from _deleted(backend, session_ids, project)
-    if text is not None and isinstance(backend, CanRewrite):
-        rewritten = ask_store(backend, lambda: backend.rewrite(_masking(text, mask)))
+        yield from _cleaned(backend, _Mentions(tuple(session_ids), mask, identity_of(project).key))
+    if text is not None:
+        yield from _cleaned(backend, _Text(text, mask))
+
+
+def _cleaned(backend: StorageBackend, cleaning: _Text | _Mentions) -> Iterator[bool | LeftoffError]:
+    """Whether a log was cleaned, for each that is one of those that hold it."""
+    if isinstance(backend, CanRewrite):
+        rewritten = ask_store(backend, lambda: backend.rewrite(partial(_rewritten, cleaning)))
         yield from (each if isinstance(each, LeftoffError) else True for each in rewritten)
-    elif text is not None:
-        for identifier in ask_store(backend, backend.list):
-            yield _asked(partial(_masked, backend, identifier, text, mask))
+        return
+    for identifier in ask_store(backend, backend.list):
+        yield _asked(partial(_masked, backend, identifier, cleaning))
 
 
 def _deleted(
@@ -126,38 +138,79 @@ def _asked(question: Callable[[], bool]) -> bool | LeftoffError:
         return error
 
 
-def _masking(text: str, mask: str) -> Callable[[bytes], bytes | None]:
-    """What becomes of the JSON of a log: masked; dropped where it is broken and holds the text."""
-
-    def change(body: bytes) -> bytes | None:
-        try:
-            log = ResumeLog.from_dict(json.loads(body))
-        except (DocumentError, RecursionError, ValueError) as error:
-            if text.encode("utf-8", "replace") not in body:
-                return body
-            if isinstance(error, DocumentError):  # whole, and of a newer leftoff: not ours to drop
-                raise
-            return None
-        clean = _clean(log, text, mask)
-        return body if clean == log else json.dumps(clean.to_dict(), ensure_ascii=False).encode()
-
-    return change
+def _rewritten(cleaning: _Text | _Mentions, body: bytes) -> bytes | None:
+    """What becomes of the JSON of a log: masked; dropped where it is broken and holds it."""
+    try:
+        log = ResumeLog.from_dict(json.loads(body))
+    except (DocumentError, RecursionError, ValueError) as error:
+        if not cleaning.is_in(body):
+            return body
+        if isinstance(error, DocumentError):  # whole, and of a newer leftoff: not ours to drop
+            raise
+        return None
+    clean = cleaning.cleaned(log)
+    return body if clean == log else json.dumps(clean.to_dict(), ensure_ascii=False).encode()
 
 
-def _clean(log: ResumeLog, text: str, mask: str) -> ResumeLog:
-    if is_filed_by(log, text):
-        raise StorageError(
-            f"Log {log.session_id}: its id or its project's name holds the text. leftoff forget {log.session_id} erases it."
-        )
-    return masked(log, text, mask)
-
-
-def _masked(backend: StorageBackend, identifier: str, text: str, mask: str) -> bool:
-    """Whether a guest's log held the text."""
+def _masked(backend: StorageBackend, identifier: str, cleaning: _Text | _Mentions) -> bool:
+    """Whether a guest's log held it."""
     log = ask_store(backend, partial(backend.load, identifier))
-    clean = None if log is None else _clean(log, text, mask)
+    clean = None if log is None else cleaning.cleaned(log)
     if clean is None or clean == log:
         return False
     if ask_store(backend, partial(backend.save, clean)) != identifier:
         ask_store(backend, partial(backend.delete, identifier))
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text that is to be masked wherever it stands."""
+
+    text: str
+    mask: str
+
+    def is_in(self, body: bytes) -> bool:
+        return self.text.encode("utf-8", "replace") in body
+
+    def cleaned(self, log: ResumeLog) -> ResumeLog:
+        if is_filed_by(log, self.text):
+            raise StorageError(
+                f"Log {log.session_id}: its id or its project's name holds the text."
+                f" leftoff forget {log.session_id} erases it."
+            )
+        return masked(log, self.text, self.mask)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mentions:
+    """Sessions that other logs name: a UUID in any project, any other id in its own, as a whole. All in one pass."""
+
+    session_ids: tuple[str, ...]
+    mask: str
+    project_key: str
+
+    def is_in(self, body: bytes) -> bool:
+        return any(ids.is_uuid(each) and each.encode() in body for each in self.session_ids)
+
+    def cleaned(self, log: ResumeLog) -> ResumeLog:
+        identity = ProjectIdentity.from_dict(log.metadata.get(METADATA_KEY))
+        is_ours = identity is not None and is_same_project(identity.key, self.project_key)
+        meant = [each for each in self.session_ids if is_ours or ids.is_uuid(each)]
+        if not meant:
+            return log
+        needles = [needle for each in meant for needle in needles_of_id(each)]
+        wire = log.to_dict()
+        clean = changed(wire, partial(self._without, needles)) | {
+            name: wire[name] for name in _FILED_BY if name in wire
+        }
+        if identity is not None:
+            clean["metadata"] = clean["metadata"] | {METADATA_KEY: wire["metadata"][METADATA_KEY]}
+        return ResumeLog.from_dict(clean)
+
+    def _without(self, needles: Sequence[Needle], words: str) -> str:
+        content = words.encode("utf-8", "surrogatepass")
+        for needle in needles:
+            if needle.is_in(content):
+                content = needle.pattern.sub(self.mask.encode(), content)
+        return content.decode("utf-8", "surrogatepass")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from leftoff.errors import LeftoffError
 from leftoff.flows.remote_store import remote_here
 from leftoff.flows.send_outbox import ROOT_KEY, Sent
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
 MOST_SHOWN = 20  # each is read for its mission, over the network

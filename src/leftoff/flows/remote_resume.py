@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,10 @@ from leftoff.flows.resume import Welcome
 from leftoff.flows.send_outbox import ROOT_KEY, Sent
 from leftoff.model.moved_paths import moved
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
+from leftoff.stores import outbox
 from leftoff.stores.files import FileStore
+from leftoff.stores.log_files import LogFiles
 from leftoff.stores.packed import MOST_BYTES
 from leftoff.system import clock, files, paths
 
@@ -42,7 +45,8 @@ _RULES_HEADING = "rules of the user"
 class Fetched:
     """Where the session left off, what its root was where it was written, and how many paths were rewritten.
 
-    ``copies`` are those of a local log that somebody had changed by hand, and that the fetched one has replaced.
+    ``copies`` are those of a local log that somebody had changed by hand, and that the fetched one has replaced. ``kept_own`` is the
+    local log that this machine wrote itself and that stays, where the remote's is another and newer; None everywhere else.
     """
 
     welcome: Welcome
@@ -50,39 +54,53 @@ class Fetched:
     rewritten: int
     sent: Sent
     copies: tuple[Path, ...] = ()
+    kept_own: Path | None = None
 
 
 def resume_remote(words: str, working_folder: Path) -> Fetched:
     """Fetch the log that ``words`` name and take it up; ``latest`` is the newest in the remote that can be read."""
     remote = remote_here(working_folder)
-    log = _chosen(words, remote)
+    identifier, log = _chosen(words, remote)
     _refuse_too_large(log)
     old_root = _root_of(log)
-    count = 0
-    copies: tuple[Path, ...] = ()
-    if not _is_our_own(remote, log.session_id):
-        copies = _copies(remote, log.session_id)
-        count = _put_down(remote, log, old_root)
+    moment = remote.saved_at(identifier)
+    own = _our_own(remote, log.session_id)
+    if own is not None:
+        is_newer = _is_newer(remote, log, own, moment)
+        where = resume.welcome(log.session_id, working_folder)
+        return Fetched(
+            welcome=where,
+            old_root=old_root,
+            rewritten=0,
+            sent=remote.sent,
+            kept_own=own.json if is_newer else None,
+        )
+    copies = _copies(remote, log.session_id)
+    count = _put_down(remote, log, old_root)
+    if moment is not None:
+        outbox.of_user().note_fetched(str(remote.shelf.project.root), log.session_id, moment)
     where = resume.welcome(log.session_id, working_folder)
     return Fetched(welcome=where, old_root=old_root, rewritten=count, sent=remote.sent, copies=copies)
 
 
-def _chosen(words: str, remote: Remote) -> ResumeLog:
+def _chosen(words: str, remote: Remote) -> tuple[str, ResumeLog]:
+    """The log that is meant, with what the remote calls it."""
     if words == LATEST:
-        newest = next((log for _, log in remote.logs() if isinstance(log, ResumeLog)), None)
+        newest = next(((name, log) for name, log in remote.logs() if isinstance(log, ResumeLog)), None)
         if newest is None:
             raise NotFoundError(
                 f"The remote holds no log of {remote.identity.name}. On the other machine: leftoff log save, then leftoff doctor."
             )
         return newest
-    log = remote.load(_identifier(words, remote))
+    identifier = _identifier(words, remote)
+    log = remote.load(identifier)
     if isinstance(log, LeftoffError):
         raise log
     if log is None:
         raise NotFoundError(
             f"The remote holds no log {words[:60]!r} of this project. leftoff log list --remote shows what there is."
         )
-    return log
+    return identifier, log
 
 
 def _identifier(words: str, remote: Remote) -> str:
@@ -102,13 +120,25 @@ def _identifier(words: str, remote: Remote) -> str:
     return begun[0]
 
 
-def _is_our_own(remote: Remote, session_id: str) -> bool:
+def _our_own(remote: Remote, session_id: str) -> LogFiles | None:
+    """The local log, where this machine wrote it itself."""
     there = remote.shelf.local.find(session_id)
-    return (
-        there is not None
-        and there.json is not None
-        and remote.shelf.register.standing(there.json) == "written"
-    )
+    if there is None or there.json is None or remote.shelf.register.standing(there.json) != "written":
+        return None
+    return there
+
+
+def _is_newer(remote: Remote, log: ResumeLog, own: LogFiles, moment: int | None) -> bool:
+    """Whether the remote's says something else than ours, and was saved after the last that we have sent."""
+    here = str(remote.shelf.project.root)
+    last = outbox.of_user().last_moment(here, log.session_id)
+    if moment is not None and moment <= last:
+        return False
+    there = moved(log, _root_of(log) or here, here).log
+    try:
+        return replace(there, metadata={}).to_dict() != replace(own.log(), metadata={}).to_dict()
+    except DocumentError:  # ours is broken
+        return True
 
 
 def _copies(remote: Remote, session_id: str) -> tuple[Path, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import ConfigError, LeftoffError, StorageError
@@ -13,8 +12,9 @@ from leftoff.flows.send_outbox import Sent, send_all
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shelf import Shelf, shelf_here
 from leftoff.model.project_identity import METADATA_KEY, ProjectIdentity, is_same_project
-from leftoff.model.protocols import KnowsProjects, StorageBackend
+from leftoff.model.protocols import KnowsProjects, StorageBackend, TellsMoments
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,13 @@ class Remote:
         except LeftoffError as error:
             return error
         return log if log is not None and self._is_ours(log) else None
+
+    def saved_at(self, identifier: str) -> int | None:
+        """The moment that a log is filed under; None when the backend does not tell."""
+        store = self.backend
+        if not isinstance(store, TellsMoments):
+            return None
+        return ask_store(store, lambda: store.saved_at(identifier))
 
     def _is_ours(self, log: ResumeLog) -> bool:
         told = ProjectIdentity.from_dict(log.metadata.get(METADATA_KEY))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from leftoff.flows.retention_cut import Cut, cuts_at_compactions
 from leftoff.flows.retention_documents import HOOK_CHARS, log_of_cut
 from leftoff.flows.sessions import Found, found_sessions, sessions_of
 from leftoff.model.records import Record, RecordKind
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.restore.profiles import profile_markdown
 from leftoff.restore.receipt import Kind, Receipt, receipt

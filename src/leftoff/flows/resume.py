@@ -5,7 +5,6 @@ The log is brought up to date first, where its session went on after it was save
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -26,6 +25,7 @@ from leftoff.flows.shelf import Shelf, shelf_here
 from leftoff.model.entries import is_open
 from leftoff.model.protocols import CanResume
 from leftoff.model.resume_log import ResumeLog, shown_decision
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.restore.choose import left_at
 from leftoff.restore.profiles import restoration_text

@@ -8,7 +8,6 @@ keeps its conversation. What subagents did belongs to neither side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from leftoff.errors import UsageError
 from leftoff.flows.agents import agent_of
 from leftoff.model.records import Block, Record, RecordKind, Text, Thinking, ToolResult, ToolUse
+from leftoff.model.values import dataclass
 
 NEXT_CALLS = 30
 SHARES_OF_CALLS = (0.50, 0.65, 0.80, 0.95)

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from leftoff.flows.retention_cut import Cut, strings
 from leftoff.model.records import Record, Text, Thinking, ToolResult, ToolUse
+from leftoff.model.values import dataclass
 
 Kind = Literal["files", "commands", "names"]
 KINDS: tuple[Kind, ...] = ("files", "commands", "names")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal
 
 from leftoff.flows.retention_cut import Cut
@@ -26,6 +26,7 @@ from leftoff.flows.retention_mentions import (
     named_in,
 )
 from leftoff.flows.retention_stale import Past, Stale, items, past, stale
+from leftoff.model.values import dataclass
 
 Measure = Literal["coverage", "files", "commands", "names", "agreement", "outside", "stale"]
 MEASURES: tuple[Measure, ...] = ("coverage", "files", "commands", "names", "agreement", "outside", "stale")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.model.resume_log import ResumeLog
 from leftoff.model.sources import Source
+from leftoff.model.values import dataclass
 
 _LISTS = ("accomplishments", "key_findings", "decisions", "next_steps")
 

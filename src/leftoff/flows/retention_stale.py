@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from leftoff.flows.retention_cut import Cut, strings
 from leftoff.flows.retention_mentions import Files, Held, Mention, command_of, relative
 from leftoff.model.records import ToolUse
 from leftoff.model.session import ToolCall, join_tool_calls
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue
 
 NEXT_STEPS = "Next Steps"

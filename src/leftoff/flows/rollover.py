@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import LeftoffError, NothingToDoError
-from leftoff.flows.agents import agent_called
+from leftoff.flows.agents import agent_typed
 from leftoff.flows.ancestry import family_here
 from leftoff.flows.choose import Chosen, choose
 from leftoff.flows.cleaning import cleaner
@@ -25,6 +24,7 @@ from leftoff.model.protocols import Agent
 from leftoff.model.records import RecordKind
 from leftoff.model.resume_log import ResumeLog
 from leftoff.model.session import Session
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.restore.fence import fenced
 from leftoff.restore.profiles import restoration_text
@@ -205,7 +205,7 @@ def _require(chosen: Chosen, session: Session, wanted: Wanted) -> None:
 
 
 def _target(chosen: Chosen, wanted: Wanted) -> Agent:
-    return chosen.agent if wanted.to is None else agent_called(wanted.to)
+    return chosen.agent if wanted.to is None else agent_typed(wanted.to)
 
 
 def _folder(session: Session, wanted: Wanted, working_folder: Path) -> Path:

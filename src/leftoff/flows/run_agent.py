@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from leftoff.errors import LeftoffError
-from leftoff.flows.agents import agent_called
+from leftoff.errors import UsageError
+from leftoff.flows.agents import agent_called, agent_typed, agents_here
 from leftoff.flows.baton import VARIABLE, new_baton, taken
 from leftoff.model.protocols import CanStart
 from leftoff.system import paths, process
@@ -16,9 +16,10 @@ _KILLED = {129, 137, 143}  # hung up on, killed, told to end: whoever did it doe
 
 def run_agent(agent_id: str, arguments: Sequence[str], folder: Path, say: Callable[[str], None]) -> int:
     """Run it until it ends without naming a session to go on in; its last exit code. ``say`` hears of each new beginning."""
-    agent = agent_called(agent_id)
+    agent = agent_typed(agent_id)
     if not isinstance(agent, CanStart):
-        raise LeftoffError(f"How {agent.name} is started is not known.")
+        able = ", ".join(each.id for each in agents_here() if isinstance(each, CanStart))
+        raise UsageError(f"How {agent.name} is started is not known. Those that leftoff can start: {able}.")
     place = new_baton()
     environment = paths.environment() | {VARIABLE: str(place)}
     command = agent.run_command(arguments)

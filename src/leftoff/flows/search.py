@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from leftoff.errors import DocumentError, LockTimeoutError, NothingToDoError, StorageError, UsageError
 from leftoff.flows.library_folder import library_folder
-from leftoff.flows.library_stale import folder_variables, is_built, is_stale
+from leftoff.flows.library_stale import News, folder_variables, is_built, news
 from leftoff.library import shelf as shelves
 from leftoff.library.finding import Answers, FoundSession, Hit, Order, found, what_followed
 from leftoff.library.query import Query, Term, filtered, parsed
@@ -68,13 +68,16 @@ class ShownSession(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The answer. ``meant`` is a word that may have been meant; ``unread`` says that not all could be read in time."""
+    """The answer. ``meant`` is a word that may have been meant; ``unread`` says that not all could be read in time, ``cut_short`` that
+    not all texts were looked at which might hold it, and ``leaves_out`` that nothing was found and there are forgotten texts."""
 
     sessions: tuple[ShownSession, ...]
     complete: bool
     meant: str | None
     unread: bool
     took_ms: float
+    cut_short: bool
+    leaves_out: bool
 
     def to_dict(self) -> dict[str, object]:
         """The shape that scripts rely on."""
@@ -82,9 +85,11 @@ class Results(NamedTuple):
         return {
             "hits": hits,
             "took_ms": round(self.took_ms, 1),
-            "complete": self.complete,
+            "complete": self.complete and not self.cut_short,
             "did_you_mean": self.meant,
             "unread": self.unread,
+            "cut_short": self.cut_short,
+            "leaves_out": self.leaves_out,
         }
 
 
@@ -95,7 +100,7 @@ def search(asked: Asked, now: datetime, progress: Progress | None = None) -> Res
     if query.is_empty:
         raise UsageError("Search for what? Example: leftoff search retry timeout")
     with _said_in_a_sentence():
-        shelf, unread = up_to_date(progress)
+        shelf, unread = up_to_date(now, progress)
     with _said_in_a_sentence(), closing(shelf):
         order = Order(limit=asked.limit, hits=asked.hits, newest=asked.newest, now=int(now.timestamp()))
         answers = found(shelf, query, order)
@@ -105,7 +110,15 @@ def search(asked: Asked, now: datetime, progress: Progress | None = None) -> Res
         sessions = _shown(shelf, answers, query, asked)
         meant = None if sessions else _meant(shelf, query)
     _remember(sessions)
-    return Results(sessions, answers.complete, meant, unread, (time.perf_counter() - begun) * 1000)
+    return Results(
+        sessions,
+        answers.complete,
+        meant,
+        unread,
+        (time.perf_counter() - begun) * 1000,
+        cut_short=answers.cut_short,
+        leaves_out=not sessions and _has_forgotten_texts(),
+    )
 
 
 @contextmanager
@@ -118,37 +131,41 @@ def _said_in_a_sentence() -> Iterator[None]:
         ) from error
 
 
-def up_to_date(progress: Progress | None) -> tuple[sqlite3.Connection, bool]:
+def up_to_date(now: datetime, progress: Progress | None) -> tuple[sqlite3.Connection, bool]:
     """The library with all there is, as far as that can be read in a moment; and whether something is left to read."""
     folder = library_folder()
     shelf = shelves.opened_to_read(folder)
-    if (
-        shelf is not None
-        and is_built(shelf)
-        and not is_stale(shelf, folder_variables(user_folders.environment()))
-    ):
-        return shelf, False
-    has_answers = shelf is not None and is_built(shelf)
+    has_answers, new = False, News(everywhere=True)
     if shelf is not None:
+        if has_answers := is_built(shelf):
+            new = news(shelf, folder, folder_variables(user_folders.environment()), now.timestamp())
+        if new == News():
+            return shelf, False
         shelf.close()
-    from leftoff.flows.library_update import update_library  # noqa: PLC0415 - loads every agent; most searches need none
-
-    unread = False
-    try:
-        budget = _UPDATE_SECONDS if has_answers else None
-        unread = not update_library(
-            budget_seconds=budget, progress=progress, patience_seconds=_UPDATE_SECONDS
-        ).finished
-    except LockTimeoutError:
-        unread = True
-    except StorageError:
-        if not has_answers:
-            raise
-        unread = True
+    unread = _updated(new, progress, has_answers=has_answers)
     shelf = shelves.opened_to_read(folder)
     if shelf is None:
         raise NothingToDoError("The library is still being built by another process. Try again in a moment.")
     return shelf, unread
+
+
+def _updated(new: News, progress: Progress | None, *, has_answers: bool) -> bool:
+    """Read it; whether something is left to read."""
+    from leftoff.flows.library_update import update_library  # noqa: PLC0415 - loads every agent; most searches need none
+
+    try:
+        return not update_library(
+            budget_seconds=_UPDATE_SECONDS if has_answers else None,
+            progress=progress,
+            patience_seconds=_UPDATE_SECONDS,
+            changed=() if new.everywhere else new.changed,
+        ).finished
+    except LockTimeoutError:
+        return True
+    except StorageError:
+        if not has_answers:
+            raise
+        return True
 
 
 def _query(asked: Asked, now: datetime) -> Query:
@@ -212,6 +229,15 @@ def _meant(shelf: sqlite3.Connection, query: Query) -> str | None:
     from leftoff.library.spelling import meant  # noqa: PLC0415 - only where nothing was found
 
     return meant(shelf, query)
+
+
+def _has_forgotten_texts() -> bool:
+    from leftoff.library.forgotten import Forgotten  # noqa: PLC0415 - only where nothing was found
+
+    try:
+        return Forgotten(library_folder()).has_texts
+    except StorageError:  # whoever reads in next says so; this is only a hint
+        return False
 
 
 def _remember(sessions: tuple[ShownSession, ...]) -> None:

@@ -8,7 +8,7 @@ What waits is tried again after the next save, at the next start of a session, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from leftoff.errors import DocumentError, LeftoffError, LockTimeoutError, UnreachableError
@@ -19,6 +19,7 @@ from leftoff.flows.shelf import configured_backend
 from leftoff.model.project_identity import METADATA_KEY, ProjectIdentity
 from leftoff.model.protocols import CanBeChecked, CanSaveLate, StorageBackend
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.stores import outbox
 from leftoff.stores.outbox import Entry, Outbox
 from leftoff.system import files, locks, own_log, paths, process
@@ -112,19 +113,23 @@ def _is_away(backend: StorageBackend, error: LeftoffError) -> bool:
 def _send(box: Outbox, path: Path, backend: StorageBackend) -> LeftoffError | None:
     """Send one; why it could not be, None when it was. What cannot be read is put aside, where a person can look at it."""
     try:
-        entry = box.read(path)
-    except DocumentError as error:
-        path.rename(path.with_suffix(".broken"))
-        own_log.note(f"{error} It was put aside.")
-        return None
-    if entry is None:
-        return None
-    try:
-        ask_store(backend, lambda: _saved(backend, entry))
+        entry = _readable(box, path)
+        if entry is not None:
+            ask_store(backend, lambda: _saved(backend, entry))
+            box.taken(path)
     except LeftoffError as error:
         return error
-    box.taken(path)
     return None
+
+
+def _readable(box: Outbox, path: Path) -> Entry | None:
+    """What a file holds; None when it is gone or was put aside."""
+    try:
+        return box.read(path)
+    except DocumentError as error:
+        box.put_aside(path)
+        own_log.note(f"{error} It was put aside.")
+        return None
 
 
 def _saved(backend: StorageBackend, entry: Entry) -> str:

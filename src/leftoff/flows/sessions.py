@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,8 @@ from leftoff.flows.library_folder import library_folder
 from leftoff.flows.numbers import numbered as numbered
 from leftoff.flows.settings import settings_here
 from leftoff.model.protocols import Agent
-from leftoff.model.session import SessionEntry
+from leftoff.model.session import LONGEST_PROMPT, SessionEntry
+from leftoff.model.values import dataclass
 from leftoff.system import paths
 
 if TYPE_CHECKING:
@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 
 _FIRST_LOOK = 32  # entries looked up together; who wants the newest alone asks for no more
 _LOOK = 500
-_LONGEST_PROMPT = 2000  # characters; a list shows a line of it
+_MANY = 200  # transcripts; reading so many takes as long as anybody likes to wait
+
+Wanted = Callable[[str | None], bool]  # of a session's project, as its transcript names it
+Reader = Callable[[Iterable["Found"], Wanted], Iterator[SessionEntry]]
+
+
+def _any(_project: str | None) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,39 +70,40 @@ def found_sessions(agents: Iterable[Agent] | None = None) -> list[Found]:
     return sorted(found, key=lambda each: (-each.modified_ns, str(each.transcript)))
 
 
-def entries(found: Iterable[Found]) -> Iterator[SessionEntry]:
-    """What a list shows of each; a transcript that cannot be read hides no other. Stop early and the rest is not read."""
+def entries(found: Iterable[Found], is_wanted: Wanted = _any) -> Iterator[SessionEntry]:
+    """What a list shows of each whose project is wanted; a transcript that cannot be read hides no other.
+
+    Stop early and the rest is not read.
+    """
     known = _Known()
     try:
-        yield from known.all_of(found)
+        yield from known.all_of(found, is_wanted)
     finally:
         known.keep()
 
 
-def glimpsed(found: Iterable[Found]) -> Iterator[SessionEntry]:
-    """The same for who only chooses one: no library is made for it, and nothing is written where there is none."""
+def glimpsed(found: Iterable[Found], is_wanted: Wanted = _any) -> Iterator[SessionEntry]:
+    """The same for who only chooses one: no library is made for it, unless so many were read that nobody waits for that twice."""
     known = _Known()
     try:
-        yield from known.all_of(found)
+        yield from known.all_of(found, is_wanted)
     finally:
-        known.keep_where_there_is_a_library()
+        known.keep_where_it_is_worth_it()
 
 
-def sessions_of(
-    project: Path,
-    found: Iterable[Found],
-    read: Callable[[Iterable[Found]], Iterator[SessionEntry]] = entries,
-) -> Iterator[SessionEntry]:
+def sessions_of(project: Path, found: Iterable[Found], read: Reader = entries) -> Iterator[SessionEntry]:
     """Those that ran in the same project as the folder ``project``, newest first."""
     root = paths.project_of(project).root
     roots: dict[str, Path | None] = {}
-    for entry in read(found):
-        if entry.project is None:
-            continue
-        if entry.project not in roots:
-            roots[entry.project] = _root_of(entry.project)
-        if roots[entry.project] == root:
-            yield entry
+
+    def is_of_it(folder: str | None) -> bool:
+        if folder is None:
+            return False
+        if folder not in roots:
+            roots[folder] = _root_of(folder)
+        return roots[folder] == root
+
+    return read(found, is_of_it)
 
 
 def _root_of(folder: str) -> Path | None:
@@ -123,37 +131,40 @@ class _Known:
         self._catalogue = Catalogue(library_folder())
         self._new: list[tuple[Stamp, SessionEntry]] = []
 
-    def all_of(self, found: Iterable[Found]) -> Iterator[SessionEntry]:
+    def all_of(self, found: Iterable[Found], is_wanted: Wanted) -> Iterator[SessionEntry]:
         """Looked up some at a time."""
         rest, size = iter(found), _FIRST_LOOK
         while together := [*islice(rest, size)]:
-            yield from self._entries(together)
+            yield from self._entries(together, is_wanted)
             size = _LOOK
 
-    def _entries(self, found: list[Found]) -> Iterator[SessionEntry]:
+    def _entries(self, found: list[Found], is_wanted: Wanted) -> Iterator[SessionEntry]:
         """In the order given."""
         stamps = {
             os.fsdecode(each.transcript): self._stamp(each.modified_ns, each.size_bytes, each.agent.id)
             for each in found
         }
-        known = self._catalogue.known(stamps)
+        known = self._catalogue.known(stamps, is_wanted)
         for each in found:
             path = os.fsdecode(each.transcript)
-            entry = known.get(path) or _looked_at(each)
-            if entry is None:
-                continue
-            if path not in known:
-                self._new.append((stamps[path], entry))
-            yield entry
+            entry = known[path] if path in known else self._new_entry(each, stamps[path])
+            if entry is not None and is_wanted(entry.project):
+                yield entry
+
+    def _new_entry(self, found: Found, stamp: Stamp) -> SessionEntry | None:
+        entry = _looked_at(found)
+        if entry is not None:
+            self._new.append((stamp, entry))
+        return entry
 
     def keep(self) -> None:
         """Remember what is new."""
         self._catalogue.close()
         self._catalogue.keep(self._new)
 
-    def keep_where_there_is_a_library(self) -> None:
-        """Remember it, unless there is nothing yet to remember it in."""
-        if os.path.lexists(library_folder()):
+    def keep_where_it_is_worth_it(self) -> None:
+        """Remember it, unless there is little of it and nothing yet to remember it in."""
+        if len(self._new) > _MANY or os.path.lexists(library_folder()):
             self.keep()
         else:
             self._catalogue.close()
@@ -169,7 +180,7 @@ def _looked_at(found: Found) -> SessionEntry | None:
         return None
     if entry.first_prompt is None:
         return entry
-    return dataclasses.replace(entry, first_prompt=_redacted(entry.first_prompt)[:_LONGEST_PROMPT])
+    return dataclasses.replace(entry, first_prompt=_redacted(entry.first_prompt)[:LONGEST_PROMPT])
 
 
 def _redacted(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import UsageError
@@ -20,6 +19,7 @@ from leftoff.model.records import (
     ToolResult,
     ToolUse,
 )
+from leftoff.model.values import dataclass
 from leftoff.system import clock
 
 _LINES_AROUND = 40

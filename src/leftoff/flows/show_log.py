@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.flows.list_logs import find_log
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shelf import shelf_here
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.stores.log_files import LogFiles
 
 

@@ -1,12 +1,13 @@
 """Trim or smart-trim a session: plan, show, then write the copy. The session itself is never touched.
 
-``planned`` decides and writes nothing; ``carried_out`` writes what was planned.
+``planned`` decides and writes nothing; ``carried_out`` writes what was planned; ``looked_at`` is for who will not write: its plan
+says the same as writing would.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +17,8 @@ from leftoff.flows.choose import Chosen, choose
 from leftoff.flows.derive import (
     Made,
     Progress,
-    Writing,
     copier,
+    rehearsed_copy,
     require_known,
     resume_command,
     written_copy,
@@ -25,8 +26,10 @@ from leftoff.flows.derive import (
 from leftoff.flows.polish import RULES, summariser_called
 from leftoff.flows.settings import settings_here
 from leftoff.lineage.metadata import trim_metadata
+from leftoff.model.copying import CopyOrder
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import Cut, TrimPlan
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.shrink.trim import TrimParameters
 from leftoff.system import clock
@@ -119,11 +122,33 @@ def carried_out(planned: Planned, progress: Progress | None = None) -> Made:
     plan, session = planned.plan, planned.session
     if plan.nothing_to_trim and planned.wanted.project is None:
         return _made(planned, None)
-    at = clock.now()
-    writing = Writing(
+    try:
+        copy = written_copy(planned.chosen, session, plan.cuts, _order(planned, progress))
+    except NothingToDoError:
+        return _made(replace(planned, plan=without_cuts(plan)), None)
+    return _made(planned, (copy.session_id, copy.transcript))
+
+
+def looked_at(planned: Planned, progress: Progress | None = None) -> Planned:
+    """The plan for somebody to look at: without cuts where the copy would not be written for being no smaller.
+
+    Only the copy itself tells its size, and whether it would be refused.
+    """
+    plan = planned.plan
+    if plan.nothing_to_trim and planned.wanted.project is None:
+        return planned
+    try:
+        rehearsed_copy(planned.chosen, planned.session, plan.cuts, _order(planned, progress))
+    except NothingToDoError:
+        return replace(planned, plan=without_cuts(plan))
+    return planned
+
+
+def _order(planned: Planned, progress: Progress | None) -> CopyOrder:
+    plan, at = planned.plan, clock.now()
+    return CopyOrder(
         at=at,
-        metadata=trim_metadata(session, plan, at),
-        derivation="trimmed",
+        metadata=trim_metadata(planned.session, plan, at),
         used_tokens=max(0, plan.live_tokens - plan.saved_tokens),
         project=planned.wanted.project,
         progress=progress,
@@ -131,11 +156,6 @@ def carried_out(planned: Planned, progress: Progress | None = None) -> Made:
         live_from=plan.live_from,
         must_shrink=planned.wanted.project is None,
     )
-    try:
-        copy = written_copy(planned.chosen, session, plan.cuts, writing)
-    except NothingToDoError:
-        return _made(replace(planned, plan=without_cuts(plan)), None)
-    return _made(planned, (copy.session_id, copy.transcript))
 
 
 def without_cuts(plan: TrimPlan) -> TrimPlan:

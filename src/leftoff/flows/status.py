@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from leftoff.model.occupancy import AgentWindow, Occupancy
 from leftoff.model.protocols import Agent
 from leftoff.model.records import RecordKind
 from leftoff.model.session import Session, SessionEntry
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.system import clock
 

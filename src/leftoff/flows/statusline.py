@@ -6,7 +6,7 @@ The size of the window comes from the agent itself and is kept for the hooks, wh
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
 from leftoff.model.occupancy import Occupancy
 from leftoff.model.protocols import Agent, HasStatusLine
 from leftoff.model.status_input import StatusInput
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 from leftoff.system import client_json, clock, ids, paths
 

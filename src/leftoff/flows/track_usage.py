@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.config.layers import thresholds
@@ -12,6 +11,7 @@ from leftoff.errors import DocumentError, StorageError
 from leftoff.flows.settings import settings_here
 from leftoff.model.context_metrics import Thresholds
 from leftoff.model.usage_state import UsageState, with_usage
+from leftoff.model.values import dataclass
 from leftoff.system import clock, files, ids, locks, paths, reasons
 
 _FOLDER = "usage"

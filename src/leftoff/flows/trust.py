@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from leftoff.errors import NotFoundError, NotTrustedError, StorageError, UsageError
+from leftoff.model.values import dataclass
 from leftoff.system import clock, paths, reasons
 from leftoff.system.register import Register, Standing
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import NothingToDoError
@@ -12,6 +11,7 @@ from leftoff.flows.agents import agents_here
 from leftoff.flows.install import hooked_agent, settings_text, shown_diff
 from leftoff.flows.installations import Installation
 from leftoff.model.protocols import Agent, HasHooks
+from leftoff.model.values import dataclass
 from leftoff.model.wiring import SCOPES, Scope
 from leftoff.system import foreign_files, paths
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.flows.ancestry import Family, family_here
 from leftoff.flows.choose import Chosen, choose
-from leftoff.flows.derive import Progress, Writing, copier, require_known, resume_command, written_copy
+from leftoff.flows.derive import Progress, copier, require_known, resume_command, written_copy
 from leftoff.flows.expand import Originals
 from leftoff.lineage.metadata import untrim_metadata
-from leftoff.model.copying import LeftOut, Uncut
+from leftoff.model.copying import CopyOrder, LeftOut, Uncut
 from leftoff.model.records import Place, Record, Text, ToolResult, ToolUse
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import CutPart
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject, JsonValue
 from leftoff.shrink.placeholders import Placeholder, parsed
 from leftoff.system import clock
@@ -105,10 +105,9 @@ def untrim(
         chosen,
         session,
         [change for each in back.changes.values() for change in each],
-        Writing(
+        CopyOrder(
             at=at,
             metadata=untrim_metadata(session, at, given_back=len(back.changes)),
-            derivation="trimmed",
             used_tokens=None if used is None else used + back.tokens,
             measured_at=back.measured_at,
             first_prompt=live.first_prompt,

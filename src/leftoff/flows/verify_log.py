@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from leftoff.model.actions import Action, Changed, Moved, Ran, Removed, Wrote
 from leftoff.model.protocols import Agent
 from leftoff.model.records import Place, Record, ToolResult, ToolUse
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.resume_logs import verify
 from leftoff.resume_logs.verify import Event, Evidence, Finding, Verdict
 from leftoff.stores import log_files

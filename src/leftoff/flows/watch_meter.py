@@ -6,7 +6,7 @@ few tokens remain, and once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from leftoff.config.layers import thresholds
 from leftoff.errors import NothingToDoError, TranscriptError
@@ -20,6 +20,7 @@ from leftoff.meter.crossings import HYSTERESIS_FRACTION, crossing
 from leftoff.meter.warnings import warning
 from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
 from leftoff.model.hook_event import NOTHING, Saying
+from leftoff.model.values import dataclass
 from leftoff.model.watch_state import WatchState
 from leftoff.model.wire import JsonObject
 from leftoff.pauses.origin import Origin

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from leftoff.flows.restore import logs_to_offer, restored
 from leftoff.flows.watched import MOST_CHARS, Watched
 from leftoff.model.entries import is_open
 from leftoff.model.resume_log import ResumeLog
+from leftoff.model.values import dataclass
 from leftoff.restore import fence
 from leftoff.restore.choose import Candidate, left_at
 from leftoff.stores import log_files

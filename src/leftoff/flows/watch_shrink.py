@@ -24,6 +24,8 @@ def trim(watched: Watched, rest: str) -> str:
     chosen = _session(watched)
     require_known(chosen.agent, chosen.open(), "leftoff trim --force writes the copy all the same.")
     planned = shrink_session.planned_of(chosen, shrink_session.Wanted(force=True))
+    if rest != YES:
+        planned = shrink_session.looked_at(planned)
     if planned.plan.nothing_to_trim:
         why = planned.plan.kept[-1] if planned.plan.kept else "no tool result is long enough"
         return f"leftoff: nothing to trim: {why}."

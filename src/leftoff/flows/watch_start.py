@@ -35,10 +35,14 @@ def _by_source(watched: Watched) -> Saying:
             watched.update(lambda state: replace(state, ended=None))
             return _resumed(watched)
         case "clear":
+            from leftoff.flows.watch_cleared import note_cleared  # noqa: PLC0415
             from leftoff.flows.watch_end import end_cleared  # noqa: PLC0415
+            from leftoff.flows.watch_saving import noted  # noqa: PLC0415
 
             watched.update(lambda state: replace(state, ended=None))
             end_cleared(watched)
+            with noted("what this session was cleared from was not kept"):
+                note_cleared(watched)
             return NOTHING
         case _:
             return _begun(watched)

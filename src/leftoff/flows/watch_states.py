@@ -15,6 +15,7 @@ from leftoff.model.watch_state import WatchState
 from leftoff.system import files, ids, liveness, locks, paths
 
 FOLDER = "watch"
+CLEARED = "clear"  # why a session ended that the user cleared
 _END = ".json"
 _KEPT = timedelta(days=30)  # of a session that is silent; what is lost then is said once more
 
@@ -61,6 +62,19 @@ def others_alive(project: str, session_id: str) -> list[WatchState]:
         and each.ended is None
         and each.client_pid is not None
         and liveness.is_alive(each.client_pid, each.client_begun)
+    ]
+
+
+def cleared_in(state: WatchState) -> list[WatchState]:
+    """The other sessions of the same agent and the very same process that ended by being cleared."""
+    found = (each for path in _paths() if (each := _read(path)) is not None)
+    return [
+        each
+        for each in found
+        if each.session_id != state.session_id
+        and each.ended == CLEARED
+        and (each.agent, each.client_pid, each.client_begun)
+        == (state.agent, state.client_pid, state.client_begun)
     ]
 
 
