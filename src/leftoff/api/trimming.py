@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from leftoff.errors import UsageError
 from leftoff.flows import file_shrinking as flow
+from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue
 
 
