@@ -76,7 +76,7 @@ def test_delete_needs_consent(talk, two, capsys):
     assert f"{two[1]}.md" in {each.name for each in Path(".leftoff/chats").iterdir()}
     assert json.loads(talk("--delete", two[1], "--yes", "--json")) == {"deleted": two[1]}
     assert f"Deleted: {two[0]}" in talk("--delete", "1", "--yes")
-    assert "No saved sessions in this folder. Try: leftoff chat" in talk("--list")
+    assert "No saved sessions in this folder. leftoff chat --help" in talk("--list")
 
 
 def test_a_whole_id_never_means_another_chat(talk, capsys, monkeypatch):
@@ -253,3 +253,18 @@ def test_without_prompt_toolkit_a_terminal_gets_plain_lines(monkeypatch, capsys)
     assert "pip install 'leftoff[chat]'" in out.getvalue()
     assert "You: Simple Sally: You said: *hello*" in out.getvalue()
     assert "📝 Generating session summary... ✓" in out.getvalue()
+
+
+def test_a_missing_agent_file_is_said_with_what_a_wheel_has(talk, capsys, monkeypatch):
+    """The repository's examples are not installed: one line that makes an agent is, and it works."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert run(["chat", "nothere.py"]) == 1
+    error = capsys.readouterr().err
+    assert "nothere.py: no such agent file." in error
+    assert "leftoff chat --help" in error
+    one_line = "def agent(prompt): return prompt.upper()"
+    assert one_line in error
+    assert one_line in " ".join(talk("--help").split())
+    assert "examples/" not in error + talk("--help") + talk("--list")
+    Path("mine.py").write_text(f"{one_line}\n", encoding="utf-8")
+    assert json.loads(talk("mine.py", "--json", lines=["hello", "exit"]))["answers"] == ["HELLO"]

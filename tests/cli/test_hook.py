@@ -12,6 +12,8 @@ from leftoff.flows import watch_states, watch_tasks
 from leftoff.system import locks, own_log
 from tests.flows.live_session import SESSION, Live, wait_for
 
+pytestmark = pytest.mark.measured
+
 
 def hook(*arguments, raw=b"", **options):
     """The full program in a process of its own."""

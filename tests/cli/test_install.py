@@ -11,6 +11,8 @@ import pytest
 
 from leftoff.system import paths
 
+pytestmark = pytest.mark.measured
+
 BEFORE = b'{\n  "model": "opus"\n}\n'
 
 

@@ -13,6 +13,8 @@ from leftoff.cli.commands.log_verify import verify
 from leftoff.stores.files import FileStore
 from tests.restore.logs import full, log
 
+pytestmark = pytest.mark.measured
+
 
 def leftoff(*arguments, **options):
     """The real command in a process of its own."""

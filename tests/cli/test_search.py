@@ -16,6 +16,8 @@ from leftoff.cli.main import run
 from leftoff.system import paths, user_folders
 from leftoff.testing.builders import Story, call
 
+pytestmark = pytest.mark.measured
+
 SESSION = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 HOSTILE = "\x1b[2Jnumbat \x1b]0;pwned\x07 \x1b \x9b2J [bold red]x[/] \u202eevil"
 

@@ -206,3 +206,30 @@ def test_a_dry_run_leaves_nothing_behind(source, typed, own_world):
         for command in ("trim", "smart-trim", "rollover"):
             typed(command, words, "--dry-run", "--json")
     assert {*own_world.rglob("*")} == before
+
+
+def test_a_dry_run_says_what_writing_would(own_world, typed):
+    """The content is less, but what a copy says of itself is more: nothing to trim, whether it is only looked at or not."""
+    story = Story(session_id=FIRST, project=str(Path.cwd()))
+    story.asked("Go").replied("x" * 1_350, used=5_000)
+    for turn in range(4):
+        story.asked(f"And {turn}").replied("Seen.", used=6_000)
+    path = own_world / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
+    path.parent.mkdir(parents=True)
+    claude.here().transcribe(story.script(), path)
+    wanted = ("trim", "--trim-assistant", "1", "--json")
+    looked, plan = typed(*wanted, "--dry-run")
+    wrote, made = typed(*wanted)
+    assert (looked, plan["nothing_to_trim"]) == (wrote, made["nothing_to_trim"]) == (3, True)
+    assert plan["cuts"] == []
+    assert plan["kept"][-1] == "the copy would be no smaller than the session"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("run", "nosuch"), ("install", "nosuch"), ("rollover", "--to", "nosuch")]
+)
+def test_an_agent_that_nobody_knows_is_wrong_usage(source, typed, arguments):
+    """Nothing was looked for: the word is wrong, and those that are right are named."""
+    code, said = typed(*arguments)
+    assert code == 2
+    assert "No agent is called 'nosuch'. There are: claude, codex" in said

@@ -16,6 +16,8 @@ from leftoff.flows.statusline import StatusLine
 from leftoff.model.context_metrics import ContextMetrics, Level
 from leftoff.system import own_log, paths
 
+pytestmark = pytest.mark.measured
+
 NOW = datetime(2026, 1, 6, 12, tzinfo=UTC)
 SAID = {
     "session_id": "0c712d1c-a758-4b93-8967-1be809d58c86",

@@ -6,7 +6,6 @@ Tables and progress are rich's, which is imported only to draw them: it costs mo
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -111,6 +110,8 @@ def error(message: str, *, as_json: bool) -> None:
 
 def width() -> int:
     """The columns of the terminal: what COLUMNS says, what the terminal says, else 80."""
+    import shutil  # it brings three ways of compressing with it
+
     return shutil.get_terminal_size().columns
 
 

@@ -36,6 +36,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("--hits", "hits", "number", "How many places of each session are shown."),
     Option("--json", "as_json", "switch", "JSON only, on standard output."),
 )
+_FEWER = "Fewer words find more; begin* finds all words that begin so."
+_UNREAD = "Not everything has been read yet. To read the rest: leftoff search --update\n"
+_CUT_SHORT = (
+    "There are more texts with these words than are looked at for what you typed."
+    " Add a word, or a filter such as since:7d, project: or kind:\n"
+)
+_LEAVES_OUT = "No search finds what was forgotten (leftoff forget --text), nor a session that has it in its path or project.\n"
 _BY_NAME = {option.name: option for option in OPTIONS}
 
 
@@ -132,8 +139,7 @@ def progress() -> Progress | None:
 def _say(results: Results, now: int) -> None:
     out = sys.stdout.write
     if not results.sessions:
-        hint = f" Did you mean: {visible(results.meant)}" if results.meant else ""
-        out(f"Nothing was found.{hint or ' Fewer words find more; begin* finds all words that begin so.'}\n")
+        out(_nothing(results))
         return
     if not results.complete:
         out("No place holds all of these words. The sessions that hold the most telling of them:\n")
@@ -145,8 +151,20 @@ def _say(results: Results, now: int) -> None:
         out(
             f"\nTo read on: leftoff show {first.number} --at {first.hits[0].hit.line}   To go on: leftoff resume {first.number}\n"
         )
-    if results.unread:
-        out("Not everything has been read yet. To read the rest: leftoff search --update\n")
+    out(_more(results))
+
+
+def _nothing(results: Results) -> str:
+    """That nothing was found, why it may be there all the same, and what to type next."""
+    if results.unread or results.cut_short:
+        return f"Nothing was found so far.\n{_more(results)}"
+    hint = f"Did you mean: {visible(results.meant)}" if results.meant else _FEWER
+    return f"Nothing was found. {hint}\n{_LEAVES_OUT if results.leaves_out else ''}"
+
+
+def _more(results: Results) -> str:
+    """Why there may be more than was found."""
+    return (_UNREAD if results.unread else "") + (_CUT_SHORT if results.cut_short else "")
 
 
 def _say_session(session: ShownSession, now: int) -> None:

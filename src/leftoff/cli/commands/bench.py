@@ -11,6 +11,8 @@ from leftoff.cli.commands.bench_retention import retention
 from leftoff.flows import bench_speed
 from leftoff.flows.bench_row import Row
 
+_VERDICTS = {True: "reached", False: "MISSED", None: "too small to tell"}
+
 
 @click.group(epilog="Example: leftoff bench speed --quick")
 def bench() -> None:
@@ -31,12 +33,12 @@ def speed(*, quick: bool, strict: bool, as_json: bool) -> int:
         display.as_json([dataclasses.asdict(row) | {"reached": row.reached} for row in rows])
     else:
         display.table(["measure", "against", "ratio", "goal", ""], [_row(row) for row in rows])
-    return 1 if strict and not all(row.reached for row in rows) else 0
+    return 1 if strict and any(row.reached is False for row in rows) else 0
 
 
 def _row(row: Row) -> tuple[str, str, str, str, str]:
     sign = "≤" if row.at_most else "≥"
-    verdict = "reached" if row.reached else "MISSED"
+    verdict = _VERDICTS[row.reached]
     return (
         row.what,
         row.against,

@@ -22,7 +22,7 @@ _BAR_WIDTH = 20
 _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 
 
-@click.command(epilog="Example: leftoff chat examples/simple_sally/agent.py")
+@click.command(epilog="Example: leftoff chat my_agent.py")
 @click.argument("agent", required=False)
 @click.option(
     "--resume",
@@ -63,7 +63,8 @@ def chat(
     """Chat with AGENT: an agent file, an agent's id, or an address; saved with a summary, compacted and resumed by it.
 
     AGENT is a Python file that holds an agent of any framework (agent.py, or agent.py:name), a folder with an agent.py, the id
-    of an agent that answers without its terminal, or the address of an OpenAI- or Anthropic-compatible server.
+    of an agent that answers without its terminal, or the address of an OpenAI- or Anthropic-compatible server. The smallest agent
+    file has one line: def agent(prompt): return prompt.upper()
     """
     from leftoff.flows.chat_session import place_of
 
@@ -175,7 +176,7 @@ def _list(place: ChatPlace, *, as_json: bool) -> int:
     for trouble in shelf.troubles:
         display.say(display.visible(str(trouble)))
     if not shelf.chats:
-        display.say("No saved sessions in this folder. Try: leftoff chat examples/simple_sally/agent.py")
+        display.say("No saved sessions in this folder. leftoff chat --help tells how to begin one.")
     return 0
 
 

@@ -60,9 +60,15 @@ def _asked(plan: flow.ForgetPlan) -> bool:
 def _show(plan: flow.ForgetPlan) -> None:
     what = f"{len(plan.sessions)} sessions of {plan.words}" if plan.target == "project" else plan.words
     display.say(f"To be forgotten: {display.visible(what)}")
-    _name("kept in", [*plan.documents, *plan.holders])
+    _name("deleted whole:", plan.documents)
+    _name("cleaned:", plan.holders)
     if plan.in_library:
         display.say("  in the library")
+    if plan.called:
+        display.say(
+            f"  in the path or project of {plan.called:,} sessions and documents: these leave the library whole, and no search"
+            " finds them again"
+        )
     if plan.archived or plan.orphans:
         display.say(f"  in the archive: {len(plan.archived) + len(plan.orphans)}")
     if plan.remote is not None:
@@ -104,7 +110,10 @@ def _say(plan: flow.ForgetPlan, done: flow.Forgot) -> None:
     if done.remote.trouble:
         display.say(f"The remote may still hold it: {done.remote.trouble} Then: leftoff forget again.")
     if done.left:
-        _name("These files of leftoff still hold it; remove them by hand:", done.left)
+        _name("These files of leftoff still hold it:", done.left)
+        display.say(
+            "Of a library that somebody reads just now the bytes go when that ends: leftoff forget again. Remove others by hand."
+        )
     else:
         display.say("Every file of leftoff was read again: none holds it.")
     if plan.agents_own:
@@ -119,6 +128,7 @@ def _wire(plan: flow.ForgetPlan, done: flow.Forgot | None) -> dict[str, object]:
         "sessions": [each.session_id for each in plan.sessions],
         "kept_in": [str(each) for each in (*plan.documents, *plan.holders)],
         "in_library": plan.in_library,
+        "leave_library": plan.called,
         "archived": len(plan.archived),
         "agents_own": [str(each) for each in plan.agents_own],
         "erased": done is not None,

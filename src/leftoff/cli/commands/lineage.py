@@ -9,9 +9,11 @@ import click
 from leftoff.cli import display
 from leftoff.flows import lineage as flow
 from leftoff.flows.choose import LATEST
+from leftoff.flows.lineage import CLEARED
 from leftoff.system import paths
 
 _LONGEST_PROMPT = 60
+_OWN_WORDS = {None, CLEARED}  # the others begin with their parent's
 
 
 @click.command(epilog="Example: leftoff lineage latest")
@@ -47,7 +49,7 @@ def _words(member: flow.Member) -> str:
         "ended by /clear" if member.was_cleared else None,
         "MISSING" if member.missing else None,
         display.one_line(member.first_prompt, _LONGEST_PROMPT)
-        if member.first_prompt and not member.derivation
+        if member.first_prompt and member.derivation in _OWN_WORDS
         else None,
         "<- this one" if member.is_asked_for else None,
     ]

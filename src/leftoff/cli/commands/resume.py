@@ -68,6 +68,13 @@ def _fetched(session: str, *, as_json: bool) -> Welcome:
     if found.copies and not as_json:
         kept = ", ".join(str(path) for path in found.copies)
         display.say(display.visible(f"Your own changes to the log that was here are kept: {kept}\n"))
+    if found.kept_own is not None:
+        away = shlex.join(["mv", str(found.kept_own), f"{found.kept_own}.mine"])
+        words = (
+            "This machine wrote a log of this session itself, and that is the one below. The remote's is newer. "
+            f"To take that one: {away} && leftoff resume --remote {found.welcome.session_id}"
+        )
+        click.echo(f"{display.visible(words)}\n", err=True)
     return found.welcome
 
 

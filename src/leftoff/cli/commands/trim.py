@@ -80,8 +80,10 @@ def smart_trim(*, session: str, by: str | None, dry_run: bool, force: bool, as_j
 def _shrink(session: str, wanted: flow.Wanted, *, dry_run: bool, as_json: bool) -> int:
     planned = flow.planned(session, paths.working_folder(), wanted)
     if dry_run:
-        display.as_json(planned.to_dict()) if as_json else made.draw_plan(planned)
-        return made.NOTHING_TO_DO if planned.plan.nothing_to_trim else 0
+        with display.byte_progress("Looking") as progress:
+            seen = flow.looked_at(planned, progress)
+        display.as_json(seen.to_dict()) if as_json else made.draw_plan(seen)
+        return made.NOTHING_TO_DO if seen.plan.nothing_to_trim else 0
     with display.byte_progress("Writing") as progress:
         written = flow.carried_out(planned, progress)
     if as_json:

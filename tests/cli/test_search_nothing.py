@@ -1,0 +1,68 @@
+"""What ``leftoff search`` says where it finds nothing: why it may be there all the same, and what to type next."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leftoff.cli.search import _say
+from leftoff.flows.library_folder import LOCK, library_folder
+from leftoff.flows.search import Results
+from leftoff.library import shelf as shelves
+from leftoff.system import locks
+from tests.cli.test_search import SESSION, leftoff, session  # noqa: F401
+
+OTHER = "1c54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b22"
+
+
+def test_while_another_process_builds_nothing_is_not_all_there_is(session):  # noqa: F811
+    """It says that not everything was read, and how to read the rest."""
+    folder = Path(library_folder())
+    folder.mkdir(parents=True)
+    shelves.opened_to_write(str(folder)).close()
+    with locks.held(folder / LOCK):
+        said = leftoff("search", "limiter", code=3)
+        told = json.loads(leftoff("search", "limiter", "--json", code=3))
+    assert "Nothing was found so far.\nNot everything has been read yet" in said
+    assert "leftoff search --update" in said
+    assert "Fewer words" not in said
+    assert told["unread"] is True
+    assert "limiter" in leftoff("search", "limiter")
+
+
+def test_forgotten_texts_are_named_as_a_reason(session):  # noqa: F811
+    """A text that stands in every path keeps every session out, also later ones."""
+    assert "forgotten" not in leftoff("search", "wombat", code=3)
+    leftoff("search", "limiter")
+    leftoff("forget", "--text", "-slug", "--yes")
+    session.with_name(f"{OTHER}.jsonl").write_bytes(
+        session.read_bytes().replace(SESSION.encode(), OTHER.encode())
+    )
+    said = leftoff("search", "limiter", code=3)
+    assert "No search finds what was forgotten (leftoff forget --text)" in said
+    assert json.loads(leftoff("search", "limiter", "--json", code=3))["leaves_out"] is True
+
+
+def test_a_forgotten_list_that_cannot_be_read_is_no_reason_to_fail(session):  # noqa: F811
+    """The hint is missing, and the answer is given."""
+    leftoff("search", "limiter")
+    Path(library_folder(), "forgotten.json").write_text("{", encoding="utf-8")
+    assert "Nothing was found" in leftoff("search", "quokkaquokka", code=3)
+
+
+@pytest.mark.parametrize("unread", [False, True])
+def test_an_answer_that_was_cut_short_is_not_said_as_complete(capsys, unread):
+    """What to add is said; scripts are told too."""
+    cut = Results((), True, "koala", unread, 1.0, cut_short=True, leaves_out=False)
+    _say(cut, 0)
+    said = capsys.readouterr().out
+    assert "Nothing was found so far.\n" in said
+    assert "more texts with these words than are looked at" in said
+    assert ("Not everything has been read yet" in said) is unread
+    assert (cut.to_dict()["complete"], cut.to_dict()["cut_short"]) == (False, True)
+
+
+def test_a_query_of_bytes_that_are_no_text_is_refused_in_words(session):  # noqa: F811
+    """With what is wrong with it."""
+    assert "not UTF-8" in leftoff("search", "project:\udcff limiter", code=2)
+    assert "not UTF-8" in leftoff("search", "--file", "a\udcff", code=2)
