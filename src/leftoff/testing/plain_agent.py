@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from leftoff.model.records import (
 )
 from leftoff.model.script import Asked, Call, Compacted, Delegated, Event, Replied, Script
 from leftoff.model.session import LiveChain, Session, SessionEntry
+from leftoff.model.values import dataclass
 from leftoff.system import clock
 from leftoff.testing import plain_tools
 

@@ -7,7 +7,7 @@ Subclass ``StorePromises`` in your tests and say how a store is made; pytest doe
             return MyStore(folder)
 
 A store for several machines keeps more: ``SharedStorePromises`` holds those of ``KnowsProjects``, ``CanSaveLate`` and
-``CanBeChecked`` too, and of ``CanRewrite`` where it is one.
+``CanBeChecked`` too, and of ``CanRewrite`` and ``TellsMoments`` where it is one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ import pytest
 from leftoff.errors import DocumentError, InvalidIdError, LeftoffError
 from leftoff.model.context_metrics import ContextMetrics
 from leftoff.model.project_identity import METADATA_KEY, ProjectIdentity
-from leftoff.model.protocols import CanBeChecked, CanRewrite, CanSaveLate, KnowsProjects, StorageBackend
+from leftoff.model.protocols import (
+    CanBeChecked,
+    CanRewrite,
+    CanSaveLate,
+    KnowsProjects,
+    StorageBackend,
+    TellsMoments,
+)
 from leftoff.model.resume_log import ResumeLog
 
 _A_MOMENT = 1_767_700_800_000_000_000  # in nanoseconds; long before anybody runs this
@@ -211,6 +218,23 @@ class SharedStorePromises(StorePromises):
         loaded = store.load("one")
         assert loaded is not None
         assert loaded.mission_summary == "now"
+
+    def test_a_saved_log_tells_its_moment(self, store: StorageBackend) -> None:
+        """That of what would be loaded; None where there is nothing, and refused for what is no id."""
+        if not isinstance(store, TellsMoments):
+            pytest.skip("this store does not tell moments")
+        assert isinstance(store, CanSaveLate)
+        assert isinstance(store, KnowsProjects)
+        assert store.saved_at("one") is None
+        store.save_as_of(of_project(a_log("one"), self.shop), _LATER)
+        store.save_as_of(of_project(a_log("one"), self.shop), _A_MOMENT)
+        store.save_as_of(of_project(a_log("one"), self.other), _A_MOMENT)
+        assert store.saved_at("one") == _LATER
+        others = store.for_project(self.other.key)
+        assert isinstance(others, TellsMoments)
+        assert others.saved_at("one") == _A_MOMENT
+        with pytest.raises(InvalidIdError):
+            store.saved_at("../evil")
 
     def test_each_project_sees_its_own_logs(self, store: StorageBackend) -> None:
         """Checkouts that share the first commit or the remote are one project; what is not seen can be neither loaded nor deleted."""
