@@ -8,11 +8,12 @@ folder for its records.
 import json
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Reply, Script
-from local_api import Answer, Body, serve
+from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Reply, Script, is_to_wait, proposal
+from local_api import LONG_SECONDS, Answer, Body, serve
 from received import Message, from_messages_api
 
 OUTPUT_TOKENS = 20
@@ -34,6 +35,10 @@ class MessagesApi:
             return answer(
                 "summary", body, Reply(text=f"<analysis>all of it</analysis>\n<summary>{SUMMARY}</summary>")
             )
+        proposed = proposal(messages)
+        if proposed is not None:
+            given = answer("proposal", body, Reply(text=proposed))
+            return replace(given, delay_seconds=LONG_SECONDS) if is_to_wait(messages) else given
         if not body.get("tools"):  # titles and the like: no part of the conversation
             return answer("side", body, Reply(text="side"))
         reply = self.script.next(messages)

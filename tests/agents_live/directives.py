@@ -25,6 +25,9 @@ from received import Message, flat
 DIRECTIVE = re.compile(r"^#(say|think|usage|tools|tool|too_long)\b[ ]?(.*)$", re.MULTILINE)
 DEFAULT_USAGE_TOKENS = 1000
 SUMMARY = "The local API's summary of all that was said so far."
+PROPOSAL_TASK = "a JSON list of [line, rationale, description]"
+PROPOSED = "Nothing refers to it any more"
+NEVER = "never-answered"  # stands in what a proposal is asked for, and none comes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,21 @@ def add(reply: Reply, name: str, rest: str) -> None:
             reply.calls += [Call(tool=tool, input=arguments) for tool, arguments in json.loads(rest)]
         case "too_long":
             reply.too_long = True
+
+
+def proposal(messages: Iterable[Message]) -> str | None:
+    """What is answered to whoever asks what could be cut: the first result of the rows; None where nobody asks."""
+    asked = [block["text"] for role, block in flat(messages) if role == "user" and block["type"] == "text"]
+    task = next((text for text in reversed(asked) if PROPOSAL_TASK in text), None)
+    if task is None:
+        return None
+    lines = re.findall(r"^(\d+)\t[^\t]* result\t", task, re.MULTILINE)
+    return json.dumps([[int(line), PROPOSED, "a list of numbers"] for line in lines[:1]])
+
+
+def is_to_wait(messages: Iterable[Message]) -> bool:
+    """Whether the answer to a proposal is never to come."""
+    return any(NEVER in block["text"] for _, block in flat(messages) if block["type"] == "text")
 
 
 def tool(name: str, **arguments: Any) -> str:

@@ -11,6 +11,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PORT = 8791
+LONG_SECONDS = 600  # longer than anybody waits; the sandbox ends it with all else
 READY = "ready"
 Body = dict[str, Any]
 
@@ -25,11 +27,12 @@ Body = dict[str, Any]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     kind: str
-    """What was answered: reply, summary, refused, side, count or unknown. Recorded with the request."""
+    """What was answered: reply, summary, proposal, refused, side, count or unknown. Recorded with the request."""
     status: int = 200
     payload: Body = field(default_factory=dict)
     events: list[Body] = field(default_factory=list)
     """Server-sent events; they are sent instead of the payload when there are any."""
+    delay_seconds: float = 0
 
 
 Api = Callable[[str, Body], Answer]
@@ -61,6 +64,7 @@ def handler(api: Api, records: Path) -> type[BaseHTTPRequestHandler]:
                 file = records / f"{next(numbers):04}.json"
                 file.with_suffix(".part").write_text(json.dumps(record), encoding="utf-8")
                 file.with_suffix(".part").rename(file)  # readers see whole records only
+            time.sleep(answer.delay_seconds)
             self.send(answer)
 
         def do_GET(self) -> None:

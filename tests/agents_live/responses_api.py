@@ -9,13 +9,13 @@ import sys
 import uuid
 from pathlib import Path
 
-from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Call, Reply, Script
-from local_api import Answer, Body, serve
+from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Call, Reply, Script, is_to_wait, proposal
+from local_api import LONG_SECONDS, Answer, Body, serve
 from received import Message, from_responses_api
 
 OUTPUT_TOKENS = 20
 OPAQUE_SUMMARY = "local-opaque-summary"
-FREEFORM_TOOLS = {"apply_patch"}
+FREEFORM_TOOLS = {"apply_patch", "exec"}
 
 
 class ResponsesApi:
@@ -32,6 +32,12 @@ class ResponsesApi:
         messages = from_responses_api(body)
         if asks_for_summary(messages):
             return Answer(kind="summary", events=events(Reply(text=SUMMARY)))
+        if asks_for_title(body):
+            return Answer(kind="side", events=events(Reply(text='{"title": "side"}')))
+        proposed = proposal(messages)
+        if proposed is not None:
+            delay = LONG_SECONDS if is_to_wait(messages) else 0
+            return Answer(kind="proposal", events=events(Reply(text=proposed)), delay_seconds=delay)
         reply = self.script.next(messages)
         if reply.too_long:
             return Answer(kind="refused", events=refusal())
@@ -41,6 +47,12 @@ class ResponsesApi:
 def asks_for_summary(messages: list[Message]) -> bool:
     last = messages[-1]["blocks"] if messages else []
     return any("CONTEXT CHECKPOINT COMPACTION" in block["text"] for block in last if block["type"] == "text")
+
+
+def asks_for_title(body: Body) -> bool:
+    """On its screen Codex wants a title for a new thread, by a request of its own: the first prompt quoted, nothing else of the session."""
+    schema = body.get("text", {}).get("format", {}).get("schema", {})
+    return [*schema.get("properties", {})] == ["title"]
 
 
 def events(reply: Reply) -> list[Body]:

@@ -8,6 +8,7 @@ this is an error, never a silent run without them.
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -140,6 +141,19 @@ class Sandbox:
         """Runs our own program to its end, just as the client would run."""
         return self._start([sys.executable, "-P", "-m", "leftoff", *arguments]).finish()
 
+    def python(self, lines: str, *arguments: str) -> Result:
+        """Runs a few lines that use our library, just as the client would run."""
+        return self._start([sys.executable, "-P", "-c", lines, *arguments]).finish()
+
+    def name_client(self, *options: str) -> None:
+        """Lets our own program find the client by its name from now on, called with these options before all others."""
+        named = self.disk / "bin" / self.agent.name
+        named.parent.mkdir(exist_ok=True)
+        words = shlex.join([str(self.agent.executable()), *options])
+        named.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
+        named.chmod(0o755)
+        self.besides["PATH"] = f"{self.inside(named.parent)}:{SEARCH_PATH}"
+
     def leftoff_screen(self, *arguments: str) -> Terminal:
         """Starts our own program on a terminal, where it finds the client by its name."""
         named = self.disk / "bin" / self.agent.name
@@ -184,6 +198,10 @@ class Sandbox:
     def requests(self, since: int = 0) -> list[Request]:
         """What the local API received so far, in order."""
         return [self._request(file) for file in sorted(self.records.glob("*.json"))[since:]]
+
+    def conversation(self, since: int = 0) -> list[Request]:
+        """The same without what a client asks beside it, titles and the like, which may come at any time."""
+        return [request for request in self.requests(since) if request.kind != "side"]
 
     def _request(self, file: Path) -> Request:
         record = json.loads(file.read_text(encoding="utf-8"))

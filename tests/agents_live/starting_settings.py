@@ -11,7 +11,7 @@ FOREIGN = {"hooks": [{"type": "command", "command": "true # somebody's"}]}
 _GROUPS = json.dumps(
     {"Stop": [FOREIGN], "UserPromptSubmit": [{"matcher": "", **FOREIGN}], "PreToolUse": [FOREIGN]}
 )
-_MANY = [{"matcher": f"Tool{number}", **FOREIGN} for number in range(2000)]
+_MANY = [{"matcher": f"Tool{number}", **FOREIGN} for number in range(600)]
 
 
 def _indented(text: str, indent: int | str) -> str:

@@ -119,7 +119,7 @@ def cut_copy_on_screen(agent: Agent, sandbox: Sandbox) -> None:
         screen.wait_for("looked at it all")
         screen.type("Go on here.\n#say going on on the screen")
         screen.wait_for(f"{ANSWER[agent.name]} going on on the screen")
-    later = sandbox.requests(len(run.requests))
+    later = sandbox.conversation(len(run.requests))
     assert not [request for request in later if request.kind == "summary"], "the client compacted the copy"
     sent = [request.messages for request in later if said(request.messages, "user", "Go on here.")]
     assert resulted(sent[-1], PLACEHOLDER)

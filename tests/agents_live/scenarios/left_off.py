@@ -50,7 +50,7 @@ def left_off(agent: Agent, sandbox: Sandbox) -> None:
 
 @scenario(clients=("claude", "codex"))
 def cleared(agent: Agent, sandbox: Sandbox) -> None:
-    """After /clear nothing is handed over, whatever the prompt, and what was cleared is not offered again."""
+    """After /clear nothing is handed over, whatever the prompt; what was cleared is not offered again, but lineage names it."""
     install(agent, sandbox)
     answer = ANSWER[agent.name]
     with on_screen(agent, sandbox) as screen:
@@ -68,6 +68,13 @@ def cleared(agent: Agent, sandbox: Sandbox) -> None:
     assert "leftoff" not in words_of(last(sandbox, "continue\n"))
     (log,) = logs(sandbox)
     assert json.loads(log.read_text(encoding="utf-8"))["metadata"]["ended"] == "cleared"
+    old, new = (
+        each.stem[-36:]
+        for each in sorted(agent.transcripts(sandbox), key=lambda path: path.stat().st_mtime_ns)
+    )
+    told = sandbox.leftoff("lineage", new, "--json")
+    chain = [(each["session_id"], each["derivation"]) for each in json.loads(told.stdout)["chain"]]
+    assert chain == [(old, None), (new, "cleared-from")], told
 
 
 @scenario(clients=("claude", "codex"))

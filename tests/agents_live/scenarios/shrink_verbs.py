@@ -4,13 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+from directives import tool
 from drive import Agent
 from received import Message, flat
 from sandbox import INSIDE, Sandbox
-from scenario import AGENTS, command, said, scenario, succeeded
+from scenario import AGENTS, command, resulted, said, scenario, succeeded
 from scenarios.compaction import FULL
 from scenarios.filling_up import install, log_lines
 from scenarios.left_off import ANSWER, CLEAR_LINE, OVER, READY, on_screen_trusted
+from scenarios.subagent import errand
 
 RULE = "Never push to main."
 CUT = "[Results from "
@@ -103,7 +105,7 @@ def shrink_run(agent: Agent, sandbox: Sandbox) -> None:
         screen.wait_for(ready)
         screen.type("And now?\n#say still here")
         screen.wait_for(f"{ANSWER[agent.name]} still here")
-    last = [each for each in sandbox.requests() if said(each.messages, "user", "And now?")][-1]
+    last = [each for each in sandbox.conversation() if said(each.messages, "user", "And now?")][-1]
     assert CUT in results_of(last.messages)
     assert log_lines(sandbox) == [], log_lines(sandbox)
 
@@ -154,11 +156,35 @@ def shrink_on_screen(agent: Agent, sandbox: Sandbox) -> None:
         assert "\n1500\n" not in results_of(derived(sandbox, f"And now, {verb}?")), verb
 
 
+@scenario(clients=("claude",))
+def shrink_subagent(agent: Agent, sandbox: Sandbox) -> None:
+    """In a trimmed copy a subagent can be told to go on, with what it has done before; the original's file stays as it was."""
+    errands = f"{errand(agent, in_background=False)}\n{much(agent)}\n#usage 60000\n#say all is done"
+    run = succeeded(agent.prompt(sandbox, f"Send somebody.\n{errands}"))
+    (own,) = run.transcript.with_suffix("").glob("subagents/agent-*.jsonl")
+    before = own.read_bytes()
+    copy = outside(sandbox, asked(sandbox, "trim", run.transcript.stem)["output_file"])
+    again = tool(
+        "SendMessage", to=own.stem.removeprefix("agent-"), summary="go on", message="Go on.\n#say it went on"
+    )
+    resumed = succeeded(agent.resume(sandbox, copy, f"Ask them again.\n{again}\n#say asked"))
+    assert resulted(resumed.last, '"success":true'), resumed.last[-2:]
+    (sent,) = [each.messages for each in resumed.requests if each.is_subagent]
+    assert resulted(sent, "from-the-errand"), "it does not know what it did"
+    assert own.read_bytes() == before
+    assert (copy.with_suffix("") / "subagents" / own.name).read_bytes() != before
+
+
 def derived(sandbox: Sandbox, words: str) -> list[Message]:
-    """What was sent of a derived session when the user said so. The client also asks for titles and the like, without it."""
-    asked = [each.messages for each in sandbox.requests() if said(each.messages, "user", words)]
-    sent = [each for each in asked if said(each, "user", "[SESSION LINEAGE]")]
-    assert sent, asked
+    """What was sent of a derived session when the user said so: every request of the conversation has its beginning.
+
+    None but a request for a title (``side``) has the words without it: Codex on its screen makes one, with the prompt quoted.
+    """
+    asked = [each for each in sandbox.requests() if said(each.messages, "user", words)]
+    sent = [each.messages for each in asked if each.kind == "reply"]
+    assert sent, [each.kind for each in asked]
+    assert {each.kind for each in asked} <= {"reply", "side"}, [each.kind for each in asked]
+    assert all(said(each, "user", "[SESSION LINEAGE]") for each in sent), [each[-1] for each in sent]
     return sent[-1]
 
 
