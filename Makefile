@@ -15,7 +15,7 @@ run: $(VENV)/ready ## play the whole story on a bundled session
 	@$(SEALED) $(BIN)/leftoff demo
 
 test: $(VENV)/ready ## every test but the long and the live ones, with coverage
-	$(SEALED) $(BIN)/python -m pytest -n auto --cov --cov-report=term $(ARGS)
+	$(SEALED) $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
 lint: $(VENV)/ready ## ruff, mypy --strict, import contracts, docs up to date
 	$(SEALED) $(BIN)/ruff check --no-cache src tests tools
@@ -44,8 +44,8 @@ frameworks: $(VENV)/ready ## the chat loop with agents of real frameworks, again
 	$(BIN)/python tests/chat_frameworks/environment.py
 	$(SEALED) $(BIN)/python tests/chat_frameworks/run.py $(ARGS)
 
-stress: $(VENV)/ready ## the long runs: appends, kills, full disks
-	$(SEALED) $(BIN)/python -m pytest -m stress $(ARGS)
+stress: $(VENV)/ready ## the long runs: appends, kills, full disks, many examples
+	$(SEALED) $(BIN)/python -m pytest -m "stress or hypothesis" --hypothesis-profile=stress $(ARGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
