@@ -24,10 +24,10 @@ LeftoffError                       1  could not
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than a search
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import ClassVar
 
 
 class LeftoffError(Exception):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import combinations
-from typing import Any, Literal
 
 from leftoff.errors import InvalidValueError
 from leftoff.model.values import dataclass
 from leftoff.model.wire import well_formed
 
-Basis = Literal["reported", "estimated", "unknown"]
-WindowBasis = Literal["setting", "reported", "observed", "table", "unknown"]
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
+    Basis = Literal["reported", "estimated", "unknown"]
+    WindowBasis = Literal["setting", "reported", "observed", "table", "unknown"]
+else:
+    Basis = WindowBasis = str
 
 _MOST_TOKENS = 10**12
 
@@ -100,7 +103,7 @@ class ContextMetrics:
         return cls(**({"total_budget": None, "used_tokens": None} | known))
 
 
-_FIELDS = tuple(ContextMetrics.__dataclass_fields__)
+_FIELDS: tuple[str, ...] = ContextMetrics.__slots__
 
 
 def _refuse_no_number(name: str, value: object, *, most: int) -> None:
@@ -128,6 +131,8 @@ def _refuse_contradiction(name: str, said: float | None, true: float | None, *, 
 
 
 def _now() -> str:
+    from datetime import UTC, datetime  # noqa: PLC0415 - who measures live hands in the time
+
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")  # noqa: TID251 - see ContextMetrics
 
 

@@ -193,12 +193,28 @@ class FreshOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftBehind:
+    """Something that should have gone along with a copy and could not: it is where it was, with the session copied from."""
+
+    what: str
+    path: Path
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"Not taken along: {self.what} ({self.path}): {self.why}. "
+            "Nothing is lost: it is still with the session that this one was copied from."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """A session file that was written and stands in its place."""
+    """A session file that was written and stands in its place, and what could not be taken along into it."""
 
     session_id: str
     transcript: Path
     size_bytes: int
+    left_behind: tuple[LeftBehind, ...] = ()
 
 
 def digest_of(value: JsonValue) -> str:

@@ -134,8 +134,8 @@ class CanCopy(Protocol):
         """The live content that could be cut and has at least so many characters; one lean pass over the file."""
         ...
 
-    def original(self, transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
-        """The JSON value of one piece as it stands in that line; None when there is none."""
+    def original(self, record: Record, part: CutPart, call_id: str | None) -> JsonValue:
+        """The JSON value of one piece as it stands in that record; None when there is none."""
         ...
 
     def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
@@ -148,6 +148,15 @@ class CanCopy(Protocol):
 
     def write_fresh(self, order: FreshOrder) -> Copy:
         """A new session of one message."""
+        ...
+
+
+@runtime_checkable
+class CanRehearse(Protocol):
+    """An agent that can tell how a copy would come out without writing it."""
+
+    def copy_size(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> int:
+        """How many bytes ``write_copy`` would write, refused as it would be; nothing is written."""
         ...
 
 

@@ -6,14 +6,21 @@ kind ``unknown``, so the places of a transcript's records, laid end to end, are 
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple, TypeAlias
 
+from leftoff.model.tuples import NamedTuple
 from leftoff.model.values import dataclass
-from leftoff.model.wire import JsonObject
 
-Role = Literal["user", "assistant", "system"]
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Literal
+
+    from leftoff.model.wire import JsonObject
+
+    Role = Literal["user", "assistant", "system"]
+else:
+    Role = str
 
 
 class Place(NamedTuple):
@@ -91,7 +98,7 @@ class ToolResult:
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
-Block: TypeAlias = Text | Thinking | Image | Opaque | ToolUse | ToolResult
+Block = Text | Thinking | Image | Opaque | ToolUse | ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,20 @@ read the transcript anew, so that a file of any size fits into little memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
-from typing import Literal
 
 from leftoff.model.records import Message, Place, Record, RecordKind, ToolResult, ToolUse
 from leftoff.model.values import dataclass
-from leftoff.model.wire import JsonObject
 
-Derivation = Literal["trimmed", "continued", "forked", "cleared-from"]
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Literal
+
+    from leftoff.model.wire import JsonObject
+
+    Derivation = Literal["trimmed", "continued", "forked", "cleared-from"]
+else:
+    Derivation = str
 # The keys that 002 puts into a derived session, and what each says of it.
 DERIVED_BY: Mapping[str, Derivation] = {"trim_metadata": "trimmed", "continue_metadata": "continued"}
 LONGEST_PROMPT = 2000  # characters of it that an entry has: a list shows a line of it

@@ -28,6 +28,7 @@ class WatchState:
     home: str | None = None  # the folder that holds the project's documents: of a worktree, the main checkout
     started_at: str | None = None
     ended: str | None = None  # why it ended
+    ended_at: str | None = None  # when it last did: it may have been resumed since
     off: bool = False  # the settings make hooks silent
     is_headless: bool = False
     client_pid: int | None = None

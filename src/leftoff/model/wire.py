@@ -9,37 +9,42 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
 
 from leftoff.errors import DocumentError, InvalidValueError
 
-JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
-JsonObject: TypeAlias = dict[str, JsonValue]
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
 
-Kind = Literal[
-    "resume_log",
-    "pause_action",
-    "register",
-    "last_list",
-    "compactions",
-    "pin",
-    "extraction",
-    "pause_snapshot",
-    "discarded_pause",
-    "last_pauses",
-    "usage_state",
-    "installations",
-    "seen_window",
-    "outbox_entry",
-    "watch_state",
-    "archived",
-    "forgotten",
-    "lineage",
-    "baton",
-    "chat",
-    "chat_index",
-    "last_chats",
-]
+    JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+    JsonObject: TypeAlias = dict[str, JsonValue]
+
+    Kind = Literal[
+        "resume_log",
+        "pause_action",
+        "register",
+        "last_list",
+        "compactions",
+        "pin",
+        "extraction",
+        "pause_snapshot",
+        "discarded_pause",
+        "last_pauses",
+        "usage_state",
+        "installations",
+        "seen_window",
+        "outbox_entry",
+        "watch_state",
+        "archived",
+        "forgotten",
+        "lineage",
+        "baton",
+        "chat",
+        "chat_index",
+        "last_chats",
+    ]
+else:
+    JsonValue, JsonObject, Kind = object, dict, str
 
 SCHEMAS: Mapping[Kind, int] = {
     "resume_log": 1,  # 0: the logs of a predecessor, without number, sources or ground
