@@ -35,7 +35,7 @@ def names(folder: Path) -> list[str]:
 def test_copies_are_the_same_bytes_and_this_users_own(here: Path, originals: dict[str, Path]) -> None:
     """They stand under the names that were asked for, and nothing else does."""
     originals["in/a"].chmod(0o644)
-    assert copy_into(here / "made", originals) == ()
+    assert copy_into(here / "made", originals) == {}
     assert names(here) == ["made", "originals"]
     assert names(here / "made") == ["in"]
     for name, original in originals.items():
@@ -46,20 +46,23 @@ def test_copies_are_the_same_bytes_and_this_users_own(here: Path, originals: dic
 
 
 def test_what_cannot_be_read_is_left_out_and_named(here: Path, originals: dict[str, Path]) -> None:
-    """One that is gone, a link, and one whose reading fails; the others are copied."""
+    """One that is gone, a link, and one whose reading fails, each with the reason; the others are copied."""
     folder, link = here / "originals" / "folder", here / "originals" / "link"
     folder.mkdir()
     link.symlink_to(originals["in/a"])
     gone = here / "originals" / "gone"
     left = copy_into(here / "made", {"in/f": folder, "in/g": gone, "in/l": link, **originals})
-    assert left == (folder, gone, link)
+    assert [*left] == [folder, gone, link]
+    assert left[folder] == "a folder stands where a file should be"
+    assert left[gone] == "no such file or directory"
+    assert left[link].startswith("a symbolic link")
     assert names(here / "made" / "in") == ["a", "b"]
 
 
 def test_where_nothing_can_be_read_no_folder_is_made(here: Path) -> None:
     """An empty one would say that there was something."""
     gone = here / "gone"
-    assert copy_into(here / "made", {"in/g": gone}) == (gone,)
+    assert copy_into(here / "made", {"in/g": gone}) == {gone: "no such file or directory"}
     assert names(here) == []
 
 

@@ -514,7 +514,7 @@ def test_an_unreadable_file_of_a_set_is_said(ordinary_folder: Path, run_python: 
     """Not passed over as if it did not exist."""
     code = (
         "import os, sys; from pathlib import Path; from leftoff.errors import StorageError\n"
-        "from leftoff.system import files; drop()\n"
+        "import json; from leftoff.system import files; drop()\n"
         "folder = Path(sys.argv[1]) / 'f'; files.write_set(folder, {'a': b'1'}); os.chmod(folder / 'a', 0)\n"
         "try: files.read_set(folder, ['a'])\n"
         "except StorageError as error: print(error)\n"

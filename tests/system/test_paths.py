@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from leftoff.errors import InvalidIdError, OutsideFolderError, StorageError
 from leftoff.system import paths
+
+SHARED = """
+import sys
+from pathlib import Path
+from leftoff.system import paths
+drop()
+root = Path(sys.argv[1])
+print(paths.is_shared(paths.Project(root=root, folder=root / ".leftoff", in_git=True)))
+"""
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -186,6 +196,63 @@ def test_a_folder_that_does_not_exist_has_a_project_too(tmp_path: Path) -> None:
     """An agent may have worked in a folder that is gone."""
     root = repository(tmp_path / "repo")
     assert paths.project_of(root / "gone" / "deeper").root == root
+
+
+# Which worktrees share its folder
+
+
+@pytest.fixture
+def main_and_pointer(tmp_path: Path) -> tuple[paths.Project, Path]:
+    """A repository whose only worktree is gone, and the file that names that."""
+    main = repository(tmp_path / "repo")
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"))
+    (tmp_path / "tree").rename(tmp_path / "moved")
+    return paths.project_of(main), main / ".git" / "worktrees" / "tree" / "gitdir"
+
+
+def test_a_worktree_that_is_locked_or_that_nobody_can_look_for_shares_the_folder(
+    main_and_pointer: tuple[paths.Project, Path],
+) -> None:
+    """Git's lock says that it comes back; a name that is none, or cannot be read, says nothing."""
+    project, pointer = main_and_pointer
+    assert not paths.is_shared(project)
+    pointer.with_name("locked").touch()
+    assert paths.is_shared(project)
+    pointer.with_name("locked").unlink()
+    for unreadable in (b"\0", b"/" + b"x" * 300 + b"/.git"):
+        pointer.write_bytes(unreadable)
+        assert paths.is_shared(project)
+    pointer.unlink()
+    assert not paths.is_shared(project)
+    pointer.mkdir()
+    assert paths.is_shared(project)
+
+
+def test_a_project_without_a_folder_of_worktrees_shares_with_nobody(tmp_path: Path) -> None:
+    """A folder of them that cannot be listed may hold some."""
+    project = paths.project_of(repository(tmp_path / "repo"))
+    assert not paths.is_shared(project)
+    (project.root / ".git" / "worktrees").symlink_to("worktrees")
+    assert paths.is_shared(project)
+
+
+@pytest.mark.parametrize("closed", ["away", "repo/.git", "repo/.git/worktrees", "repo/.git/worktrees/tree"])
+def test_a_worktree_that_may_not_be_looked_at_shares_the_folder(
+    ordinary_folder: Path, run_python: Callable[..., subprocess.CompletedProcess[str]], closed: str
+) -> None:
+    """Wherever the way to it is closed; nothing raises."""
+    pointer = ordinary_folder / "repo" / ".git" / "worktrees" / "tree" / "gitdir"
+    pointer.parent.mkdir(parents=True)
+    tree = ordinary_folder / "away" / "tree"
+    tree.mkdir(parents=True)
+    (tree / ".git").touch()
+    pointer.write_text(f"{tree}/.git\n", encoding="utf-8")
+    (ordinary_folder / closed).chmod(0)
+    try:
+        done = run_python(SHARED, ordinary_folder / "repo")
+    finally:
+        (ordinary_folder / closed).chmod(0o700)
+    assert done.stdout == "True\n"
 
 
 # The project's folder

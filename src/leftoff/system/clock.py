@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import UTC as UTC
+    from datetime import datetime as datetime
+else:
+    try:
+        from _datetime import UTC, datetime  # the same, without reading them in Python first
+    except ImportError:
+        from datetime import UTC, datetime
 
 
 def now() -> datetime:

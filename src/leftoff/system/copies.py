@@ -22,15 +22,16 @@ _DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 _STALE_SECONDS = 3600
 
 
-def copy_into(folder: Path, originals: Mapping[str, Path]) -> tuple[Path, ...]:
+def copy_into(folder: Path, originals: Mapping[str, Path]) -> dict[Path, str]:
     """Copy the files, byte by byte, into a new folder that takes its name when all are in it; the keys are their paths in it.
 
-    Those that cannot be read are left out, and come back. StorageError where something cannot be written: then nothing is left.
+    Those that cannot be read are left out, and come back with the reason. StorageError where something cannot be written: then nothing is left.
     """
     _sweep(folder.parent)
     draft = folder.with_name(f".{folder.name}.{os.urandom(6).hex()}.tmp")
     try:
-        left = tuple(path for name, path in originals.items() if not _copied(path, draft / name))
+        told = {path: _copied(path, draft / name) for name, path in originals.items()}
+        left = {path: why for path, why in told.items() if why is not None}
         if len(left) < len(originals):
             draft.rename(folder)
     except OSError as error:
@@ -40,22 +41,22 @@ def copy_into(folder: Path, originals: Mapping[str, Path]) -> tuple[Path, ...]:
     return left
 
 
-def _copied(original: Path, copy: Path) -> bool:
-    """Whether the file could be read, and is copied; OSError where the copy cannot be written."""
+def _copied(original: Path, copy: Path) -> str | None:
+    """Copy the file; in words why it cannot be read, None where it is copied. OSError where the copy cannot be written."""
     files.make_folder(copy.parent)
     try:
         source = os.fdopen(os.open(original, _READING), "rb", buffering=0)
-    except OSError:
-        return False
+    except OSError as error:
+        return reasons.words(error)
     with source, os.fdopen(os.open(copy, _CREATING, 0o600), "wb", buffering=0) as made:
         while True:
             try:
                 block = source.read(_BLOCK_BYTES)
-            except OSError:
+            except OSError as error:
                 copy.unlink()
-                return False
+                return reasons.words(error)
             if not block:
-                return True
+                return None
             rest = memoryview(block)
             while rest:
                 rest = rest[made.write(rest) or 0 :]

@@ -9,17 +9,20 @@ under the lock, after mending a torn end (L11, L12). Temporaries of writers that
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from leftoff.errors import OutsideFolderError, StorageError
+from leftoff.model.quick_json import loads
 from leftoff.system import clock, locks, reasons
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import IO
 
 LOCK_NAME = ".lock"
 JOURNAL_NAME = ".journal"
@@ -83,7 +86,7 @@ def drafted(path: Path) -> Iterator[IO[bytes]]:
     On any trouble nothing is left; what a killed writer left is removed by the next one in that folder.
     """
     make_folder(path.parent)
-    _sweep(path.parent)
+    sweep_killed(path.parent)
     temporary = _temporary(path)
     try:
         fd = os.open(temporary, _CREATING, _PRIVATE_FILE)
@@ -130,7 +133,7 @@ def write_set(folder: Path, files: Mapping[str, bytes]) -> None:
     make_folder(folder)
     with locks.held(folder / LOCK_NAME):
         _finish(folder)
-        _sweep(folder)
+        sweep_killed(folder)
         temporaries = {name: _temporary(folder / name) for name in files}
         try:
             for name, data in files.items():
@@ -187,8 +190,14 @@ def read_plain(path: Path, most_bytes: int) -> bytes | None:
 
 
 def sweep_killed(folder: Path) -> None:
-    """Remove what writers left in ``folder`` who were killed long ago."""
-    _sweep(folder)
+    """Remove what writers left in ``folder`` who were killed long ago, before their journal stood."""
+    _discard(_stale(folder))
+
+
+def left_by_killed(folder: Path) -> list[Path]:
+    """What writers in ``folder`` did not come to name, who were killed long ago; the next one there removes their drafts."""
+    named = (_TEMPORARY.fullmatch(path.name) for path in _stale(folder))
+    return [folder / each[1] for each in named if each is not None]
 
 
 def discard_temporaries(path: Path) -> None:
@@ -254,6 +263,8 @@ def _append(fd: int, lines: bytes, *, sync: bool) -> None:
 
 def _write_journal(folder: Path, renames: Mapping[str, str]) -> None:
     """From here on the set counts as written. The journal itself appears whole or not at all."""
+    import json  # noqa: PLC0415 - sets of files are written seldom
+
     temporary = _temporary(folder / JOURNAL_NAME)
     try:
         _write_synced(temporary, json.dumps(renames).encode())
@@ -291,7 +302,7 @@ def _renames(journal: Path) -> dict[str, str]:
     if journal.stat().st_size > _LARGEST_JOURNAL_BYTES:
         return {}
     try:
-        said = json.loads(journal.read_bytes())
+        said = loads(journal.read_bytes())
     except (ValueError, RecursionError):
         return {}
     pairs = said.items() if isinstance(said, dict) else ()
@@ -300,19 +311,17 @@ def _renames(journal: Path) -> dict[str, str]:
     }
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what writers left who were killed before their journal stood. The caller holds the lock, and has finished."""
+def _stale(folder: Path) -> list[Path]:
     stale = clock.now().timestamp() - _STALE_SECONDS
     with suppress(OSError), os.scandir(folder) as entries:
-        _discard(
-            [
-                folder / entry.name
-                for entry in entries
-                if _TEMPORARY.fullmatch(entry.name)
-                and entry.is_file(follow_symlinks=False)
-                and entry.stat(follow_symlinks=False).st_mtime < stale
-            ]
-        )
+        return [
+            folder / entry.name
+            for entry in entries
+            if _TEMPORARY.fullmatch(entry.name)
+            and entry.is_file(follow_symlinks=False)
+            and entry.stat(follow_symlinks=False).st_mtime < stale
+        ]
+    return []
 
 
 def _require_names(names: Iterable[str]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import uuid
-from datetime import datetime
 
 from leftoff.errors import InvalidIdError
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from datetime import datetime
 
 LONGEST_ID = 128
 _ALLOWED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
@@ -33,6 +35,8 @@ def checked(text: str, *, what: str = "session id") -> str:
 
 def is_uuid(text: str) -> bool:
     """Whether it is a UUID as agents write them: then it names one session in the world, and is part of no other id."""
+    import uuid  # noqa: PLC0415 - brings much with it; ids are checked more often than made
+
     try:
         return str(uuid.UUID(text)) == text.lower()
     except ValueError:
@@ -46,11 +50,15 @@ def timed_id(prefix: str, moment: datetime) -> str:
 
 def uuid4() -> str:
     """A random UUID."""
+    import uuid  # noqa: PLC0415
+
     return str(uuid.uuid4())
 
 
 def uuid7(moment: datetime) -> str:
     """A UUID that sorts by time (RFC 9562)."""
+    import uuid  # noqa: PLC0415
+
     milliseconds = int(moment.timestamp() * 1000)
     value = (milliseconds << 80) | int.from_bytes(os.urandom(10))
     value = (value & ~(0xF << 76)) | (0x7 << 76)

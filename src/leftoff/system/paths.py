@@ -7,8 +7,8 @@ there would be everybody's.
 
 from __future__ import annotations
 
-import hashlib
 import os
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from leftoff.model.values import dataclass
 from leftoff.system import files, ids, user_folders
 
 PROJECT_FOLDER = ".leftoff"
-_GITIGNORE = b"# leftoff's own documents; what is meant to be shared is named here.\n*\n!configuration.yaml\n!project/\n!project/**\n"
+GITIGNORE = b"# leftoff's own documents; what is meant to be shared is named here.\n*\n!configuration.yaml\n!project/\n!project/**\n"
 
 
 def environment() -> dict[str, str]:
@@ -71,23 +71,38 @@ class Project:
 
 def project_of(working_folder: Path) -> Project:
     """The project that a working folder belongs to. Nothing is created."""
+    root = root_of(working_folder)
+    if _is_everybodys(root) or not root.is_dir():  # a folder that is gone must not be made again
+        import hashlib  # noqa: PLC0415 - takes longer to load than all this takes
+
+        digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+        return Project(root=root, folder=data_folder() / "no-project" / digest, in_git=False)
+    if not (root / ".git").exists():
+        return Project(root=root, folder=root / PROJECT_FOLDER, in_git=False)
+    main = _main_checkout(root)
+    worktree = root.name if main != root else None
+    return Project(root=root, folder=main / PROJECT_FOLDER, in_git=True, worktree=worktree)
+
+
+def root_of(working_folder: Path) -> Path:
+    """Where that project begins: the git root, the nearest folder above that has documents, else the folder itself."""
     start = Path(os.path.realpath(working_folder))
     root = _git_root(start)
     if root is not None and not _is_everybodys(root):
-        main = _main_checkout(root)
-        return Project(
-            root=root,
-            folder=main / PROJECT_FOLDER,
-            in_git=True,
-            worktree=root.name if main != root else None,
-        )
-    for folder in takewhile(lambda each: not _is_everybodys(each), (start, *start.parents)):
-        if (folder / PROJECT_FOLDER).is_dir():
-            return Project(root=folder, folder=folder / PROJECT_FOLDER, in_git=False)
-    if _is_everybodys(start) or not start.is_dir():  # a folder that is gone must not be made again
-        digest = hashlib.sha256(os.fsencode(start)).hexdigest()[:12]
-        return Project(root=start, folder=data_folder() / "no-project" / digest, in_git=False)
-    return Project(root=start, folder=start / PROJECT_FOLDER, in_git=False)
+        return root
+    above = takewhile(lambda each: not _is_everybodys(each), (start, *start.parents))
+    return next((folder for folder in above if (folder / PROJECT_FOLDER).is_dir()), start)
+
+
+def is_shared(project: Project) -> bool:
+    """Whether other checkouts of the repository, git's worktrees, have their documents in the same folder."""
+    if project.worktree is not None or not project.in_git:
+        return project.in_git
+    worktrees = project.root / ".git" / "worktrees"
+    try:
+        return any(_may_stand(each / "gitdir") for each in worktrees.iterdir())
+    except OSError:
+        return not _is_gone(worktrees)
 
 
 def make_project_folder(project: Project) -> None:
@@ -102,7 +117,7 @@ def make_project_folder(project: Project) -> None:
         raise StorageError(f"{project.folder.parent}: the project's folder is gone.", path=project.folder)
     files.make_folder(project.folder)
     if is_in_project:
-        files.create_file(project.folder / ".gitignore", _GITIGNORE)
+        files.create_file(project.folder / ".gitignore", GITIGNORE)
 
 
 def inside(folder: Path, *names: str) -> Path:
@@ -147,6 +162,25 @@ def _main_checkout(root: Path) -> Path:
     return common.parent if owned else root
 
 
+def _may_stand(pointer: Path) -> bool:
+    """Whether a worktree stands, or may come back: git locks one that is on a disk which is not always there."""
+    if _is_gone(pointer):
+        return False
+    named = _named_in(pointer)
+    return named is None or not _is_gone(named) or not _is_gone(pointer.with_name("locked"))
+
+
+def _is_gone(path: Path) -> bool:
+    """For certain: what cannot be looked at may well be there."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _named_in(file: Path, *, prefix: str = "") -> Path | None:
     """The path that a one-line file of git holds, relative to where the file is."""
     try:
@@ -161,5 +195,10 @@ def _named_in(file: Path, *, prefix: str = "") -> Path | None:
 def _is_everybodys(folder: Path) -> bool:
     """Temporary folders are taken from the environment: ``tempfile`` would write into them to find out."""
     named = (os.environ.get(variable, "") for variable in ("TMPDIR", "TEMP", "TMP"))
-    shared = ["/", "/tmp", "/var/tmp", "/usr/tmp", str(home()), *filter(None, named)]
-    return folder == folder.parent or os.path.realpath(folder) in {os.path.realpath(each) for each in shared}
+    shared = ("/", "/tmp", "/var/tmp", "/usr/tmp", str(home()), *filter(None, named))
+    return folder == folder.parent or os.path.realpath(folder) in _real(shared)
+
+
+@cache
+def _real(folders: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(os.path.realpath, folders))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -30,7 +30,7 @@ _DENIED: Final = "denied"  # the kind of what the user's own patterns find
 _MARKER: Final = r"\[REDACTED:[a-z0-9-]{1,40}\]"
 _ROUNDS: Final = 4  # at most; the second finds nothing in any text that was not made to defeat it
 _SHORTEST: Final = 8  # characters; nothing shorter holds both a secret and what gives it away
-_SHORT: Final = 64  # characters; records repeat their ids, paths and types, and those need one look
+_SHORT: Final = 128  # characters; records repeat their ids, paths and types, and those need one look
 _REMEMBERED: Final = 4096  # short texts at most
 _RUN: Final = b"a" * 20  # every token with a head has as many token characters in a row
 _BEFORE_RUN: Final = 20  # how far ahead of its run a head with punctuation in it may begin
@@ -113,7 +113,7 @@ class Redactor:
 
     def _without_secrets(self, item: JsonValue, beside: str, pending: list[_Container]) -> JsonValue:
         if isinstance(item, str):
-            return self._redact_beside(beside, item)
+            return self._redact_beside(beside, item) if beside else self.redact(item)
         if isinstance(item, list):
             pending.append(copy := list(item))
             return copy
@@ -246,7 +246,7 @@ class Redactor:
 
     @cached_property
     def _heads(self) -> _Heads:
-        return _Heads([head for kind in self._kinds for head in kind.heads])
+        return _heads_of(tuple([head for kind in self._kinds for head in kind.heads]))
 
     def _try_kinds(self, fixed: str, text: str, place: int, found: list[Finding]) -> int:
         """Match the kinds of a fixed string where it stands; return where the last secret found there ends, else 0."""
@@ -278,6 +278,11 @@ class _Heads:
         self.beginnings = frozenset(head[:2].encode() for head in heads)
         self.next = re.compile(rf"[^A-Za-z0-9_](?=[{first}])({tree})".encode()).search
         self.escaped = re.compile(rf"(?:\A|[^A-Za-z0-9_]){_ESCAPE}??({tree})".encode())
+
+
+@lru_cache(maxsize=4)  # to make one takes as long as to look through a whole log
+def _heads_of(heads: tuple[str, ...]) -> _Heads:
+    return _Heads(heads)
 
 
 def _is_uuid(plain: bytes, start: int, end: int) -> bool:
@@ -375,7 +380,7 @@ def _marker(kind: str) -> str:
 def _is_telling(name: str) -> bool:
     """Tell whether a name says something about its value, and can stand in quotes as it is."""
     lowered = name.lower()
-    return any(word in lowered for word in _TELLING) and not re.search(r"[\"'\\\s]", name)
+    return any(map(lowered.__contains__, _TELLING)) and not re.search(r"[\"'\\\s]", name)
 
 
 def _user_pattern(setting: str, source: str) -> re.Pattern[str]:

@@ -63,6 +63,12 @@ class Register:
         told = (_read(line) for line in self._lines())
         return frozenset(str(entry["path"]) for entry in told if entry is not None and "path" in entry)
 
+    def written_paths(self) -> frozenset[str]:
+        """Where documents were when this machine wrote them; what the user trusted is somebody else's."""
+        told = (_read(line) for line in self._lines())
+        written = (entry for entry in told if entry is not None and entry.get("standing") == "written")
+        return frozenset(str(entry["path"]) for entry in written if "path" in entry)
+
     def require(self, path: Path) -> None:
         """Pass for a document that may be used; NotTrustedError, with what to type, for any other."""
         if self.standing(path) == "foreign":
@@ -70,10 +76,15 @@ class Register:
                 f"{path}: this machine did not write it. Read it, then: leftoff trust {path}", path=path
             )
 
-    def require_part(self, path: Path, part: bytes) -> None:
-        """The same for a document of which only ``part`` is used."""
+    def standing_of_part(self, path: Path, part: bytes) -> Standing:
+        """What a document is to this machine of which only ``part`` is used: as that, or as the whole."""
         lines = self._lines()
-        if _standing_of(path, hashlib.sha256(part).hexdigest(), lines) == "foreign":
+        of_part = _standing_of(path, hashlib.sha256(part).hexdigest(), lines)
+        return of_part if of_part != "foreign" else _standing(path, lines)
+
+    def require_part(self, path: Path, part: bytes) -> None:
+        """Pass where such a document may be used; NotTrustedError, with what to type, where not."""
+        if self.standing_of_part(path, part) == "foreign":
             self.require(path)
 
     def _add(self, entries: list[dict[str, str | int]]) -> None:
