@@ -1,16 +1,22 @@
-"""The settings as a flat list of dotted keys: what each takes, and how a value from outside becomes one."""
+"""The settings as a flat list of dotted keys.
+
+What each takes, and how a value from outside becomes one, is worked out in ``conversion`` when there is such a value.
+"""
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import PureWindowsPath
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from leftoff.config.settings import Group, Setting, Settings
+from leftoff.model.tuples import NamedTuple
 
-AnyGroup = TypeVar("AnyGroup", bound=Group)
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, TypeVar
+
+    AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 
 class WrongValueError(ValueError):
@@ -18,10 +24,10 @@ class WrongValueError(ValueError):
 
 
 class Key(NamedTuple):
-    """One setting: its dotted key, the type it takes, and how it is declared."""
+    """One setting: its dotted key, the class it is declared in, and how."""
 
     dotted: str
-    annotation: Any
+    group: type[Group]
     default: Any
     words: str
     project: bool
@@ -35,13 +41,19 @@ class Key(NamedTuple):
         return "LEFTOFF_" + self.dotted.replace(".", "_").upper()
 
     @property
+    def annotation(self) -> Any:
+        """The type that it takes."""
+        return _conversion().types_of(self.group)[self.dotted.rpartition(".")[2]]
+
+    @property
     def takes(self) -> str:
         """What it takes, in words."""
-        return _takes(self.annotation)
+        words: str = _conversion().takes(self.annotation)
+        return words
 
     def value(self, raw: Any) -> Any:
         """``raw``, as YAML gives it, as a value of this setting; WrongValueError when it cannot be one."""
-        converted = _converted(self.annotation, raw)
+        converted = _conversion().converted(self.annotation, raw)
         for each in converted.values() if isinstance(converted, dict) else (converted,):
             self._check(each)
         return converted
@@ -60,7 +72,7 @@ class Key(NamedTuple):
 
     def value_of_text(self, text: str) -> Any:
         """The same from an environment variable or an option: lists are separated by commas."""
-        return self.value(_from_text(self.annotation, text))
+        return self.value(_conversion().from_text(self.annotation, text))
 
 
 @cache
@@ -92,49 +104,18 @@ def _built(cls: type[AnyGroup], prefix: str, values: Mapping[str, Any]) -> AnyGr
 
 
 def _keys(cls: type[Group], prefix: str) -> Iterator[Key]:
-    hints = get_type_hints(cls)
     for name, declared in cls.declared().items():
         if isinstance(declared, Setting):
-            yield Key(prefix + name, hints[name], *declared)
+            yield Key(prefix + name, cls, *declared)
         else:
             yield from _keys(declared, f"{prefix}{name}.")
 
 
-def _takes(annotation: Any) -> str:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Literal:
-        return " | ".join(map(str, arguments))
-    if origin is tuple:
-        return f"list of {_takes(arguments[0])}"
-    if origin in (Union, types.UnionType):
-        return "fraction 0-1 | remaining tokens"
-    if origin is not None:
-        return f"mapping to {_takes(arguments[1])}"
-    return {bool: "true | false", int: "whole number", float: "fraction 0-1", str: "text"}[annotation]
+def _conversion() -> ModuleType:
+    """Loaded late: most commands run without a value from outside."""
+    from leftoff.config import conversion  # noqa: PLC0415
 
-
-def _converted(annotation: Any, raw: Any) -> Any:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Literal and raw in arguments:
-        return raw
-    if origin is tuple and isinstance(raw, list):
-        return tuple(_converted(arguments[0], each) for each in raw)
-    if origin in (
-        Union,
-        types.UnionType,
-    ):  # a threshold: a whole number counts tokens, any other is a fraction
-        return int(raw) if _is(int, raw) else _converted(float, raw)
-    if origin is Mapping and isinstance(raw, Mapping):
-        return {str(name): _converted(arguments[1], each) for name, each in raw.items()}
-    if origin is None and _is(annotation, raw):
-        return annotation(raw)
-    raise WrongValueError(_takes(annotation))
-
-
-def _is(annotation: type, raw: Any) -> bool:
-    if annotation is bool or isinstance(raw, bool):
-        return annotation is bool and isinstance(raw, bool)
-    return isinstance(raw, int | float) if annotation is float else isinstance(raw, annotation)
+    return conversion
 
 
 def _check_threshold(value: float) -> None:
@@ -146,6 +127,8 @@ def _check_threshold(value: float) -> None:
 
 def _stays_below(folder: str) -> bool:
     """Whether a folder's name, as any system would read it, leads neither up nor elsewhere."""
+    from pathlib import PureWindowsPath  # noqa: PLC0415
+
     path = PureWindowsPath(folder)  # knows the separators of both worlds
     return (
         bool(path.parts)
@@ -154,30 +137,3 @@ def _stays_below(folder: str) -> bool:
         and folder[0] != "~"
         and "\0" not in folder
     )
-
-
-def _from_text(annotation: Any, text: str) -> Any:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is tuple:
-        return [_from_text(arguments[0], part.strip()) for part in text.split(",") if part.strip()]
-    if origin is Mapping:
-        parts = [part.partition("=") for part in text.split(",") if part.strip()]
-        if not all(equals for _, equals, _ in parts):
-            raise WrongValueError("name=value,name=value")
-        return {name.strip(): _from_text(arguments[1], value.strip()) for name, _, value in parts}
-    if annotation is str or origin is Literal:
-        return text
-    return (
-        {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-        if annotation is bool
-        else _number(text)
-    )
-
-
-def _number(text: str) -> float | int | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

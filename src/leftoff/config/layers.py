@@ -8,13 +8,19 @@ from __future__ import annotations
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
 
 from leftoff.config.keys import Key, WrongValueError, built, known_groups, known_keys
 from leftoff.config.settings import Settings
 from leftoff.config.yaml_text import LARGEST_TEXT_BYTES, NotYamlError, entries
 from leftoff.errors import ConfigError, InvalidValueError
 from leftoff.model.context_metrics import Level, Threshold, Thresholds
+from leftoff.model.tuples import NamedTuple
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Layer = Literal["default", "user file", "project file", "environment", "command line"]
 
 FILE_NAME = "configuration.yaml"
 SECTION = "context_management"
@@ -23,8 +29,6 @@ RESERVED_VARIABLES = {"LEFTOFF_DISABLE", "LEFTOFF_TRANSCRIPTS", "LEFTOFF_CLIENTS
 _MARKS = "thresholds."
 _MOST_MISTAKES = 20  # in one file; whoever makes more has given us something else than settings
 _LONGEST_SHOWN = 60
-
-Layer = Literal["default", "user file", "project file", "environment", "command line"]
 
 
 class Origin(NamedTuple):

@@ -8,8 +8,20 @@ which can come from anywhere: thresholds, budgets, layout and restore mode, neve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
-from typing import Any, Literal, NamedTuple
+
+from leftoff.model.tuples import NamedTuple
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Trigger = Literal[
+        "model_context_window_exceeded",
+        "max_tokens",
+        "manual_pause",
+        "threshold_critical",
+        "threshold_warning",
+    ]
 
 TRIGGERS = (
     "model_context_window_exceeded",
@@ -18,9 +30,6 @@ TRIGGERS = (
     "threshold_critical",
     "threshold_warning",
 )
-Trigger = Literal[
-    "model_context_window_exceeded", "max_tokens", "manual_pause", "threshold_critical", "threshold_warning"
-]
 
 
 class Setting(NamedTuple):
@@ -58,13 +67,13 @@ class Group:
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         for name, declared in self.declared().items():
-            self.__dict__[name] = copy(declared.default) if isinstance(declared, Setting) else declared()
+            self.__dict__[name] = _copy(declared.default) if isinstance(declared, Setting) else declared()
         self.__dict__.update(values or {})
 
     @classmethod
     def declared(cls) -> dict[str, Setting | type[Group]]:
         """What is declared in the body of the class, by name: settings, and groups of them."""
-        return {name: each for name, each in vars(cls).items() if isinstance(each, Setting | type)}
+        return {name: each for name, each in vars(cls).items() if isinstance(each, _DECLARED)}
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name}: settings are read, never set.")
@@ -77,6 +86,13 @@ class Group:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({vars(self)})"
+
+
+_DECLARED = (Setting, type)
+
+
+def _copy(default: Any) -> Any:
+    return default.copy() if isinstance(default, dict) else default
 
 
 def group(of: type[Group]) -> Any:

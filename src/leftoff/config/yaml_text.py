@@ -8,16 +8,21 @@ tags that name classes, nesting without end: what cannot be a setting comes back
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import Any, NamedTuple, TypeAlias
+
+from leftoff.model.tuples import NamedTuple
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    Scalar: TypeAlias = "bool | int | float | str | Unusable | None"
+    Value: TypeAlias = "Scalar | list[Scalar] | dict[str, Scalar]"
 
 LARGEST_TEXT_BYTES = 32 * 1024  # ten times what all settings take; parsing more than that would be felt
 _DEEPEST = 16
 _LONGEST_NUMBER = 40
 _TAG = "tag:yaml.org,2002:"
 _AS_TEXT = {_TAG + "str", _TAG + "timestamp", "!"}
-
-Scalar: TypeAlias = "bool | int | float | str | Unusable | None"
-Value: TypeAlias = "Scalar | list[Scalar] | dict[str, Scalar]"
 
 
 class NotYamlError(ValueError):
