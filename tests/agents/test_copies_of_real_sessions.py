@@ -140,6 +140,7 @@ def test_fifty_random_strategies_in_a_row_and_back(sources, placed):
     before, now, away = sent(agent, source), source, {}
     for step in range(50):
         pieces = {key(piece): piece for piece in live(agent, now, 1) if piece.part != "thinking"}
+        records = {record.place: record for record in agent.read(now)}
         chosen = dice.sample(sorted(pieces, key=str), k=min(len(pieces), dice.randint(1, 4)))
         changes = []
         for each in chosen:
@@ -150,7 +151,7 @@ def test_fifty_random_strategies_in_a_row_and_back(sources, placed):
                 )
             else:
                 piece = pieces[each]
-                away[each] = agent.original(now, piece.place.line_idx, piece.part, piece.call_id)
+                away[each] = agent.original(records[piece.place], piece.part, piece.call_id)
                 changes.append(cut(piece, f"[cut in step {step}]"))
         now = agent.write_copy(agent.open(now), changes, order(now)).transcript
     pieces = {key(piece): piece for piece in live(agent, now, 1)}
@@ -200,8 +201,9 @@ def given_back(agent, source, pieces, copied):
     if agent.id == "claude":  # the same in both, whatever stands twice
         was, now = (sorted(each, key=lambda found: found[0] or "") for each in (was, now))
     moved = {old[1]: new[1] for old, new in zip(was, now, strict=True)}
+    records = {record.place: record for record in agent.read(source)}
     for piece in pieces:
-        value = agent.original(source, piece.place.line_idx, piece.part, piece.call_id)
+        value = agent.original(records[piece.place], piece.part, piece.call_id)
         assert digest_of(value) == piece.digest
         yield Uncut(place=moved[piece.place], part=piece.part, call_id=piece.call_id, value=value)
 

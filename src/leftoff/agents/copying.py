@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import orjson
 
 from leftoff.agents.collecting import longest
-from leftoff.agents.jsonl import LONGEST_LINE_BYTES, Piece, mended, opened
-from leftoff.errors import NothingToDoError, StorageError, TranscriptError
+from leftoff.agents.jsonl import LONGEST_LINE_BYTES, Piece, opened
+from leftoff.agents.mending import mended
+from leftoff.errors import NothingToDoError, StorageError
 from leftoff.model.copying import CopyOrder, Invariant, Outline, Watcher
 from leftoff.model.trim_plan import Cut
 from leftoff.model.wire import JsonObject, JsonValue
@@ -325,33 +324,3 @@ def _without(value: JsonValue, shown: str, replacement: str, note: str) -> JsonV
             return [_without(each, shown, replacement, note) for each in value]
         case _:
             return value
-
-
-def line_at(path: Path, line_idx: int) -> list[JsonObject]:
-    """The objects of one line; none where the file has no such line."""
-    status = path.stat() if path.exists() else None
-    if status is None:
-        raise TranscriptError(f"{path}: no such file. leftoff sessions lists what there is.", path=path)
-    starts = _line_starts(path, status.st_size, status.st_mtime_ns)
-    if not 0 <= line_idx < len(starts):
-        return []
-    with opened(path) as file:
-        file.seek(starts[line_idx])
-        line = file.readline(LONGEST_LINE_BYTES)
-    return objects_in(line)
-
-
-@lru_cache(maxsize=4)
-def _line_starts(path: Path, size: int, modified_ns: int) -> array[int]:  # noqa: ARG001 - they name the state of the file
-    """Where the lines begin. Kept for the next call: who gives back a thousand originals asks a thousand times."""
-    starts, done = array("q", [0]), 0
-    with opened(path) as file:
-        while block := file.read(_BLOCK_BYTES):
-            at = block.find(b"\n")
-            while at >= 0:
-                starts.append(done + at + 1)
-                at = block.find(b"\n", at + 1)
-            done += len(block)
-    if starts[-1] == done:
-        starts.pop()
-    return starts

@@ -11,14 +11,17 @@ import os
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import IO
 
-from leftoff.agents.jsonl import LONGEST_LINE_BYTES, Piece, opened, pieces
+from leftoff.agents.jsonl import LONGEST_LINE_BYTES, Piece, lines, opened, pieces, pieces_of
 from leftoff.model.records import Place
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import IO
 
 HEAD_BYTES = 1024 * 1024
 _STEP_BYTES = 16 * 1024
-_WIDEST_STEP_BYTES = 16 * _STEP_BYTES  # what is read too much is decoded for nothing
+_WIDEST_STEP_BYTES = 16 * _STEP_BYTES  # what is read too much is read for nothing
 
 
 def oldest_first(path: Path, limit_bytes: int = HEAD_BYTES) -> Iterator[Piece]:
@@ -31,6 +34,7 @@ def newest_first(path: Path, end_bytes: int | None = None) -> Iterator[Piece]:
 
     What is appended meanwhile is left out.
     """
+    name = str(path)
     with opened(path) as file:
         end = file.seek(0, os.SEEK_END)
         if end_bytes is not None:
@@ -39,18 +43,17 @@ def newest_first(path: Path, end_bytes: int | None = None) -> Iterator[Piece]:
         while end > 0:
             start = _chunk_start(file, max(0, end - step))
             block = _block(path, start, end)
-            last = block[-1].place.line_idx if block else 0
-            for place, raw, value, note in reversed(block):
-                line_idx = place.line_idx - last - 1 - lines_behind
-                yield Piece(place._replace(line_idx=line_idx), raw, value, note)
+            last = block[-1][0] if block else 0
+            for line_idx, first_byte, line in reversed(block):
+                yield from reversed([*pieces_of(name, line_idx - last - 1 - lines_behind, first_byte, line)])
             lines_behind += last
             end, step = start, min(4 * step, _WIDEST_STEP_BYTES)
 
 
-def _block(path: Path, start: int, end: int) -> list[Piece]:
-    """The pieces between two places where pieces begin. Its lines count from 1; one that began before is line 0."""
-    following = pieces(path, after=Place(str(path), 0, 0, start))
-    return list(takewhile(lambda piece: piece.place.start < end, following))
+def _block(path: Path, start: int, end: int) -> list[tuple[int, int, bytes]]:
+    """The lines between two places where pieces begin. They count from 1; one that began before is line 0."""
+    following = lines(path, after=Place(str(path), 0, 0, start))
+    return list(takewhile(lambda line: line[1] < end, following))
 
 
 def _chunk_start(file: IO[bytes], position: int) -> int:

@@ -8,26 +8,24 @@ where the file ends, so a reader that means to go on later starts again before i
 
 from __future__ import annotations
 
-import json
-import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
-
-import orjson
 
 from leftoff.errors import TranscriptError
+from leftoff.model.quick_json import loads
 from leftoff.model.records import Place
-from leftoff.model.wire import JsonObject, JsonValue
+from leftoff.model.tuples import NamedTuple
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import IO
+
+    from leftoff.model.wire import JsonObject, JsonValue
 
 # A longer line is no record of any agent; it is read in pieces so that a binary file cannot fill the memory.
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
-
-_BLANK = b" \t\r\n"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_SPACE = re.compile(r"[ \t\r\n]*")
-_NULS = re.compile(r"\0[\0 \t\r\n]*")
+_BUFFER_BYTES = 256 * 1024  # many lines are longer than the usual 8 KB; so they take a third of the time
 
 
 class Piece(NamedTuple):
@@ -42,25 +40,41 @@ class Piece(NamedTuple):
 def pieces(path: Path, after: Place | None = None) -> Iterator[Piece]:
     """The pieces of the file, or those that follow ``after``."""
     name = str(path)
-    with opened(path) as file:
+    for line_idx, start, line in lines(path, after):
+        try:
+            value = loads(line)
+        except ValueError:
+            value = None
+        if type(value) is dict:  # here and not in ``pieces_of``: nearly every line of a transcript is one
+            yield Piece(Place(name, line_idx, start, start + len(line)), line, value, None)
+        else:
+            yield from pieces_of(name, line_idx, start, line)
+
+
+def lines(path: Path, after: Place | None = None) -> Iterator[tuple[int, int, bytes]]:
+    """The lines before anything of them is understood: number, first byte, bytes."""
+    with opened(path, buffer_bytes=_BUFFER_BYTES) as file:
         line_idx, start = _begin(file, after)
         while line := file.readline(LONGEST_LINE_BYTES):
-            try:
-                value = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                yield from mended(name, line_idx, start, line)
-            else:
-                place = Place(name, line_idx, start, start + len(line))
-                yield (
-                    Piece(place, line, value, None)
-                    if isinstance(value, dict)
-                    else Piece(place, line, None, _not_an_object(value))
-                )
+            yield line_idx, start, line
             start += len(line)
             line_idx += line.endswith(b"\n")  # a line too long to hold goes on in the next chunk
 
 
-def opened(path: Path) -> IO[bytes]:
+def pieces_of(name: str, line_idx: int, start: int, line: bytes) -> Iterable[Piece]:
+    """What a line is: one piece as a rule."""
+    try:
+        value = loads(line)
+    except ValueError:
+        from leftoff.agents.mending import mended  # noqa: PLC0415 - few files need it
+
+        return mended(name, line_idx, start, line)
+    place = Place(name, line_idx, start, start + len(line))
+    is_object = isinstance(value, dict)
+    return (Piece(place, line, value if is_object else None, None if is_object else not_an_object(value)),)
+
+
+def opened(path: Path, *, buffer_bytes: int = -1) -> IO[bytes]:
     """The file, open for reading; what stands in the way is said in one sentence."""
     try:
         mode = path.stat().st_mode
@@ -72,7 +86,7 @@ def opened(path: Path) -> IO[bytes]:
             raise TranscriptError(
                 f"{path}: this is no file of bytes, but a pipe, socket or device.", path=path
             )
-        return path.open("rb")
+        return path.open("rb", buffering=buffer_bytes)
     except FileNotFoundError as error:
         raise TranscriptError(
             f"{path}: no such file. leftoff sessions lists what there is.", path=path
@@ -93,77 +107,6 @@ def _begin(file: IO[bytes], after: Place | None) -> tuple[int, int]:
     return after.line_idx + at_line_end, after.end
 
 
-def mended(name: str, line_idx: int, start: int, line: bytes) -> Iterator[Piece]:
-    """What can be saved of a line that is not one JSON value. Whoever goes on after a piece finds the same rest."""
-    for begin, end, value, note in _parts(line):
-        yield Piece(Place(name, line_idx, start + begin, start + end), line[begin:end], value, note)
-
-
-def _parts(line: bytes) -> Iterator[tuple[int, int, JsonObject | None, str | None]]:
-    """Objects and runs of NULs from the beginning of the line, each with the white space behind it, then the rest.
-
-    Bytes that are no UTF-8 are carried through the decoder as lone surrogates, so that positions can be turned back into
-    bytes.
-    """
-    if not line.strip(_BLANK):
-        yield 0, len(line), None, None
-        return
-    if len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
-        yield 0, len(line), None, f"a line of more than {LONGEST_LINE_BYTES // 1024 // 1024} MB"
-        return
-    text = line.decode("utf-8", "surrogateescape")
-    begin = position = 0
-    while position < len(text):
-        next_position, is_object, note = _next_part(text, position)
-        end = begin + len(text[position:next_position].encode("utf-8", "surrogateescape"))
-        value = _object(line[begin:end]) if is_object else None
-        yield begin, end, value, note if value is None else None
-        begin, position = end, next_position
-
-
-def _next_part(text: str, position: int) -> tuple[int, bool, str]:
-    """Where the part that begins at ``position`` ends, whether it is an object, and what else to say of it."""
-    if nuls := _NULS.match(text, position):
-        return nuls.end(), False, f"{nuls[0].count(chr(0)):,} NUL bytes, as a crash leaves them"
-    try:
-        value, end = _DECODER.raw_decode(text, _end_of_space(text, position))
-    except (ValueError, RecursionError):
-        return len(text), False, _trouble(text)
-    end = _end_of_space(text, end)
-    if isinstance(value, dict):
-        return end, True, "nested too deeply"
-    return len(text), False, _not_an_object(value) if end == len(text) else _trouble(text)
-
-
-def _end_of_space(text: str, position: int) -> int:
-    space = _SPACE.match(text, position)
-    return space.end() if space else position
-
-
-def _object(raw: bytes) -> JsonObject | None:
-    """The object that ``raw`` is; what is no UTF-8 in it and half a surrogate pair are shown as U+FFFD."""
-    readable = raw.decode("utf-8", "replace")
-    try:
-        value: JsonObject = orjson.loads(readable)
-    except orjson.JSONDecodeError:
-        try:
-            half_pairs = json.dumps(json.loads(readable), ensure_ascii=False)
-            value = orjson.loads(_LONE_SURROGATE.sub("\ufffd", half_pairs))
-        except (ValueError, RecursionError):
-            return None
-    return value
-
-
-def _not_an_object(value: JsonValue) -> str:
+def not_an_object(value: JsonValue) -> str:
+    """What is wrong with such a line."""
     return f"JSON, but no object: {type(value).__name__}"
-
-
-def _trouble(text: str) -> str:
-    return "not JSON" if text.endswith("\n") else "torn: the line has no end"
-
-
-def _refuse(constant: str) -> JsonValue:
-    raise ValueError(f"{constant} is no JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse)

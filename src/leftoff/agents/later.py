@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def later(package: str, names: str) -> dict[str, Any]:
@@ -14,10 +17,11 @@ def later(package: str, names: str) -> dict[str, Any]:
 class _Later:
     """Stands where the module will be."""
 
-    __slots__ = ("_module",)
-
     def __init__(self, module: str) -> None:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._module), name)
+        """What is not there yet; from then on it is, because some of it is asked for with every line of a transcript."""
+        found = getattr(import_module(self._module), name)
+        setattr(self, name, found)
+        return found

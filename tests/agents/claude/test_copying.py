@@ -93,6 +93,10 @@ def lines_of(path):
     return [json.loads(each) for each in path.read_bytes().splitlines()]
 
 
+def record_at(claude, path, line_idx):
+    return next(record for record in claude.read(path) if record.place.line_idx == line_idx)
+
+
 def at(path, number):
     """The place of a line, counted from 0."""
     lines = path.read_bytes().splitlines(keepends=True)
@@ -205,7 +209,7 @@ def test_an_input_keeps_its_names_and_is_given_back_whole(claude, source):
     note = "[suppressed: leftoff expand K]"
     expected = {"file_path": "/a.py", "old_string": note, "new_string": "[less]", "edits": [{"x": note}]}
     assert lines_of(copy)[1]["message"]["content"][0]["input"] == expected
-    value = claude.original(path, 1, "input", "toolu_1")
+    value = claude.original(record_at(claude, path, 1), "input", "toolu_1")
     back = copied(claude, copy, Uncut(place=at(copy, 1), part="input", call_id="toolu_1", value=value))
     assert lines_of(back)[1]["message"]["content"][0]["input"] == given
 
@@ -221,7 +225,7 @@ def test_the_words_of_a_reply_in_several_blocks(claude, source):
     """Are one piece: cut together, given back together."""
     blocks = ({"type": "text", "text": "one"}, asked(), {"type": "text", "text": "two"})
     path = source(PROMPT, reply("a1", "u1", *blocks))
-    assert claude.original(path, 1, "text", None) == ["one", "two"]
+    assert claude.original(record_at(claude, path, 1), "text", None) == ["one", "two"]
     copy = copied(claude, path, cut(at(path, 1), part="text", call_id=None))
     assert lines_of(copy)[1]["message"]["content"] == [{"type": "text", "text": "[less]"}, asked()]
     back = copied(claude, copy, Uncut(place=at(copy, 1), part="text", call_id=None, value=["one", "two"]))
@@ -387,7 +391,7 @@ def test_the_simple_line_of_the_seed_is_cut(claude, source):
     path = source({"type": "user", "message": {"role": "user", "content": "Hi"}}, simple)
     copy = copied(claude, path, cut(at(path, 1), call_id="line-2"))
     assert lines_of(copy)[1]["message"] == {"tool_name": "Read", "content": "[less]"}
-    assert claude.original(path, 1, "result", "line-2") == "long " * 200
+    assert claude.original(record_at(claude, path, 1), "result", "line-2") == "long " * 200
 
 
 def test_a_file_without_a_user_begins_with_what_there_is(claude, source):

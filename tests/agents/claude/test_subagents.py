@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents.claude import Claude, subagents
-from leftoff.model.copying import CopyOrder
+from leftoff.model.copying import Copy, CopyOrder
 from leftoff.model.records import Place
 from leftoff.testing.builders import Story, call
 
@@ -52,6 +52,29 @@ sys.addaudithook(stop)
 agent = Claude(home=Path(home))
 agent.write_copy(agent.open(Path(transcript)), (), CopyOrder(at=datetime.now(UTC), metadata={}))
 """
+# Copies a session twice as an ordinary user: without permission for a file of a subagent, then for their folder.
+_COPY_WITHOUT_PERMISSION = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from leftoff.agents.claude import Claude, copying, scribe, subagents, validity
+from leftoff.model.copying import CopyOrder
+from leftoff.testing.builders import Story
+
+drop()
+agent, story = Claude(home=Path(sys.argv[1])), Story().asked("Go").delegated("Look around", "Nothing")
+transcript = agent.home / "projects" / "-p" / f"{story.session_id}.jsonl"
+transcript.parent.mkdir(parents=True)
+agent.transcribe(story.script(), transcript)
+folder = transcript.with_suffix("") / "subagents"
+(file,) = folder.glob("*.meta.json")
+for path in (file, folder):
+    path.chmod(0)
+    copy = agent.write_copy(agent.open(transcript), (), CopyOrder(at=datetime.now(UTC), metadata={}))
+    print(*(f"{each.path}: {each.why}" for each in copy.left_behind), sep="; ")
+folder.chmod(0o700)
+print(len([*agent.transcripts()]))
+"""
 AT = datetime(2026, 1, 6, 12, tzinfo=UTC)
 MOMENTS = ["reading the last of them", "giving their folder its name", "giving the transcript its name"]
 
@@ -85,9 +108,12 @@ def stopped(claude: Claude, transcript: Path, moment: str, number: int) -> int:
     ).returncode
 
 
+def copy_of(claude: Claude, transcript: Path) -> Copy:
+    return claude.write_copy(claude.open(transcript), (), CopyOrder(at=AT, metadata={}))
+
+
 def copied(claude: Claude, transcript: Path) -> Path:
-    order = CopyOrder(at=AT, metadata={})
-    return claude.write_copy(claude.open(transcript), (), order).transcript
+    return copy_of(claude, transcript).transcript
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -108,6 +134,72 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(claude, transcript):
         os.utime(path, (0, 0))
     copied(claude, transcript)
     assert not any(path.exists() for path in debris)
+
+
+@pytest.fixture
+def debris(claude: Claude, transcript: Path) -> Path:
+    """The folder that a writer left, long ago, who was killed when it had its name and the transcript had none."""
+    before = there(claude)
+    stopped(claude, transcript, MOMENTS[2], signal.SIGKILL)
+    left = {path for path in there(claude) - before if path.parent == transcript.parent}
+    (folder,) = (path for path in left if path.is_dir())
+    (draft,) = left - {folder}
+    assert wrote(folder.with_suffix(".jsonl")) == wrote(transcript)
+    os.utime(draft, (0, 0))
+    return folder
+
+
+def test_a_folder_without_its_transcript_is_removed_by_the_next_copy(claude, transcript, debris):
+    """Also where the subagents went on since; all that is then left are the two sessions."""
+    for path in (transcript.with_suffix("") / "subagents").glob("*.jsonl"):
+        with path.open("ab") as file:
+            file.write(b"{}\n")
+    copy = copied(claude, transcript)
+    assert not debris.exists()
+    assert {*transcript.parent.iterdir()} == {
+        path for each in (transcript, copy) for path in (each, each.with_suffix(""))
+    }
+
+
+def test_a_folder_that_may_be_somebodys_stays(claude, transcript, debris):
+    """Where it holds words that no session has, something else, or a link; and where its transcript is there."""
+    own = next((debris / "subagents").glob("*.jsonl"))
+    content, draft = own.read_bytes(), next(transcript.parent.glob(f".{debris.name}.jsonl.*"))
+
+    def stays() -> bool:
+        subagents.tidy(transcript.parent)
+        return debris.is_dir()
+
+    own.write_bytes(content + b"{}\n")
+    assert stays()
+    own.unlink()
+    own.symlink_to(transcript.with_suffix("") / "subagents" / own.name)
+    assert stays()
+    own.unlink()
+    own.write_bytes(content)
+    (debris / "notes").touch()
+    assert stays()
+    (debris / "notes").unlink()
+    debris.with_suffix(".jsonl").touch()
+    assert stays()
+    debris.with_suffix(".jsonl").unlink()
+    os.utime(draft)  # somebody may still be writing
+    assert stays()
+    os.utime(draft, (0, 0))
+    kept = transcript.rename(transcript.with_suffix(".kept"))  # the folder may have all that is left
+    assert stays()
+    kept.rename(transcript)
+    assert not stays()
+
+
+def test_a_link_where_the_folder_stood_leads_nobody_astray(claude, transcript, debris):
+    """What it leads to stays, as the link does; a draft that nobody had a folder for is no trouble."""
+    moved = debris.rename(debris.with_name("moved"))
+    subagents.tidy(transcript.parent)
+    debris.symlink_to(moved)
+    subagents.tidy(transcript.parent)
+    assert debris.is_symlink()
+    assert wrote(moved.with_suffix(".jsonl")) == wrote(transcript)
 
 
 @pytest.mark.parametrize("moment", [*MOMENTS, "named"])
@@ -141,6 +233,46 @@ def test_one_that_cannot_be_read_is_left_out(claude, transcript):
     assert [Path(name).suffix for name in wrote(copy)] == [".jsonl"]
 
 
+def test_what_is_left_out_is_named_with_the_reason(claude, transcript, tmp_path):
+    """The copy says which file and why, and that it is not lost; of one that took all along there is nothing to say."""
+    assert copy_of(claude, transcript).left_behind == ()
+    name = next(name for name in wrote(transcript) if name.endswith(".jsonl"))
+    own = transcript.with_suffix("") / "subagents" / name
+    own.symlink_to(own.rename(tmp_path / name))
+    (left,) = copy_of(claude, transcript).left_behind
+    assert (left.what, left.path) == ("what a subagent wrote", own)
+    assert left.why == "a symbolic link stands where a file should be; leftoff does not follow it"
+    assert str(own) in str(left)
+    assert "Nothing is lost: it is still with the session" in str(left)
+
+
+def test_a_folder_that_leads_elsewhere_is_named_whole(claude, transcript, tmp_path):
+    """Nobody looks through the link for what is in it."""
+    folder = transcript.with_suffix("") / "subagents"
+    folder.symlink_to(folder.rename(tmp_path / "moved"))
+    (left,) = copy_of(claude, transcript).left_behind
+    assert (left.path, left.why) == (folder, "a symbolic link leads to it; leftoff does not follow it")
+
+
+def test_what_may_not_be_looked_at_is_named(ordinary_folder, run_python):
+    """The session is copied without it: a file without permission, or all of their folder."""
+    code = _COPY_WITHOUT_PERMISSION
+    file, folder, *copies = run_python(code, ordinary_folder).stdout.splitlines()
+    assert file.endswith(".meta.json: no permission")
+    assert folder.endswith("subagents: no permission")
+    assert copies == ["3"]
+
+
+def test_a_session_that_names_nobody_leaves_nobody_behind(tmp_path):
+    """Wherever the folder beside it leads."""
+    source, left = tmp_path / "s.jsonl", []
+    source.write_bytes(b"{}\n")
+    source.with_suffix("").symlink_to(tmp_path / "nowhere")
+    with subagents.carried(source, tmp_path / "copy.jsonl", None, left):
+        pass
+    assert left == []
+
+
 def test_one_is_known_by_its_name_wherever_it_stands(tmp_path):
     """Also where a block that is read at a time ends in the middle of it; not where it stands before what is live."""
     source = tmp_path / "s.jsonl"
@@ -152,9 +284,9 @@ def test_one_is_known_by_its_name_wherever_it_stands(tmp_path):
     mark = b'"agentId":"across"'
     source.write_bytes(start + b"x" * (1024 * 1024 - 8) + mark + b"y" * 1000)
     live_from = Place(str(source), 1, len(start), len(start) + 1)
-    with subagents.carried(source, tmp_path / "all.jsonl", None):
+    with subagents.carried(source, tmp_path / "all.jsonl", None, []):
         pass
-    with subagents.carried(source, tmp_path / "live.jsonl", live_from):
+    with subagents.carried(source, tmp_path / "live.jsonl", live_from, []):
         pass
     assert {*wrote(tmp_path / "all.jsonl")} == {"agent-early.jsonl", "agent-across.jsonl"}
     assert {*wrote(tmp_path / "live.jsonl")} == {"agent-across.jsonl"}

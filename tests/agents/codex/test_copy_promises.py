@@ -1,12 +1,12 @@
-"""Codex' adapter keeps every promise of an agent that goes on from copies."""
+"""Codex' adapter keeps every promise of an agent that goes on from copies, and of one that can rehearse them."""
 
 from pathlib import Path
 
 from leftoff.agents.codex import Codex
-from leftoff.testing.copy_promises import CopyingAgent, CopyPromises
+from leftoff.testing.copy_promises import CopyingAgent, RehearsalPromises
 
 
-class TestCodexCopies(CopyPromises):
+class TestCodexCopies(RehearsalPromises):
     def make_agent(self, home: Path) -> CopyingAgent:
         return Codex(home)
 

@@ -79,6 +79,10 @@ def payloads(path):
     return [json.loads(line)["payload"] for line in path.read_bytes().splitlines()]
 
 
+def record_at(codex, path, line_idx):
+    return next(record for record in codex.read(path) if record.place.line_idx == line_idx)
+
+
 def at(path, number):
     lines = path.read_bytes().splitlines(keepends=True)
     start = sum(map(len, lines[:number]))
@@ -120,7 +124,7 @@ def test_an_output_keeps_its_shape(codex, source, kind, output, expected):
     path = source(said("user", "Go"), CALL, item(kind, call_id="c1", output=output))
     copy = copied(codex, path, cut(at(path, 3)))
     assert payloads(copy)[3]["output"] == expected
-    value = codex.original(path, 3, "result", "c1")
+    value = codex.original(record_at(codex, path, 3), "result", "c1")
     back = copied(codex, copy, Uncut(place=at(copy, 3), part="result", call_id="c1", value=value))
     assert payloads(back)[3]["output"] == output
 
@@ -196,7 +200,7 @@ def test_inputs_stay_what_their_tools_take(codex, source):
     assert found[3]["input"] == "[less]"
     assert found[5]["arguments"] == "[less]"
     assert b"secret" not in copy.read_bytes()
-    assert codex.original(path, 2, "input", "c1") == given
+    assert codex.original(record_at(codex, path, 2), "input", "c1") == given
 
 
 def test_thoughts_go_with_their_line_and_the_rest_is_numbered_anew(codex):
@@ -325,7 +329,7 @@ def test_a_compressed_rollout_is_read(codex, source):
     path.unlink()
     copy = copied(codex, small, cut(place._replace(transcript=str(small))))
     assert payloads(copy)[3]["output"] == "[less]"
-    assert codex.original(small, 3, "result", "c1") == LONG
+    assert codex.original(record_at(codex, small, 3), "result", "c1") == LONG
 
 
 def test_lines_without_an_envelope_are_cut(codex):
@@ -352,7 +356,7 @@ def test_a_stale_cut_is_refused(codex, source):
     for part in ("text", "thinking"):
         with pytest.raises(LeftoffError, match="Plan anew"):
             copied(codex, path, cut(at(path, 2), part=part, call_id=None))
-    assert codex.original(path, 2, "thinking", None) is None
+    assert codex.original(record_at(codex, path, 2), "thinking", None) is None
 
 
 def test_a_fresh_session_is_three_lines(codex, tmp_path):

@@ -1,7 +1,7 @@
 """Claude Code: everything odd about it lives in this folder.
 
 A newcomer reads ``adapter`` (what it can do), ``reading`` (a line becomes a record), ``chain`` and ``sending`` (what the
-model is sent next), ``tail`` (how full the window is). ``known.toml`` holds what may change with the next version.
+model is sent next), ``tail`` (how full the window is). ``known_data`` holds what may change with the next version.
 """
 
 from __future__ import annotations

@@ -7,9 +7,7 @@ not need is imported when it is called: somebody waits for ``leftoff status``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from leftoff.agents.claude import glance, headless, tail, typed, window
 from leftoff.agents.claude.queued import record_of
@@ -18,8 +16,9 @@ from leftoff.agents.later import later
 from leftoff.model.occupancy import AgentWindow, Occupancy
 from leftoff.model.records import Place, Record, Text, ToolResult, ToolUse
 from leftoff.model.session import LiveChain, Session, SessionEntry
-from leftoff.model.values import dataclass
+from leftoff.model.values import dataclass, field
 
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
 if TYPE_CHECKING:
     from leftoff.agents import hook_events
     from leftoff.agents.claude import (
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         scribe,
         starting,
         status_line,
+        subagents,
         validity,
         wiring,
     )
@@ -51,7 +51,7 @@ else:
         later(
             __package__,
             "actions chain copying events fresh left_out live_pieces metering scribe starting status_line "
-            "validity wiring",
+            "subagents validity wiring",
         )
     )
 
@@ -227,9 +227,9 @@ class Claude:
         """Why a copy cannot be trusted to be resumed."""
         return validity.refusal(session)
 
-    def original(self, transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
-        """The JSON value of one piece as it stands in that line."""
-        return copying.original(transcript, line_idx, part, call_id)
+    def original(self, record: Record, part: CutPart, call_id: str | None) -> JsonValue:
+        """The JSON value of one piece as it stands in that record."""
+        return copying.original(record, part, call_id)
 
     def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
         """Thoughts, and what results repeat for the screen."""
@@ -237,6 +237,7 @@ class Claude:
 
     def write_copy(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
         """A new session file with a new id; where the client finds it, with what its subagents wrote."""
+        subagents.tidy(Path(session.transcript).parent)
         return copying.write_copy(self.home, session, changes, order, self.invariants)
 
     def copy_size(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> int:

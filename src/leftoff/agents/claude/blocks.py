@@ -12,6 +12,7 @@ from leftoff.model.wire import JsonObject, JsonValue
 
 # A picture costs about 1,500 tokens, which is what so many characters cost in a transcript (2.7 to a token).
 _IMAGE_CHARS = 4_000
+_IN_RESULT = (Text, Image, Opaque)
 _SAVED = re.compile(r"\A<persisted-output>\n.*?saved to: (.+)\n")
 
 
@@ -40,7 +41,8 @@ def _block(value: JsonValue) -> Block:
         return Text(text=value)
     if not isinstance(value, dict):
         return Opaque(type=type(value).__name__, chars=len(str(value)))
-    read = _READERS.get(text(value, "type") or "")
+    name = value.get("type")
+    read = _READERS.get(name) if isinstance(name, str) else None
     return read(value) if read else _opaque(value)
 
 
@@ -57,7 +59,7 @@ def _tool_use(value: JsonObject) -> ToolUse:
     return ToolUse(
         call_id=text(value, "id") or "",
         tool=text(value, "name") or "",
-        input=given if isinstance(given, dict | str) else {},
+        input=given if isinstance(given, (dict, str)) else {},
     )
 
 
@@ -73,10 +75,12 @@ def _tool_result(value: JsonObject) -> ToolResult:
 def result_parts(content: JsonValue) -> tuple[Text | Image | Opaque, ...]:
     """What a tool answered; what has no place in an answer is kept as opaque."""
     return tuple(
-        block
-        if isinstance(block, Text | Image | Opaque)
-        else Opaque(type=type(block).__name__, chars=chars((block,)))
-        for block in blocks(content)
+        [
+            block
+            if isinstance(block, _IN_RESULT)
+            else Opaque(type=type(block).__name__, chars=chars((block,)))
+            for block in blocks(content)
+        ]
     )
 
 

@@ -27,7 +27,6 @@ from leftoff.agents.copying import (
     changed,
     counted,
     dumped,
-    line_at,
     objects_in,
     pieces_of,
     runs,
@@ -38,9 +37,9 @@ from leftoff.agents.fields import table, text
 from leftoff.agents.jsonl import Piece, pieces
 from leftoff.agents.usage_tally import Room
 from leftoff.errors import TranscriptError
-from leftoff.model.copying import Change, Copy, CopyOrder, Invariant
+from leftoff.model.copying import Change, Copy, CopyOrder, Invariant, LeftBehind
 from leftoff.model.lineage_text import with_block, with_name
-from leftoff.model.records import Place
+from leftoff.model.records import Place, Record
 from leftoff.model.session import DERIVED_BY, Session
 from leftoff.model.trim_plan import CutPart
 from leftoff.model.wire import JsonObject, JsonValue
@@ -73,7 +72,8 @@ def write_copy(
     target = order.placed(folder / f"{session_id}.jsonl")
     named = replace(order, block=order.block and with_name(order.block, target.name))
     writing = _Writing(session, changes, named, session_id, end)
-    carried = partial(subagents.carried, source, target, order.live_from)
+    left: list[LeftBehind] = []
+    carried = partial(subagents.carried, source, target, order.live_from, left)
     size = write_session(
         target,
         writing.lines(),
@@ -85,7 +85,7 @@ def write_copy(
         beside=carried if order.folder is order.file is None else nullcontext,
         into=into,
     )
-    return Copy(session_id=session_id, transcript=target, size_bytes=size)
+    return Copy(session_id=session_id, transcript=target, size_bytes=size, left_behind=tuple(left))
 
 
 def copy_size(
@@ -392,7 +392,7 @@ def _head(session: Session) -> bytes:
         return file.read(65536)
 
 
-def original(transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
-    """The piece as that line of the transcript has it; None when it has none."""
-    values = (parts.value_of(line, part, call_id) for line in line_at(transcript, line_idx))
+def original(record: Record, part: CutPart, call_id: str | None) -> JsonValue:
+    """The piece as the record has it; None when it has none."""
+    values = (parts.value_of(line, part, call_id) for line in objects_in(record.raw))
     return next((value for value in values if value is not None), None)

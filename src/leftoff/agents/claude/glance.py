@@ -9,8 +9,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
-
 from leftoff.agents.claude.known import known
 from leftoff.agents.claude.queued import record_of
 from leftoff.agents.claude.tail import looked_at
@@ -18,6 +16,7 @@ from leftoff.agents.claude.typed import is_typed, shown
 from leftoff.agents.ends import oldest_first
 from leftoff.agents.fields import table, text
 from leftoff.agents.jsonl import opened
+from leftoff.model.quick_json import loads
 from leftoff.model.records import Record, RecordKind, Text
 from leftoff.model.session import DERIVED_BY, Parent, SessionEntry
 from leftoff.model.values import dataclass
@@ -117,9 +116,11 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_line(raw: bytes) -> bool:
+    if not raw.rstrip().endswith(b"}"):  # cut off where the head ends
+        return False
     try:
-        line = orjson.loads(raw)
-    except orjson.JSONDecodeError:
+        line = loads(raw)
+    except ValueError:
         return False
     kind = line.get("type") if isinstance(line, dict) else None
     return (

@@ -1,13 +1,11 @@
-"""The dated data file ``known.toml``, read once: record types, words, windows. Told to nobody but this adapter."""
+"""The dated data file ``known_data``, taken in once: record types, words, windows. Told to nobody but this adapter."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from datetime import date
 from functools import cache
-from pathlib import Path
 
+from leftoff.agents.claude import known_data
 from leftoff.model.records import RecordKind
 from leftoff.model.values import dataclass
 
@@ -26,7 +24,7 @@ class KnownModel:
 class Known:
     """What was seen of Claude Code up to the day ``seen``."""
 
-    seen: date
+    seen: str
     newest_version: tuple[int, ...]
     queued_attachments_since: tuple[int, ...]
     records: Mapping[str, RecordKind]
@@ -50,22 +48,24 @@ class Known:
 @cache
 def known() -> Known:
     """The data file."""
-    data = tomllib.loads(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
     return Known(
-        seen=data["seen"],
-        newest_version=version(data["newest_version"]),
-        queued_attachments_since=version(data["queued_attachments_since"]),
-        records=_kinds(data["records"]),
-        chain_fields=frozenset(data["chain"]["fields"].split()),
-        system=_kinds(data["system"]),
-        attachments=_kinds(data["attachments"]),
-        not_typed=tuple(data["words"]["not_typed"]),
-        rendering=data["rendering"],
-        output_reserve_tokens=data["compaction"]["output_reserve"],
-        margin_tokens=data["compaction"]["margin"],
-        large_window_suffix=data["large_window"]["suffix"],
-        large_window_tokens=data["large_window"]["tokens"],
-        models=tuple(KnownModel(**model) for model in data["models"]),
+        seen=known_data.SEEN,
+        newest_version=version(known_data.NEWEST_VERSION),
+        queued_attachments_since=version(known_data.QUEUED_ATTACHMENTS_SINCE),
+        records=_kinds(known_data.RECORDS),
+        chain_fields=frozenset(known_data.CHAIN_FIELDS.split()),
+        system=_kinds(known_data.SYSTEM),
+        attachments=_kinds(known_data.ATTACHMENTS),
+        not_typed=known_data.NOT_TYPED,
+        rendering=known_data.RENDERING,
+        output_reserve_tokens=known_data.OUTPUT_RESERVE_TOKENS,
+        margin_tokens=known_data.MARGIN_TOKENS,
+        large_window_suffix=known_data.LARGE_WINDOW_SUFFIX,
+        large_window_tokens=known_data.LARGE_WINDOW_TOKENS,
+        models=tuple(
+            KnownModel(begins=begins, window_tokens=window, max_output_tokens=output, system_messages=system)
+            for begins, window, output, system in known_data.MODELS
+        ),
     )
 
 

@@ -15,7 +15,8 @@ import orjson
 
 from leftoff.agents.claude.reading import usage
 from leftoff.agents.fields import table, text
-from leftoff.agents.jsonl import LONGEST_LINE_BYTES, mended, opened
+from leftoff.agents.jsonl import LONGEST_LINE_BYTES, opened
+from leftoff.agents.mending import mended
 from leftoff.model.wire import JsonObject
 
 _BLOCK_BYTES = 1024 * 1024

@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import orjson
-
 from leftoff.agents.claude.known import known, version
 from leftoff.agents.claude.reading import record
 from leftoff.agents.claude.typed import is_typed
 from leftoff.agents.fields import text
 from leftoff.agents.jsonl import Piece, opened
+from leftoff.model.quick_json import loads
 from leftoff.model.records import Message, Record, RecordKind, Text
 from leftoff.model.wire import JsonObject
 
@@ -86,7 +85,7 @@ def _operations(before: bytes) -> Iterator[JsonObject]:
         begin = before.rfind(b"\n", end, found) + 1 or end
         end = before.find(b"\n", found) + 1 or len(before)
         if found - begin < _BEGINNING_BYTES:
-            with suppress(orjson.JSONDecodeError):
-                line = orjson.loads(before[begin:end])
+            with suppress(ValueError):
+                line = loads(before[begin:end])
                 if isinstance(line, dict):
                     yield line

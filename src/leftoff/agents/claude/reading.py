@@ -8,6 +8,7 @@ there was no boundary.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from leftoff.agents.claude import attachments
 from leftoff.agents.claude.blocks import blocks, result_parts
@@ -26,6 +27,7 @@ from leftoff.model.records import (
 )
 from leftoff.model.wire import JsonObject
 
+_SHARED = ("uuid", "parentUuid", "cwd", "gitBranch")
 _NO_BRANCH = ("", "HEAD")  # what stands there outside git and on no branch
 SYNTHETIC_MODEL = "<synthetic>"  # words of the client in the model's place
 
@@ -35,8 +37,8 @@ def record(piece: Piece) -> Record:
     line = piece.value
     if line is None:
         return _no_record(piece)
-    read = _READERS.get(text(line, "type") or "", _other)
-    return read(piece, line)
+    name = line.get("type")
+    return (_READERS.get(name, _other) if isinstance(name, str) else _other)(piece, line)
 
 
 def usage(line: JsonObject) -> Usage | None:
@@ -49,13 +51,19 @@ def usage(line: JsonObject) -> Usage | None:
         or line.get("isApiErrorMessage") is True
     ):
         return None
-    found = Usage(
-        input_tokens=count(said, "input_tokens") or 0,
-        output_tokens=count(said, "output_tokens") or 0,
-        cache_read_tokens=count(said, "cache_read_input_tokens") or 0,
-        cache_creation_tokens=count(said, "cache_creation_input_tokens") or 0,
+    taken, output = count(said, "input_tokens") or 0, count(said, "output_tokens") or 0
+    read, written = (
+        count(said, "cache_read_input_tokens") or 0,
+        count(said, "cache_creation_input_tokens") or 0,
     )
-    return found if found.occupancy_tokens else None
+    return _usage(taken, output, read, written) if taken or output or read or written else None
+
+
+@lru_cache(maxsize=1)  # a reply stands on several lines that say the same
+def _usage(taken: int, output: int, read: int, written: int) -> Usage:
+    return Usage(
+        input_tokens=taken, output_tokens=output, cache_read_tokens=read, cache_creation_tokens=written
+    )
 
 
 def model(line: JsonObject) -> str | None:
@@ -76,11 +84,11 @@ def _user(piece: Piece, line: JsonObject) -> Record:
         return _summary(piece, line)
     if is_own(line, found):
         kind = RecordKind.PROMPT
-    elif any(isinstance(block, ToolResult) for block in found):
+    elif ToolResult in map(type, found):
         kind = RecordKind.RESULT
     else:
         kind = RecordKind.CONTEXT
-    if text(table(line, "origin"), "kind") == "task-notification":
+    if "origin" in line and text(table(line, "origin"), "kind") == "task-notification":
         found = tuple(attachments.notice(block) for block in found)
     sent = (Message(role="user", blocks=found),) if found else ()
     return _record(piece, line, kind=kind, type="user", messages=sent)
@@ -100,7 +108,8 @@ def _summary(piece: Piece, line: JsonObject) -> Record:
 
 def _assistant(piece: Piece, line: JsonObject) -> Record:
     message = table(line, "message")
-    sent = Message(role="assistant", blocks=blocks(message.get("content")))
+    found = blocks(message.get("content"))
+    sent = Message(role="assistant", blocks=found)
     if line.get("isApiErrorMessage") is True:  # shown to the user, never sent
         return _record(piece, line, kind=RecordKind.SIDE, type="assistant", note=sent.text)
     return _record(
@@ -108,7 +117,7 @@ def _assistant(piece: Piece, line: JsonObject) -> Record:
         line,
         kind=RecordKind.REPLY,
         type="assistant",
-        messages=(sent,) if sent.blocks else (),
+        messages=(sent,) if found else (),
         reply_id=text(message, "id"),
         usage=usage(line),
         model=model(line),
@@ -226,28 +235,26 @@ def _record(
     note: str | None = None,
 ) -> Record:
     """A record with the fields that all lines share."""
-    name, parent = (
-        line.get("uuid"),
-        line.get("parentUuid"),
-    )  # not by ``text``: this is done for every line there is
-    cwd, branch = line.get("cwd"), line.get("gitBranch")
+    # Not by ``text``, and not by name: this is done for every line there is, and naming seventeen fields takes longer.
+    name, parent, cwd, branch = map(line.get, _SHARED)
     return Record(
-        place=piece.place,
-        kind=kind,
-        type=type,
-        raw=piece.raw,
-        messages=messages,
-        id=name if isinstance(name, str) else None,
-        parent_id=parent if isinstance(parent, str) else None,
-        at=moment(line, "timestamp"),
-        actor=_actor(line) if line.get("isSidechain") is True else None,
-        reply_id=reply_id,
-        usage=usage,
-        model=model,
-        compaction=compaction,
-        cwd=cwd if isinstance(cwd, str) else None,
-        branch=branch if isinstance(branch, str) and branch not in _NO_BRANCH else None,
-        note=note,
+        piece.place,
+        kind,
+        type,
+        piece.raw,
+        messages,
+        name if isinstance(name, str) else None,
+        parent if isinstance(parent, str) else None,
+        moment(line, "timestamp"),
+        _actor(line) if line.get("isSidechain") is True else None,
+        reply_id,
+        usage,
+        None,  # the window: no line says it
+        model,
+        compaction,
+        cwd if isinstance(cwd, str) else None,
+        branch if isinstance(branch, str) and branch not in _NO_BRANCH else None,
+        note,
     )
 
 

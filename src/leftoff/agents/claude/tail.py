@@ -9,7 +9,6 @@ alone).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from leftoff.agents.ends import newest_first
 from leftoff.agents.fields import text
 from leftoff.model.occupancy import Occupancy
 from leftoff.model.records import Compaction, Record, RecordKind, Usage
+from leftoff.model.values import dataclass, field
 
 REACH_BYTES = 1024 * 1024
 SAMPLED_REPLIES = 16

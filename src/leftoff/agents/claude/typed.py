@@ -23,7 +23,8 @@ _ADDED_TO_PLAN = "\n\nIf you need specific details from before exiting plan mode
 
 def is_own(line: JsonObject, blocks: tuple[Block, ...]) -> bool:
     """Whether the user's line holds words or pictures that the user gave."""
-    return not _is_clients(line) and any(_is_typed(block) for block in blocks)
+    # The blocks first: most of the user's lines hold what a tool answered, and no other look at them is needed.
+    return any(map(_is_typed, blocks)) and not _is_clients(line)
 
 
 def is_typed(words: str) -> bool:
@@ -53,4 +54,4 @@ def _is_clients(line: JsonObject) -> bool:
 
 
 def _is_typed(block: Block) -> bool:
-    return isinstance(block, Image) or (isinstance(block, Text) and is_typed(block.text))
+    return (isinstance(block, Text) and is_typed(block.text)) or isinstance(block, Image)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import orjson
-
 from leftoff.agents.claude.known import Known, KnownModel, known
 from leftoff.agents.fields import count, table, text
 from leftoff.model.context_metrics import WindowBasis
 from leftoff.model.occupancy import AgentWindow, Occupancy
+from leftoff.model.quick_json import loads
 from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonObject
 
@@ -97,7 +96,7 @@ def _setup(home: Path, environment: Mapping[str, str], project: str | None) -> _
 
 def _settings(file: Path) -> JsonObject:
     try:
-        said = orjson.loads(file.read_bytes())
+        said = loads(file.read_bytes())
     except (OSError, ValueError):  # gone, broken, or no name that a file can have
         return {}
     return said if isinstance(said, dict) else {}

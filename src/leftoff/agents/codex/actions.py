@@ -38,7 +38,10 @@ _CAN_BE_REFUSED = (
     "apply_patch",
 )  # any other tool writes its answers itself, and may write the same
 _IN_SHELL = re.compile(r"apply_patch\s+<<\s*'?\"?(\w+)'?\"?\n(.*?)\n\1\b", re.DOTALL)
-_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
+# At the beginning of a line, which is asked behind the mark: what begins with fixed words is found many times faster.
+_FILE = re.compile(r"\*\*\* (?<=^\*\*\* )(Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_HUNK = re.compile(r"@@(?<=^@@).*$", re.MULTILINE)
+_PATCH_LINES = (" ", "+", "-")
 _MOVED = re.compile(r"\A\n\*\*\* Move to: (.+)$", re.MULTILINE)
 # A shell that only shows a stretch of a file reads it; models of Codex have no other tool for that.
 _SHOWS = re.compile(
@@ -82,7 +85,7 @@ def patched(patch: str) -> Iterator[Action]:
         if kind == "Delete":
             yield Removed(path)
         elif kind == "Add":
-            yield Wrote(path, "\n".join(line[1:] for line in body.splitlines() if line.startswith("+")))
+            yield Wrote(path, "\n".join([line[1:] for line in body.splitlines() if line[:1] == "+"]))
         else:
             yield from _updated(path, body)
 
@@ -91,13 +94,13 @@ def _updated(path: str, body: str) -> Iterator[Action]:
     moved = _MOVED.match(body)
     if moved:
         yield Moved(path, moved[1].strip())
-    for hunk in re.split(r"^@@.*$", body, flags=re.MULTILINE):
-        lines = [line for line in hunk.splitlines() if line[:1] in (" ", "+", "-")]
+    for hunk in _HUNK.split(body):
+        lines = [line for line in hunk.splitlines() if line[:1] in _PATCH_LINES]
         if any(line[0] in "+-" for line in lines):
             yield Changed(
                 moved[1].strip() if moved else path,
-                old="\n".join(line[1:] for line in lines if line[0] != "+"),
-                new="\n".join(line[1:] for line in lines if line[0] != "-"),
+                old="\n".join([line[1:] for line in lines if line[0] != "+"]),
+                new="\n".join([line[1:] for line in lines if line[0] != "-"]),
             )
 
 

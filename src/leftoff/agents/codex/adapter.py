@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from leftoff.agents.codex import finding
 from leftoff.agents.later import later
@@ -18,6 +17,7 @@ from leftoff.model.records import Place, Record, RecordKind, Text, ToolResult, T
 from leftoff.model.session import LiveChain, Session, SessionEntry
 from leftoff.model.values import dataclass
 
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
 if TYPE_CHECKING:
     from leftoff.agents import hook_groups, jsonl
     from leftoff.agents.codex import (
@@ -222,9 +222,9 @@ class Codex:
         """Why a copy cannot be trusted to be resumed."""
         return validity.refusal(session)
 
-    def original(self, transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
-        """The JSON value of one piece as it stands in that line."""
-        return copying.original(transcript, line_idx, part, call_id)
+    def original(self, record: Record, part: CutPart, call_id: str | None) -> JsonValue:
+        """The JSON value of one piece as it stands in that record."""
+        return copying.original(record, part, call_id)
 
     def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
         """What events showed; thoughts are never cut here."""

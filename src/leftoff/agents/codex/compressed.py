@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
 
 from leftoff.errors import TranscriptError
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from typing import IO, Any
 
 if sys.platform == "win32":
     from pathlib import WindowsPath as _NativePath
@@ -67,7 +70,7 @@ def _module() -> str:
 class _CompressedPath(_NativePath):
     """A path whose ``open`` gives the text within; all else is the file's own."""
 
-    def open(self, *_how: Any) -> IO[bytes]:  # type: ignore[override]  # transcripts are only ever read as bytes
+    def open(self, *_how: Any, buffering: int = -1) -> IO[bytes]:  # type: ignore[override]  # noqa: ARG002 - transcripts are only ever read as bytes
         """The text within, as bytes."""
         return io.BufferedReader(_Text(self))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from leftoff.agents.fields import table, text
@@ -14,8 +13,14 @@ _BUILT_IN = "openai"
 def settings(home: Path) -> JsonObject:
     """What the file says; nothing when it is missing or broken."""
     try:
-        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+        words = (home / "config.toml").read_text(encoding="utf-8")
     except (OSError, ValueError):
+        return {}
+    import tomllib  # noqa: PLC0415 - only if there is such a file
+
+    try:
+        return tomllib.loads(words)
+    except ValueError:
         return {}
 
 

@@ -13,7 +13,6 @@ from itertools import islice
 from pathlib import Path
 
 from leftoff.agents.codex import chain, forks, outline, parts
-from leftoff.agents.codex.compressed import readable
 from leftoff.agents.codex.configuration import model_provider
 from leftoff.agents.codex.fresh import new_meta, rollout_path, stamp
 from leftoff.agents.codex.items import is_own
@@ -26,7 +25,6 @@ from leftoff.agents.copying import (
     changed,
     counted,
     dumped,
-    line_at,
     objects_in,
     pieces_of,
     runs,
@@ -39,7 +37,7 @@ from leftoff.agents.usage_tally import Room
 from leftoff.errors import TranscriptError
 from leftoff.model.copying import Change, Copy, CopyOrder, Invariant, Outline
 from leftoff.model.lineage_text import with_block, with_name
-from leftoff.model.records import Place, Text
+from leftoff.model.records import Place, Record, Text
 from leftoff.model.session import DERIVED_BY, Session
 from leftoff.model.trim_plan import CutPart
 from leftoff.model.wire import JsonObject, JsonValue
@@ -93,10 +91,9 @@ def copy_size(
     return write_copy(home, session, changes, order, own, into=counted).size_bytes
 
 
-def original(transcript: Path, line_idx: int, part: CutPart, call_id: str | None) -> JsonValue:
-    """The piece as that line of the rollout has it; None when it has none."""
-    lines = line_at(readable(transcript), line_idx)
-    values = (parts.value_of(line, part, call_id) for line in lines)
+def original(record: Record, part: CutPart, call_id: str | None) -> JsonValue:
+    """The piece as the record has it; None when it has none."""
+    values = (parts.value_of(line, part, call_id) for line in objects_in(record.raw))
     return next((value for value in values if value is not None), None)
 
 

@@ -63,7 +63,10 @@ def _segment(path: Path, *, end: Base | None) -> Segment:
 def oldest_first(segments: tuple[Segment, ...]) -> Iterator[Piece]:
     """All pieces of the session, each with its place in the rollout it stands in."""
     for segment in segments:
-        yield from takewhile(lambda piece: _is_before(piece, segment.end), jsonl.pieces(segment.path))  # noqa: B023
+        found = jsonl.pieces(segment.path)
+        if segment.end is not None:
+            found = takewhile(lambda piece: _is_before(piece, segment.end), found)  # noqa: B023
+        yield from found
 
 
 def newest_first(segments: tuple[Segment, ...]) -> Iterator[Piece]:

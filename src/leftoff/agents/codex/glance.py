@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from leftoff.errors import TranscriptError
 from leftoff.model.lineage_text import without_own_words
 from leftoff.model.records import RecordKind
 from leftoff.model.session import Parent, SessionEntry
-from leftoff.model.values import dataclass
+from leftoff.model.values import dataclass, replace
 
 _COUNTED_BYTES = 256 * 1024  # at either end
 _BEHIND_PROMPT = 16  # where the model stands, in lines behind the first prompt, if it stands anywhere

@@ -7,14 +7,12 @@ by the API itself: it comes out as a request with its answer, so that no reader 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
-
-import orjson
 
 from leftoff.agents import weight
 from leftoff.agents.codex.known import known
 from leftoff.agents.codex.outputs import is_error
 from leftoff.agents.fields import rows, table, text
+from leftoff.model.quick_json import loads
 from leftoff.model.records import (
     Block,
     Image,
@@ -30,7 +28,9 @@ from leftoff.model.records import (
 from leftoff.model.wire import JsonObject, JsonValue
 
 # What Codex itself reckons for a picture, in characters: 1,844 tokens, four characters each.
-_IMAGE_CHARS: Final = 7_373
+_IMAGE_CHARS = 7_373
+_IN_OUTPUT = (Text, Image, Opaque)
+_WORDS = ("input_text", "output_text", "text", "refusal")  # what is no text can be asked about too
 _ROLES: Mapping[str, Role] = {
     "user": "user",
     "assistant": "assistant",
@@ -98,7 +98,7 @@ def _custom_tool_call(item: JsonObject) -> Message:
         ToolUse(
             call_id=text(item, "call_id") or "",
             tool=text(item, "name") or "",
-            input=given if isinstance(given, dict | str) else "",
+            input=given if isinstance(given, (dict, str)) else "",
         )
     )
 
@@ -116,6 +116,8 @@ def _tool_search_call(item: JsonObject) -> Message:
 
 
 def _tool_search_output(item: JsonObject) -> Message:
+    import orjson  # noqa: PLC0415 - few sessions have one
+
     tools = Opaque(type="tools", chars=len(orjson.dumps(rows(item, "tools"))))
     call_id = text(item, "call_id")
     return _user(ToolResult(call_id=call_id, parts=(tools,)) if call_id else tools)
@@ -148,11 +150,11 @@ def _call_output(item: JsonObject) -> Message:
         success = output.get("success")
         said = not success if isinstance(success, bool) else None
         output = output.get("content_items") or output.get("content")
-    parts = tuple(part for part in _parts(output) if isinstance(part, Text | Image | Opaque))
+    parts = tuple([part for part in _parts(output) if isinstance(part, _IN_OUTPUT)])
     call_id = text(item, "call_id")
     if call_id is None:  # an event from outside, which answers no call
         return _user(*parts)
-    words = next((part.text for part in parts if isinstance(part, Text)), "")
+    words = next(iter([part.text for part in parts if isinstance(part, Text)]), "")
     return _user(ToolResult(call_id=call_id, parts=parts, is_error=is_error(words) if said is None else said))
 
 
@@ -203,8 +205,8 @@ def _arguments(given: JsonValue) -> JsonObject | str:
     if not isinstance(given, str):
         return {}
     try:
-        value = orjson.loads(given)
-    except orjson.JSONDecodeError:
+        value = loads(given)
+    except ValueError:
         return given
     return value if isinstance(value, dict) else given
 
@@ -220,13 +222,12 @@ def _parts(content: JsonValue) -> tuple[Block, ...]:
 def _part(part: JsonValue) -> Block:
     if not isinstance(part, dict):
         return Opaque(type=type(part).__name__, chars=len(str(part)))
-    match part:
-        case {"type": "input_text" | "output_text" | "text" | "refusal", "text": str(words)}:
-            return Text(text=words)
-        case {"type": "input_image", "image_url": str(url)}:
-            return _image(url)
-        case _:
-            return _opaque(part)
+    name = part.get("type")
+    if name in _WORDS and isinstance(words := part.get("text"), str):
+        return Text(text=words)
+    if name == "input_image" and isinstance(url := part.get("image_url"), str):
+        return _image(url)
+    return _opaque(part)
 
 
 def _image(url: str) -> Image:

@@ -1,14 +1,12 @@
-"""The dated data file ``known.toml``, read once: record types, words, windows. Told to nobody but this adapter."""
+"""The dated data file ``known_data``, taken in once: record types, words, windows. Told to nobody but this adapter."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
-from datetime import date
 from functools import cache
-from pathlib import Path
 
+from leftoff.agents.codex import known_data
 from leftoff.model.records import RecordKind
 from leftoff.model.values import dataclass
 
@@ -27,7 +25,7 @@ class KnownModel:
 class Known:
     """What was seen of Codex up to the day ``seen``."""
 
-    seen: date
+    seen: str
     newest_version: Version
     usage_before_reply_until: Version
     records: Mapping[str, RecordKind]
@@ -54,27 +52,25 @@ class Known:
 @cache
 def known() -> Known:
     """The data file."""
-    data = tomllib.loads(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
-    words, compaction = data["words"], data["compaction"]
     return Known(
-        seen=data["seen"],
-        newest_version=version(data["newest_version"]),
-        usage_before_reply_until=version(data["usage_before_reply_until"]),
-        records=_kinds(data["records"]),
-        items=_kinds(data["items"]),
-        events=frozenset(data["events"]["side"]),
-        not_typed=tuple(words["not_typed"]),
-        told_anew=tuple(words["told_anew"]),
-        summary_prefix=words["summary_prefix"],
-        no_summary=words["no_summary"],
-        failed=tuple(words["failed"]),
-        refused=tuple(words["refused"]),
-        unanswered=words["unanswered"],
-        prompts_kept_tokens=compaction["prompts_kept_tokens"],
-        compacts_at_percent=compaction["at_percent_of_raw"],
-        reported_percent=compaction["reported_percent_of_raw"],
-        sizes=tuple(data["windows"]["sizes"]),
-        models=tuple(KnownModel(**model) for model in data["models"]),
+        seen=known_data.SEEN,
+        newest_version=version(known_data.NEWEST_VERSION),
+        usage_before_reply_until=version(known_data.USAGE_BEFORE_REPLY_UNTIL),
+        records=_kinds(known_data.RECORDS),
+        items=_kinds(known_data.ITEMS),
+        events=frozenset(known_data.EVENTS),
+        not_typed=known_data.NOT_TYPED,
+        told_anew=known_data.TOLD_ANEW,
+        summary_prefix=known_data.SUMMARY_PREFIX,
+        no_summary=known_data.NO_SUMMARY,
+        failed=known_data.FAILED,
+        refused=known_data.REFUSED,
+        unanswered=known_data.UNANSWERED,
+        prompts_kept_tokens=known_data.PROMPTS_KEPT_TOKENS,
+        compacts_at_percent=known_data.COMPACTS_AT_PERCENT,
+        reported_percent=known_data.REPORTED_PERCENT,
+        sizes=known_data.SIZES,
+        models=tuple(KnownModel(begins=begins, window_tokens=window) for begins, window in known_data.MODELS),
     )
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
-
-import orjson
 
 from leftoff.agents.fields import count, table
-from leftoff.agents.jsonl import LONGEST_LINE_BYTES, mended, opened
+from leftoff.agents.jsonl import LONGEST_LINE_BYTES, opened
+from leftoff.model.quick_json import loads
+from leftoff.model.tuples import NamedTuple
 from leftoff.model.wire import JsonObject
 
 _BLOCK_BYTES = 1024 * 1024
@@ -77,7 +76,9 @@ def _marked_lines(transcript: Path) -> Iterator[tuple[int, bytes]]:
 
 def _objects(transcript: Path, start: int, raw: bytes) -> Iterable[JsonObject]:
     try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError:  # glued, torn or no UTF-8
+        value = loads(raw)
+    except ValueError:  # glued, torn or no UTF-8
+        from leftoff.agents.mending import mended  # noqa: PLC0415 - few files need it
+
         return [piece.value for piece in mended(str(transcript), 0, start, raw) if piece.value]
     return (value,) if isinstance(value, dict) else ()

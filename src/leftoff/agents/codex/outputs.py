@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-import orjson
-
 from leftoff.agents.codex.known import known
 from leftoff.agents.fields import table
+from leftoff.model.quick_json import loads
 
+_JSON = '{"output":'
 _HEAD = re.compile(
     r"\A(?:(?:Exit code: (-?\d+)|Process exited with code (-?\d+)"
     r"|(?:Chunk ID|Wall time|Process running|Original token count|Total output lines)\b[^\n]*)\n)+(?:Output:(?:\n|\Z))?"
@@ -21,27 +21,33 @@ _HEAD = re.compile(
 
 def output_of(text: str) -> tuple[str, int | None]:
     """What the command printed, and its exit code; None where the answer gives none."""
-    if text.startswith('{"output":'):
+    if text.startswith(_JSON):
         return _output_of_json(text)
     head = _HEAD.match(text)
-    if head is None:
-        return text, None
-    code = head[1] or head[2]
-    return text[head.end() :], int(code) if code else None
+    return (text, None) if head is None else (text[head.end() :], _code(head))
 
 
 def is_error(text: str) -> bool | None:
     """Whether the answer says that the call failed: by its exit code, or in words; None where it says nothing."""
-    code = output_of(text)[1]
+    if text.startswith(_JSON):
+        code = _output_of_json(text)[1]
+    else:  # not by ``output_of``, which copies the output
+        head = _HEAD.match(text)
+        code = _code(head) if head else None
     if code is not None:
         return code != 0
     return True if text.startswith(known().failed) else None
 
 
+def _code(head: re.Match[str]) -> int | None:
+    code = head[1] or head[2]
+    return int(code) if code else None
+
+
 def _output_of_json(text: str) -> tuple[str, int | None]:
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:  # cut short by a trimmer
+        value = loads(text)
+    except ValueError:  # cut short by a trimmer
         return text, None
     output = value.get("output")
     code = table(value, "metadata").get("exit_code")

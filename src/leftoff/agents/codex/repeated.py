@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leftoff.agents.codex import parts
 from leftoff.agents.codex.compressed import readable
-from leftoff.agents.copying import Written, changed, line_at, note_of, objects_in
+from leftoff.agents.copying import Written, changed, note_of, objects_in, pieces_of, runs
 from leftoff.agents.fields import rows, table, text
 from leftoff.model.copying import Change, digest_of
 from leftoff.model.trim_plan import Cut
@@ -33,9 +33,7 @@ class Repeated:
         for cut in cuts:
             if cut.call_id is not None:
                 self._calls.setdefault(cut.call_id.encode(), []).append(cut)
-        self._words = {
-            digest_of(words): cut for cut in cuts if cut.part == "text" for words in _words_of(cut)
-        }
+        self._words = {digest_of(words): cut for cut, words in _words_in(cuts)}
 
     def shortened(self, raw: bytes) -> Iterator[Written]:
         """The lines; an event that repeats what was cut stands alone, shortened."""
@@ -86,12 +84,17 @@ def _without_call(line: JsonObject, cuts: Sequence[Cut]) -> JsonObject:
     return line
 
 
-def _words_of(cut: Cut) -> list[str]:
-    lines = line_at(readable(Path(cut.place.transcript)), cut.place.line_idx)
-    found = [parts.value_of(line, "text", None) for line in lines]
-    return [
-        words
-        for value in found
-        for words in (value if isinstance(value, list) else [value])
-        if isinstance(words, str)
-    ]
+def _words_in(cuts: Sequence[Cut]) -> Iterator[tuple[Cut, str]]:
+    """The words of replies that are cut, as they stand: each rollout is read once for all of them."""
+    places: dict[str, dict[int, Cut]] = {}
+    for cut in cuts:
+        if cut.part == "text":
+            places.setdefault(cut.place.transcript, {})[cut.place.start] = cut
+    for transcript, starts in places.items():
+        due = (run for run in runs(readable(Path(transcript)), starts) if run.is_due)
+        for piece in (each for run in due for each in pieces_of(run.start, run.raw)):
+            if piece.value is not None and piece.place.start in starts:
+                value = parts.value_of(piece.value, "text", None)
+                for words in value if isinstance(value, list) else [value]:
+                    if isinstance(words, str):
+                        yield starts[piece.place.start], words

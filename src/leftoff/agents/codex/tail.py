@@ -9,9 +9,7 @@ compaction was automatic, so where one came is not told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from leftoff.agents.codex import forks, items
 from leftoff.agents.codex.known import known, version
@@ -20,6 +18,8 @@ from leftoff.agents.codex.reading import record
 from leftoff.agents.jsonl import Piece
 from leftoff.model.occupancy import Occupancy
 from leftoff.model.records import RecordKind
+from leftoff.model.tuples import NamedTuple
+from leftoff.model.values import dataclass, field
 
 # Far enough back that what stands between two readings and what they differ by is the same text, all but a little.
 SAMPLE_CHARS = 20_000
