@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from leftoff.library import shelf as shelves
-from leftoff.library.finding import Order, found
+from leftoff.library.answers import Order
+from leftoff.library.finding import found
 from leftoff.library.pieces import Piece, Reached, Source
 from leftoff.library.query import parsed
 from leftoff.library.writing import Writer

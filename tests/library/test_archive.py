@@ -8,7 +8,8 @@ import pytest
 
 from leftoff.errors import DocumentError, NotFoundError, StorageError
 from leftoff.library import archive as module
-from leftoff.library.archive import Archive, Archived, contains, is_possible
+from leftoff.library.archive import Archive, Archived, contains, looked_into
+from leftoff.library.zstd import is_possible
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "wire"
 
@@ -76,7 +77,9 @@ def test_a_damaged_copy_is_not_restored(tmp_path, session):
     with pytest.raises(DocumentError, match="damaged"):
         archive.restore(kept)
     session[0].write_bytes(b"other words\n")
-    archive.keep(described(), session[:1])
+    other = archive.keep(described("b" * 8), session[:1])
+    archive.place(other).replace(packed)
+    archive.remove(other)
     session[0].unlink()
     with pytest.raises(DocumentError, match="damaged"):
         archive.restore(kept)
@@ -89,12 +92,14 @@ def test_a_damaged_copy_is_not_restored(tmp_path, session):
 def test_a_session_that_went_on_replaces_its_copy_and_can_be_taken_out(tmp_path, session):
     """One copy of each session; ids that are no names are kept by their hash."""
     archive = Archive(folder=tmp_path / "archive")
-    archive.keep(described(), session)
     archive.keep(described(), session[:1])
+    with session[0].open("ab") as file:
+        file.write(b"more\n")
+    archive.keep(described(), session)
     odd = archive.keep(described("../../etc/passwd"), session)
     assert len(archive.sessions()) == 2
-    assert archive.holds(odd, [b"nothing", b"beside"])
-    assert not archive.holds(odd, [b"nothing"])
+    assert looked_into(archive.place(odd), lambda file: contains(file, [b"nothing", b"beside"]))
+    assert not looked_into(archive.place(odd), lambda file: contains(file, [b"nothing"]))
     for each in archive.sessions():
         archive.remove(each)
     assert [*archive.folder.iterdir()] == []
@@ -148,9 +153,9 @@ def test_without_zstd_the_way_to_it_is_said(run_python):
     """In a Python that has no such module."""
     done = run_python(
         "import sys; sys.modules['backports'] = None; sys.modules['compression'] = None\n"
-        "from leftoff.library import archive\n"
-        "print(archive.is_possible())\n"
-        "try: archive._module()\n"
+        "from leftoff.library import zstd\n"
+        "print(zstd.is_possible())\n"
+        "try: zstd.errors()\n"
         "except Exception as error: print(error)"
     )
     assert done.stdout.startswith("False\nThe archive needs zstd")

@@ -9,8 +9,8 @@ from leftoff.errors import DocumentError, StorageError
 from leftoff.library import shelf as shelves
 from leftoff.library.erasing import cutting, erase_sessions, erase_text, holds, masking, sources_of
 from leftoff.library.forgotten import MASK, Forgotten
-from leftoff.library.forgotten import NAME as NAME_OF_FILE
 from leftoff.library.pieces import Touch
+from leftoff.library.shelf import REMEMBERED
 from leftoff.library.writing import Writer
 from tests.library.shelves import ask, everything, fill, names, piece, reached, source
 
@@ -92,7 +92,7 @@ def test_a_text_without_a_word_is_erased_but_not_remembered(tmp_path):
     fill(tmp_path, {"a": [piece("what is ?!?! this")]})
     writer = Writer(str(tmp_path))
     assert erase_text(writer, "?!?!") == 1
-    assert not (tmp_path / NAME_OF_FILE).exists()
+    assert not (tmp_path / REMEMBERED).exists()
     writer.close()
     assert shelves.opened_to_read(str(tmp_path)) is not None
 
@@ -148,7 +148,7 @@ def test_accents_case_and_composition_do_not_matter(tmp_path):
 
 def test_a_broken_memory_of_what_was_forgotten_stops_everything(tmp_path):
     """Reading on without it would take in what must not be; so does one of a newer leftoff."""
-    kept = tmp_path / NAME_OF_FILE
+    kept = tmp_path / REMEMBERED
     for damage in ("no json", "[]", '{"schema": 1}', '{"schema": 99}'):
         kept.write_text(damage, encoding="utf-8")
         with pytest.raises(DocumentError):
@@ -162,7 +162,7 @@ def test_a_broken_memory_of_what_was_forgotten_stops_everything(tmp_path):
 def test_what_was_forgotten_is_read_as_it_was_written(tmp_path):
     """The golden file, and one that changes meanwhile."""
     golden = Path(__file__).parents[1] / "golden" / "wire" / "forgotten.v1.json"
-    (tmp_path / NAME_OF_FILE).write_bytes(golden.read_bytes())
+    (tmp_path / REMEMBERED).write_bytes(golden.read_bytes())
     known = Forgotten(str(tmp_path))
     assert known.has_texts
     assert not known.has_changed()

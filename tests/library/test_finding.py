@@ -6,7 +6,8 @@ import pytest
 
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
 from leftoff.library import shelf as shelves
-from leftoff.library.finding import Order, found, what_followed
+from leftoff.library.answers import Order, what_followed
+from leftoff.library.finding import found
 from leftoff.library.pieces import KINDS, Touch, Waiting
 from leftoff.library.query import parsed
 from leftoff.library.snippets import snippet

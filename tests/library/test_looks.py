@@ -6,9 +6,10 @@ from contextlib import closing
 import pytest
 
 from leftoff.library import shelf as shelves
-from leftoff.library.finding import Order, found
+from leftoff.library.answers import Order
+from leftoff.library.finding import found
 from leftoff.library.query import parsed
-from tests.library.shelves import NOW, fill, names, piece
+from tests.library.shelves import NOW, ask, fill, names, piece
 
 FEW_LOOKS = 300
 
@@ -79,3 +80,43 @@ def test_what_begins_so_is_found_by_a_sample_too(crowded):
         assert [len(twice[0].sessions), names(twice[1])] == [3, ["zz"]]
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             shelf.execute("DELETE FROM pieces")
+
+
+@pytest.mark.parametrize("other", ['"foo bar"', "parseUserName", "begi*"])
+def test_a_word_beside_what_needs_a_look_is_found_by_its_stem_all_the_same(tmp_path, other):
+    """``merged OR "foo bar"`` finds what ``merged`` finds."""
+    fill(tmp_path, {"a": [piece("merging it now")], "b": [piece("nothing of it")]})
+    assert names(ask(tmp_path, f"merged OR {other}")) == names(ask(tmp_path, "merged")) == ["a"]
+
+
+@pytest.mark.parametrize("refused", ["-gamma", '-"quick brown"'])
+def test_what_is_refused_stays_away_where_no_place_holds_all_words(tmp_path, refused):
+    """Also from a session that answers with another place, and one that has no other does not answer."""
+    bad = "beta with gamma and a quick brown fox"
+    fill(
+        tmp_path,
+        {
+            "a": [piece("alpha alone"), piece("beta alone", 2), piece(bad, 3)],
+            "b": [piece(bad)],
+        },
+    )
+    given = ask(tmp_path, f"alpha beta {refused}")
+    assert (names(given), given.complete) == (["a"], False)
+    assert {hit.line for hit in given.sessions[0].hits} == {1, 2}
+
+
+@pytest.mark.parametrize("query", ['"alpha beta"', "alph*", "alphaBeta"])
+def test_a_word_may_begin_and_end_beside_a_script_without_spaces(tmp_path, query):
+    """Where it stands within another word it does not."""
+    fill(tmp_path, {"a": [piece("次のalpha betaです")], "b": [piece("次のxalpha betaxです")]})
+    assert names(ask(tmp_path, query)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("query", "places"), [("hello -there*", 1), ('-"hello there" hello', 1), ("hello", 2)]
+)
+def test_places_are_those_that_hold_where_all_texts_were_looked_at(tmp_path, query, places):
+    """A text that is refused is no place."""
+    fill(tmp_path, {"a": [piece("hello there"), piece("hello you", 2)]})
+    (only,) = ask(tmp_path, query).sessions
+    assert only.places == places

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.errors import UsageError
-from leftoff.library.query import FILTERS, Query, Term, expression, moment, parsed
+from leftoff.library.query import FILTERS, Query, Term, bare_terms, expression, moment, parsed
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 
@@ -51,6 +51,8 @@ def test_filters_are_taken_out_of_the_words():
         ("since:soon", "is no time"),
         ("since:99999999999d", "is no time"),
         ('agent:""', "wants something"),
+        ("retry agent:", "agent: wants something"),
+        ("retry -agent:claude", "-agent: a filter cannot be turned round"),
         ("x" * 3000, "3,000 characters"),
     ],
 )
@@ -81,6 +83,26 @@ def test_a_colon_in_a_word_that_is_no_filter_is_a_word():
 def test_times_are_said_as_people_say_them(text, expected):
     """A day, a moment, or how long ago."""
     assert moment(text, NOW) == expected
+
+
+def test_a_phrase_behind_a_colon_keeps_what_stands_before_it():
+    """``error:"no such file"`` is looked for as it was typed."""
+    assert parsed('error:"no such file"', NOW).terms == (Term("error:no such file", is_phrase=True),)
+
+
+def test_the_words_of_somebodys_output_are_no_query():
+    """Colons, quotes and stars in it mean nothing, and no more words are taken than a query may have."""
+    assert bare_terms('read since:foo "bar -- got* ?') == [
+        *map(Term, ("read", "since:foo", "bar", "got")),
+    ]
+    assert len(bare_terms(" ".join(f"w{n}" for n in range(500)))) == 200
+
+
+def test_a_flag_is_looked_for_and_one_minus_refuses():
+    """Who types ``git push --force`` wants the sessions that have it."""
+    query = parsed("push --force --no-verify -x", NOW)
+    assert query.terms == (Term("push"), Term("--force"), Term("--no-verify"))
+    assert query.without == (Term("x"),)
 
 
 def test_words_that_any_text_holds_are_left_out_unless_there_are_no_others():

@@ -4,16 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leftoff.library.patterns import light, pattern, sieve, spans
 from leftoff.library.words import (
     COMMON,
     beginning,
     fold,
     is_exact,
     joined,
-    light,
     linked,
-    pattern,
-    sieve,
     stem,
     tokens,
     wanted,
@@ -53,7 +51,7 @@ def test_a_text_is_found_by_its_words_and_their_parts(text, word):
     """Names in code by their parts, words by their stems, scripts without spaces by any two letters."""
     assert wanted(word)
     assert {*wanted(word)} <= tokens(text) or joined(word) in tokens(text)
-    assert is_exact(word) or pattern(word).search(text) or pattern(word).search(fold(text))
+    assert is_exact(word) or pattern(word, text).search(text) or pattern(word, fold(text)).search(fold(text))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +59,7 @@ def test_a_text_is_found_by_its_words_and_their_parts(text, word):
 )
 def test_a_text_is_not_found_by_what_it_does_not_hold(text, word):
     """Near misses."""
-    assert not {*wanted(word)} <= tokens(text) or not pattern(word).search(text)
+    assert not {*wanted(word)} <= tokens(text) or not pattern(word, text).search(text)
     assert joined(word) not in tokens(text)
 
 
@@ -100,13 +98,13 @@ def test_small_numbers_and_endless_strings_are_not_words():
 )
 def test_a_phrase_is_looked_for_in_the_text_itself(words, text, holds):
     """As neighbours, in order, whatever signs stand between."""
-    assert bool(pattern(words).search(text)) is holds
+    assert bool(pattern(words, text).search(text)) is holds
 
 
 def test_a_beginning_may_end_anywhere():
     """And a word may not."""
-    assert pattern("time", is_prefix=True).search("timeouts")
-    assert not pattern("time").search("timeouts")
+    assert pattern("time", "timeouts", is_prefix=True).search("timeouts")
+    assert not pattern("time", "timeouts").search("timeouts")
 
 
 @pytest.mark.parametrize(
@@ -181,5 +179,14 @@ def test_digits_link_nothing():
 )
 def test_the_sieve_lets_through_all_that_the_pattern_finds(words, text):
     """It only spares the slower look."""
-    if words.strip() and pattern(words).search(text):
+    if words.strip() and pattern(words, text).search(text):
         assert sieve(words).search(text.casefold())
+
+
+@given(
+    st.text(alphabet="tarifTARIF _-.é…日é1", max_size=40),
+    st.sampled_from(["tariff", "tar", "rif", "Tariffs", "fat", "t1", "1"]),
+)
+def test_a_plain_word_is_shown_where_its_pattern_would_find_it(text, word):
+    """Without compiling one."""
+    assert [*spans(word, text)] == [found.span() for found in light(word).finditer(text)]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from leftoff.library import shelf as shelves
 from leftoff.library.blocks import packed, unpacked
 from leftoff.library.forgotten import MASK
-from leftoff.library.normal import normal, places, spans, without
+from leftoff.library.normal import normal, places, spans, without, writings
 from leftoff.library.pieces import LONGEST_TITLE
 from leftoff.library.writing import Writer, words_of
 from leftoff.model.session import LONGEST_PROMPT
@@ -74,7 +74,7 @@ def called_by(shelf: sqlite3.Connection, *texts: str) -> list[str]:
 
 def masking(*texts: str) -> Callable[[str], str]:
     """What takes texts out of others: as they stand, and in any case, spacing and punctuation."""
-    wanted = [(text, normal(text)) for text in texts]
+    wanted = [each for text in texts for each in writings(text)]
 
     def masked(other: str) -> str:
         reduced = normal(other)  # once for all: where the letters of a text do not stand, it does not either
@@ -89,7 +89,7 @@ def masking(*texts: str) -> Callable[[str], str]:
 
 def cutting(texts: Sequence[str]) -> Callable[[str], str]:
     """What takes half a text off the end of another that was cut there."""
-    wanted = [letters for text in texts if (letters := normal(text))]
+    wanted = [letters for text in texts for _, letters in writings(text) if letters]
 
     def cut(other: str) -> str:
         reduced = normal(other)

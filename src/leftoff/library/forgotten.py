@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from leftoff.errors import DocumentError, StorageError
-from leftoff.library.normal import normal, places, stands_alone, without
+from leftoff.library.normal import normal, places, stands_alone, without, writings
 from leftoff.library.pieces import Piece
+from leftoff.library.shelf import REMEMBERED
 from leftoff.model.wire import SCHEMAS, upgraded
 from leftoff.system import files, ids, reasons
 
 MASK = "[forgotten]"
-NAME = "forgotten.json"
 _GRAM = 4  # letters that are looked up first
 _MOST_REMEMBERED = 500_000
 
@@ -38,7 +38,7 @@ class Forgotten:
     """What the library in ``folder`` must not take in."""
 
     def __init__(self, folder: str) -> None:
-        self._path = Path(folder, NAME)
+        self._path = Path(folder, REMEMBERED)
         self._stamp = self._stamp_now()
         self._sessions: set[bytes] = set()
         self._texts: set[_Text] = set()
@@ -109,9 +109,10 @@ class Forgotten:
 
     def add_text(self, text: str) -> None:
         """Never take it in again; a text without any letter cannot be remembered so."""
-        letters = normal(text)
-        if letters:
+        known = [letters for _, letters in writings(text) if letters]
+        for letters in known:
             self._add(letters, is_id=False)
+        if known:
             self._write()
 
     def _add(self, letters: str, *, is_id: bool) -> None:

@@ -1,16 +1,19 @@
 """A text reduced to its letters and digits, in one case and without accents: how one that was forgotten is known again.
 
-Spacing, punctuation, quotes and line ends do not matter, and it is found inside a longer word or run. Pure.
+Spacing, punctuation, quotes and line ends do not matter, and it is found inside a longer word or run. One that was copied out of
+raw JSON is meant with its escapes read, too. Pure.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
 
 _SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _SHORT = 4  # letters; fewer stand in every other word, so they count by themselves alone
+_FEWEST_READ = 8  # letters of a text with its escapes read: ``D:\\notes`` would come to ``dotes``, which stands in other words
 _SPACED = re.compile(r"[0-9A-Za-z\u00c0-\u024f\u0370-\u052f]")
 
 
@@ -31,6 +34,22 @@ def normal(text: str) -> str:
     if text.isascii():
         return text.lower().encode().translate(None, _SIGNS).decode()
     return text.translate(_LETTERS)
+
+
+def writings(text: str) -> tuple[tuple[str, str], ...]:
+    """A text as it was typed, and with its escapes read where it may be out of JSON: each with its letters, none where they are
+    too few to be looked for without what stands between them."""
+    typed = text, normal(text)
+    try:
+        read = str(json.loads(f'"{text}"', strict=False)) if "\\" in text else text
+    except ValueError:
+        return (typed,)
+    letters = normal(read)
+    return (
+        (typed,)
+        if letters in {"", typed[1]}
+        else (typed, (read, letters if len(letters) >= _FEWEST_READ else ""))
+    )
 
 
 def places(text: str) -> list[int]:

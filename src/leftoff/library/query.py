@@ -7,28 +7,27 @@ what it takes. Pure: what time it is comes from the caller.
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
-
 from leftoff.errors import UsageError
-from leftoff.library.pieces import KINDS
 from leftoff.library.words import (
     COMMON,
     beginning,
     begun,
     is_exact,
     is_name,
+    is_small_number,
     joined,
     linked,
     segments,
     stems_within,
     wanted,
 )
+from leftoff.model.tuples import NamedTuple
+from leftoff.system.clock import UTC, datetime
 
 FILTERS = ("agent", "project", "tool", "file", "kind", "since", "before", "errors")
-_PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))')
-_AGO = re.compile(r"(\d{1,5})(min|h|d|w|m|y)")
+# A second minus is part of the word: --force is looked for, -force is refused.
+_PART = r'((?:-(?!-))?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))'
+_AGO = r"(\d{1,5})(min|h|d|w|m|y)"
 _HOURS = {"min": 1 / 60, "h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 _LONGEST = 2000  # characters; a query is typed
 _MOST_WORDS = 200
@@ -113,14 +112,17 @@ def parsed(text: str, now: datetime) -> Query:
     query = Query()
     groups: list[tuple[Term, ...]] = []
     is_or = False
-    for minus, name, phrase, word in _PART.findall(text):
+    for minus, name, phrase, word in _parts(text):
         if word in {"OR", "|"} and not (minus or name):
             is_or = bool(groups)
             continue
-        if name and name in FILTERS and not minus:
-            query = filtered(query, name, phrase or word, now)
+        asked_of = name or (word[:-1] if word.endswith(":") else "")
+        if asked_of in FILTERS:
+            query = _with_filter(query, minus, asked_of, phrase or word if name else "", now)
             continue
-        term = _term(f"{name}:{word}" if name and word else word, phrase)
+        term = _term(
+            f"{name}:{word}" if name and word else word, f"{name}:{phrase}" if name and phrase else phrase
+        )
         if term is None:
             continue
         if minus:
@@ -131,6 +133,22 @@ def parsed(text: str, now: datetime) -> Query:
             groups.append((term,))
         is_or = False
     return _bounded(query._replace(groups=tuple(groups)))
+
+
+def _parts(text: str) -> list[tuple[str, str, str, str]]:
+    """Minus, name of a filter, phrase and word of each part."""
+    words = text.split()
+    if all(word.isalnum() and word != "OR" for word in words):
+        return [("", "", "", word) for word in words]  # as most are, for which patterns need not be loaded
+    import re  # noqa: PLC0415
+
+    return re.findall(_PART, text)
+
+
+def _with_filter(query: Query, minus: str, name: str, value: str, now: datetime) -> Query:
+    if minus:
+        raise UsageError(f"-{name}: a filter cannot be turned round. What must not be there is a word: -word")
+    return filtered(query, name, value, now)
 
 
 def _bounded(query: Query) -> Query:
@@ -145,10 +163,7 @@ def filtered(query: Query, name: str, value: str, now: datetime) -> Query:
     _check_value(name, value)
     match name:
         case "kind":
-            kinds = tuple(value.split(","))
-            if unknown := [kind for kind in kinds if kind not in KINDS]:
-                raise UsageError(f"kind:{unknown[0]} is no kind. There are: {', '.join(KINDS)}.")
-            return query._replace(kinds=kinds)
+            return query._replace(kinds=_kinds(value))
         case "errors":
             if value not in {"yes", "no", "only", "true", "false"}:
                 raise UsageError(f"errors:{value} is not understood. Type errors:yes or errors:no.")
@@ -159,6 +174,15 @@ def filtered(query: Query, name: str, value: str, now: datetime) -> Query:
             return query._replace(before=int(moment(value, now).timestamp()))
         case _:
             return _with_name(query, name, value)
+
+
+def _kinds(value: str) -> tuple[str, ...]:
+    from leftoff.library.pieces import KINDS  # noqa: PLC0415 - few searches ask for a kind
+
+    kinds = tuple(value.split(","))
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise UsageError(f"kind:{unknown[0]} is no kind. There are: {', '.join(KINDS)}.")
+    return kinds
 
 
 def _check_value(name: str, value: str) -> None:
@@ -184,11 +208,14 @@ def _with_name(query: Query, name: str, value: str) -> Query:
 
 def moment(text: str, now: datetime) -> datetime:
     """``2026-01-31``, ``2026-01-31T12:00``, ``7d`` ago (min, h, d, w, m, y), ``today``, ``yesterday``."""
+    import re  # noqa: PLC0415 - few searches ask for a time
+    from datetime import timedelta  # noqa: PLC0415
+
     if text in {"today", "yesterday"}:
         day = now.replace(hour=0, minute=0, second=0, microsecond=0)
         return day - timedelta(days=text == "yesterday")
     try:
-        if ago := _AGO.fullmatch(text):
+        if ago := re.fullmatch(_AGO, text):
             return now - timedelta(hours=int(ago[1]) * _HOURS[ago[2]])
         found = datetime.fromisoformat(text)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
@@ -211,13 +238,23 @@ def expression(groups: tuple[tuple[Term, ...], ...], without: tuple[Term, ...]) 
     return " AND ".join(needed) + "".join(f" NOT {each}" for each in refused)
 
 
+def bare_terms(text: str) -> list[Term]:
+    """The words of a text that is no query, as many as are allowed."""
+    found = (_term(word.rstrip("*"), "") for word in dict.fromkeys(text.replace('"', " ").split()))
+    return [term for term in found if term is not None][:_MOST_WORDS]
+
+
 def _term(word: str, phrase: str) -> Term | None:
     if phrase:
-        return Term(phrase, is_phrase=True) if re.search(r"\w", phrase) else None
-    if word.endswith("*") and re.search(r"\w", word):
+        return Term(phrase, is_phrase=True) if _says_something(phrase) else None
+    if word.endswith("*") and _says_something(word):
         return Term(word.rstrip("*"), is_prefix=True)
     bare = word.strip(".,;:!?()[]{}'`<>")
-    return Term(bare) if re.search(r"\w", bare) else None
+    return Term(bare) if _says_something(bare) else None
+
+
+def _says_something(text: str) -> bool:
+    return any(letter.isalnum() or letter == "_" for letter in text)
 
 
 def _is_common(group: tuple[Term, ...]) -> bool:
@@ -237,7 +274,7 @@ def _named(segment: str) -> str | None:
 def _beginning(word: str) -> str | None:
     """What a text has that holds a word or a name beginning so: by itself, or as part of a longer name."""
     start = beginning(word)
-    if start is None:
+    if start is None or is_small_number(start):
         return None
     whole, last = begun(word) or ((), start)
     if not whole or last == start:

@@ -10,18 +10,18 @@ newer leftoff made is left to that one. Of one whose words are cut in an older w
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import Any
 
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
+from leftoff.library.sqlite import sqlite3
 from leftoff.library.words import VERSION
 
 SCHEMA = 2  # 1: what was forgotten stood in a table
 NAME = "library.sqlite3"
+REMEMBERED = "forgotten.json"  # beside it: what must not be taken in again
 _OURS = {"schema": SCHEMA, "words": VERSION}
-_Facts = dict[str, Any]
+_Facts = dict[str, object]
 _PATIENCE_SECONDS = 5.0
 
 _TABLES = """
@@ -223,7 +223,7 @@ def _prepare(shelf: sqlite3.Connection, is_fit: Callable[[_Facts], bool]) -> Non
             shelf.execute("INSERT OR IGNORE INTO facts VALUES ('schema', ?), ('words', ?)", (SCHEMA, VERSION))
             shelf.execute("INSERT INTO words(words, rank) VALUES ('hashsize', 8388608)")
     facts = _facts(shelf)
-    if any(isinstance(facts.get(name), int) and facts[name] > ours for name, ours in _OURS.items()):
+    if any(isinstance(theirs := facts.get(name), int) and theirs > ours for name, ours in _OURS.items()):
         path = shelf.execute("PRAGMA database_list").fetchone()[2]
         raise DocumentError(
             f"{path}: made by a newer leftoff, and left as it is. Upgrade leftoff, or delete the file.",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
+from leftoff.library.patterns import pattern, spans
 from leftoff.library.query import Term
-from leftoff.library.words import light, pattern
+from leftoff.model.tuples import NamedTuple
 
-_SPACE = re.compile(r"\s+")
 _MOST_PLACES = 400  # of one text; a word that stands there more often tells no better place
 
 
@@ -22,7 +21,7 @@ class Snippet(NamedTuple):
 
 def snippet(text: str, terms: Sequence[Term], width: int) -> Snippet:
     """At most ``width`` characters, where the most of the terms stand together; the beginning where none can be seen."""
-    flat = _SPACE.sub(" ", text).strip()
+    flat = " ".join(text.split())
     places = _places(flat, terms)
     begins = _best(flat, places, width)
     ends = min(len(flat), begins + width)
@@ -34,16 +33,17 @@ def snippet(text: str, terms: Sequence[Term], width: int) -> Snippet:
 
 def _places(text: str, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
     """Which term stands where."""
-    found = []
+    found: list[tuple[int, int, int]] = []
     for number, term in enumerate(terms):
-        exact = term.is_phrase or term.is_prefix
-        wanted = pattern(term.text, is_prefix=term.is_prefix) if exact else light(term.text)
-        for count, match in enumerate(wanted.finditer(text)):
-            if count >= _MOST_PLACES:
-                break
-            if match.end() > match.start():
-                found.append((number, match.start(), match.end()))
+        found += [(number, *span) for span in islice(_spans(term, text), _MOST_PLACES)]
     return sorted(found, key=lambda place: place[1:])
+
+
+def _spans(term: Term, text: str) -> Iterator[tuple[int, int]]:
+    if term.is_phrase or term.is_prefix:
+        wanted = pattern(term.text, text, is_prefix=term.is_prefix)
+        return (match.span() for match in wanted.finditer(text) if match[0])
+    return spans(term.text, text)
 
 
 def _best(text: str, places: Sequence[tuple[int, int, int]], width: int) -> int:

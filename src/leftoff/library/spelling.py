@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import sqlite3
 
 from leftoff.library.blocks import unpacked
+from leftoff.library.patterns import light
 from leftoff.library.query import Query
-from leftoff.library.words import fold, light, stem
+from leftoff.library.sqlite import sqlite3
+from leftoff.library.words import fold, stem
 
 _MOST_WORDS = 50_000
 _LIKENESS = 0.75

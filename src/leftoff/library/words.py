@@ -4,39 +4,44 @@ A word is found in any case and number, by its stem (``merged`` finds ``merging`
 parts: ``parse_user_name`` and ``parseUserName`` are the same word, and each holds ``parse``, ``user`` and ``name``. Neighbouring
 parts are a token too, so that ``user_name`` is found in it without looking at all that holds ``user`` and ``name``. Scripts
 without spaces are cut into pairs of letters, so that any part of two letters is found. What a token cannot say (order,
-neighbours, exact spelling) is said by a pattern on the text itself. Pure; ``VERSION`` goes up when the tokens change.
+neighbours, exact spelling) is looked up in the text itself: ``patterns``. Pure; ``VERSION`` goes up when the tokens change.
 """
 
 from __future__ import annotations
 
-import re
 import unicodedata
+from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
-from typing import Literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # 1: parts of a name were known, not which of them are neighbours. 2: accents and digits cut a name apart, signs stayed in a token.
 VERSION = 3
 LONGEST_TOKEN = 64
 
+# Patterns are compiled when they are first needed: for plain words none is, and compiling all takes as long as a search.
 # Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese: scripts in which a space does not end a word.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_RUN = re.compile(f"[{_UNSPACED}]+")
-_WORD = re.compile(r"[^\W_]+")
-_COMPOUND = re.compile(r"[^\W_]+(?:[_.-]+[^\W_]+)+")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_RUN = f"[{UNSPACED}]+"
+_WORD = r"[^\W_]+"
+_COMPOUND = r"[^\W_]+(?:[_.-]+[^\W_]+)+"
+_PARTS = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+"
+_HUMP = r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]"
 _ENDINGS = ("ing", "ies", "ed", "es", "s", "e", "y")
 _DOUBLING = ("ing", "ed")  # before these a letter may stand twice: running
 _LONGEST_TAIL = 4  # letters that a stem may lack
-_NUMBERED = re.compile(
-    r"(?:[A-Z]+|[A-Z]?[a-z]+)[0-9]{1,3}[a-z]*(?![0-9])"
-)  # Sha256 in getSha256Sum, I18n in getI18n
+# Sha256 in getSha256Sum, I18n in getI18n
+_NUMBERED = r"(?:[A-Z]+|[A-Z]?[a-z]+)[0-9]{1,3}[a-z]*(?![0-9])"
 _SMALL_NUMBER = 3  # digits; line numbers would be most of the index, and are found by their neighbours
 _STEM_AT_LEAST = 4
 # So many spellings are remembered; they come again and again, and cutting one takes longer than finding it.
 _MOST_REMEMBERED = 200_000
 _remembered: dict[str | bytes, tuple[str, ...]] = {}
-_CHUNK = re.compile(r"[\w.-]+")
+_CHUNK = r"[\w.-]+"
+_SIGNS = r"[\W_]+"
 _PLAIN = bytes(code if chr(code).isalnum() or code in b"_.-" else 32 for code in range(128)) + bytes(128)
 
 # Words that a question is full of and that no answer is found by.
@@ -126,20 +131,20 @@ def _chunks(text: str) -> set[str] | set[bytes]:
     """What stands between spaces and signs; each once. Letters of plain English are cut in one stroke."""
     if text.isascii():
         return {*text.encode().translate(_PLAIN).split()}
-    return {*_CHUNK.findall(text)}
+    return {*_compiled(_CHUNK).findall(text)}
 
 
 def _tokens_of(chunk: str | bytes) -> tuple[str, ...]:
     text = chunk.decode() if isinstance(chunk, bytes) else chunk
-    words = {*_WORD.findall(text), *_COMPOUND.findall(text)}
+    words = {*words_in(text), *_compiled(_COMPOUND).findall(text)}
     return tuple({token for word in words for token in _cut(word)})
 
 
 def wanted(word: str) -> tuple[str, ...]:
     """The tokens that a text must have to hold ``word`` by its parts; none where any text may hold it."""
     found: list[str] = []
-    for part in _WORD.findall(word):
-        if _RUN.search(part):
+    for part in words_in(word):
+        if is_unspaced(part):
             found += _wanted_part(part)
         else:
             found += [token for each in _humps(part) for token in _single(each)]
@@ -148,18 +153,18 @@ def wanted(word: str) -> tuple[str, ...]:
 
 def joined(word: str) -> str | None:
     """The one token of a name that is made of parts, as a text has it that holds the name by itself; None for other words."""
-    return next(iter(_single(re.sub(r"[\W_]+", "", word))), None) if is_name(word) else None
+    return next(iter(_single(_compiled(_SIGNS).sub("", word))), None) if is_name(word) else None
 
 
 def is_name(word: str) -> bool:
     """Whether it is a name in code that is made of parts."""
-    is_made = bool(_COMPOUND.fullmatch(word)) or (bool(_WORD.fullmatch(word)) and len(_humps(word)) > 1)
-    return is_made and not _RUN.search(word)
+    is_made = len(_humps(word)) > 1 if word.isalnum() else bool(_compiled(_COMPOUND).fullmatch(word))
+    return is_made and not is_unspaced(word)
 
 
 def linked(name: str) -> tuple[str, ...]:
     """The tokens that a text must have to hold the name as part of a longer one: its neighbouring parts, and its other parts."""
-    parts = _parts(name)
+    parts = parts_of(name)
     links = {at: _link(*pair) for at, pair in enumerate(pairwise(parts))}
     rest = (part for at, part in enumerate(parts) if not links.get(at - 1) and not links.get(at))
     found = [
@@ -171,7 +176,7 @@ def linked(name: str) -> tuple[str, ...]:
 
 def segments(word: str) -> list[str]:
     """A path in what stands between its slashes; any other word as it is."""
-    return _CHUNK.findall(word)
+    return [word] if word.isalnum() else _compiled(_CHUNK).findall(word)
 
 
 def begun(name: str) -> tuple[tuple[str, ...], str | None] | None:
@@ -181,13 +186,14 @@ def begun(name: str) -> tuple[tuple[str, ...], str | None] | None:
     """
     if not is_name(name):
         return None
-    *whole, before, last = _parts(name)
+    *whole, before, last = parts_of(name)
     start = before + last if before.isalpha() and last.isalpha() else last
     return linked("_".join([*whole, before])), None if last.isdigit() else fold(start)
 
 
-def _parts(name: str) -> list[str]:
-    return [each for part in _WORD.findall(name) for each in _humps(part)]
+def parts_of(name: str) -> list[str]:
+    """The words and humps that it is made of."""
+    return [each for part in words_in(name) for each in _humps(part)]
 
 
 def _link(first: str, second: str) -> tuple[str, ...]:
@@ -198,7 +204,30 @@ def _link(first: str, second: str) -> tuple[str, ...]:
 def _humps(word: str) -> list[str]:
     """``parseUserName`` in three; any other word as it is."""
     plain = word if word.isascii() else _without_accents(word)
-    return [word[slice(*found.span())] for found in _PARTS.finditer(plain)] if _HUMP.search(plain) else [word]
+    if plain == plain.lower() or not _compiled(_HUMP).search(plain):
+        return [word]
+    return [word[slice(*found.span())] for found in _compiled(_PARTS).finditer(plain)]
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    import re  # noqa: PLC0415 - plain words are looked for without
+
+    return re.compile(pattern)
+
+
+def words_in(text: str) -> list[str]:
+    """What stands between signs and spaces."""
+    return [text] if text.isalnum() else _compiled(_WORD).findall(text)
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a part of it is of a script in which a space does not end a word."""
+    return not word.isascii() and _compiled(_RUN).search(word) is not None
+
+
+def _runs(word: str) -> Iterator[re.Match[str]]:
+    return iter(()) if word.isascii() else _compiled(_RUN).finditer(word)
 
 
 def _without_accents(word: str) -> str:
@@ -210,8 +239,8 @@ def _without_accents(word: str) -> str:
 
 def beginning(word: str) -> str | None:
     """What a token of a text begins with that holds a word beginning so, unless it is one of ``stems_within``; None for nothing."""
-    folded = fold(re.sub(r"[\W_]+", "", word))
-    runs = [*_RUN.finditer(folded)]
+    folded = fold(_compiled(_SIGNS).sub("", word))
+    runs = [*_runs(folded)]
     return runs[-1][0][:2] if runs else folded or None
 
 
@@ -227,36 +256,9 @@ def stems_within(start: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def pattern(words: str, *, is_prefix: bool = False) -> re.Pattern[str]:
-    """What a text must hold, to be looked for in the text as it stands: these words, in this order, as neighbours."""
-    parts = [re.escape(each) for each in _parts(words)]
-    if not parts:
-        return re.compile(re.escape(words.strip()), re.IGNORECASE)
-    inner = r"[\W_]*".join(parts)
-    # Those scripts have no capitals; looking for them letter by letter would take longer than the search.
-    edge = rf"(?-i:(?<=[a-z0-9])(?=[A-Z])|(?<=[{_UNSPACED}])|(?=[{_UNSPACED}]))"
-    ends = "" if is_prefix else rf"(?:(?![^\W_])|{edge})"
-    version = r"|(?<=[A-Za-z])(?=[0-9])"  # 1.2.3 is found in v1.2.3
-    return re.compile(rf"(?:(?<![^\W_])|{edge}{version}){inner}{ends}", re.IGNORECASE)
-
-
-def sieve(words: str) -> re.Pattern[str]:
-    """What the case-folded text must hold for ``pattern`` to find anything: found many times faster, since it begins with a letter."""
-    parts = [re.escape(each.casefold()) for each in _parts(words)] or [re.escape(words.strip().casefold())]
-    return re.compile(r"[\W_]*".join(parts))
-
-
-def light(word: str) -> re.Pattern[str]:
-    """Where in a text a word was found: for showing it, so any word of the same stem will do."""
-    parts = [re.escape(_root(part)) for part in re.findall(r"[^\W_]+", word)]
-    tail = "" if _RUN.search(word) else r"[^\W_]*"
-    starts = r"(?:(?<![^\W_])|(?-i:(?<=[a-z0-9])(?=[A-Z])))" if not _RUN.search(word) else ""
-    return re.compile(starts + rf"{tail}[\W_]*".join(parts) + tail, re.IGNORECASE)
-
-
 def is_exact(word: str) -> bool:
     """Whether the tokens of a word say all about it, so that no text need be looked at."""
-    is_plain = bool(_WORD.fullmatch(word)) and len(_humps(word)) == 1 and not _RUN.search(word)
+    is_plain = word.isalnum() and len(_humps(word)) == 1 and not is_unspaced(word)
     return is_plain and bool(wanted(word))
 
 
@@ -264,21 +266,24 @@ def fold(word: str) -> str:
     """The letters and digits of it, without case and accents."""
     if word.isascii():
         return word.lower()
-    form: Literal["NFKC", "NFKD"] = (
-        "NFKC" if _RUN.search(word) else "NFKD"
-    )  # voiced kana and Hangul stay whole
+    plain = word.casefold()
+    # Voiced kana and Hangul stay whole.
+    letters = (
+        unicodedata.normalize("NFKC", plain) if is_unspaced(word) else unicodedata.normalize("NFKD", plain)
+    )
     # Some letters are written as several words, or in brackets: a token has no spaces and no signs.
-    return "".join(filter(str.isalnum, unicodedata.normalize(form, word.casefold())))
+    return "".join(filter(str.isalnum, letters))
 
 
 def stem(word: str) -> str:
     """What is left of a lower-case word without its usual endings; short words and words with digits stay."""
     if len(word) <= _STEM_AT_LEAST or not word.isascii() or not word.isalpha():
         return word
-    return _root(word)
+    return root_of(word)
 
 
-def _root(word: str) -> str:
+def root_of(word: str) -> str:
+    """A word in lower case without its usual endings, however short."""
     lowered = word.lower()
     if not lowered.isascii() or not lowered.isalpha():
         return word
@@ -293,24 +298,29 @@ def _root(word: str) -> str:
 
 def _cut(word: str) -> tuple[str, ...]:
     """The tokens of one word or compound."""
-    if _RUN.search(word):
-        return tuple(token for part in _WORD.findall(word) for token in _of_script(part))
-    bare = re.sub(r"[\W_]+", "", word)
+    if is_unspaced(word):
+        return tuple(token for part in words_in(word) for token in _of_script(part))
+    bare = _compiled(_SIGNS).sub("", word)
     found = dict.fromkeys(_single(bare))
     if bare == word and len(_humps(word)) == 1:
         return tuple(found)
-    parts = _parts(word)
+    parts = parts_of(word)
     if bare == word:  # the parts of a compound come by themselves
-        numbered = _NUMBERED.findall(word) if len(word) <= LONGEST_TOKEN else ()
+        numbered = _compiled(_NUMBERED).findall(word) if len(word) <= LONGEST_TOKEN else ()
         found |= dict.fromkeys(token for part in (*parts, *numbered) for token in _single(part))
     if len(parts) > 2:
         found |= dict.fromkeys(token for pair in pairwise(parts) for token in _link(*pair))
     return tuple(found)
 
 
+def is_small_number(word: str) -> bool:
+    """Whether no token is made of it, and texts must be looked at."""
+    return word.isdigit() and len(word) <= _SMALL_NUMBER
+
+
 def _single(word: str) -> tuple[str, ...]:
     folded = fold(word)
-    if not folded or len(folded) > LONGEST_TOKEN or (folded.isdigit() and len(folded) <= _SMALL_NUMBER):
+    if not folded or len(folded) > LONGEST_TOKEN or is_small_number(folded):
         return ()
     return (stem(folded),)
 
@@ -319,7 +329,7 @@ def _of_script(word: str) -> list[str]:
     """Pairs of letters of each run, its last letter by itself, and what stands between runs as words."""
     folded, past = fold(word), 0
     found: list[str] = []
-    for run in _RUN.finditer(folded):
+    for run in _runs(folded):
         found += _single(folded[past : run.start()])
         found += [folded[at : at + 2] for at in range(run.start(), run.end() - 1)]
         found.append(folded[run.end() - 1])
@@ -331,7 +341,7 @@ def _wanted_part(word: str) -> list[str]:
     """As ``_of_script``, without the last letters: a longer run in the text has them in pairs. One letter is a beginning."""
     folded, past = fold(word), 0
     found: list[str] = []
-    for run in _RUN.finditer(folded):
+    for run in _runs(folded):
         found += _single(folded[past : run.start()])
         found += [folded[at : at + 2] for at in range(run.start(), run.end() - 1)]
         past = run.end()
