@@ -176,3 +176,20 @@ def test_what_is_broken_is_put_aside_or_named(box):
     box.put_aside(path)
     assert aside.is_file()
     box.put_aside(path)
+
+
+def test_a_folder_that_nobody_may_look_into_is_said(ordinary_folder, run_python):
+    """With what to type; one that is not there, or no folder, holds nothing."""
+    code = (
+        "import sys; from pathlib import Path; from leftoff.errors import StorageError\n"
+        "from leftoff.stores.outbox import Outbox; drop()\n"
+        "box = Outbox(Path(sys.argv[1]) / 'my outbox'); print(box.waiting())\n"
+        "box.folder.mkdir(mode=0)\n"
+        "try: box.waiting()\n"
+        "except StorageError as error: print(error)\n"
+    )
+    nothing, said = run_python(code, ordinary_folder).stdout.splitlines()
+    folder = ordinary_folder / "my outbox"
+    assert nothing == "[]"
+    assert said.startswith(f"{folder}: the logs that wait to be sent cannot be looked at: no permission.")
+    assert said.endswith(f"chmod u+rwx '{folder}'")

@@ -192,7 +192,7 @@ def test_a_web_server_is_no_bucket(server, store, objects, body):
             ask()
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308, 404, 405])
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308, 404, 405])
 def test_a_redirect_or_a_missing_page_is_no_bucket(server, store, status):
     """As the login page of a network answers; it is not followed."""
     server.says = (status, {"Location": "http://login.example.invalid/"}, b"")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -132,11 +133,17 @@ class Outbox:
         (self.folder / _STARTED).unlink(missing_ok=True)
 
     def waiting(self) -> list[Path]:
-        """The files that wait, oldest first."""
+        """The files that wait, oldest first; StorageError where nobody may look."""
         try:
             found = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise StorageError(
+                f"{self.folder}: the logs that wait to be sent cannot be looked at: {reasons.words(error)}. "
+                f"It must be yours to read and write: chmod u+rwx {shlex.quote(str(self.folder))}",
+                path=self.folder,
+            ) from error
         return sorted(found, key=lambda path: path.name.rsplit(".", 2)[1])
 
     def read(self, path: Path) -> Entry | None:

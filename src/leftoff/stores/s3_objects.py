@@ -178,6 +178,7 @@ class Objects:
             named="AWS_ENDPOINT_URL or your AWS files",
             allowed=bucket.allow_unverified,
         )
+        client.meta.events.register_first("before-send.s3", _put_as_text)
         client.meta.events.register_first("needs-retry.s3", self._refuse_redirects)
         return client
 
@@ -190,6 +191,13 @@ class Objects:
             # The driver itself asks for the head, and only after a service has said that it is another region.
             is_asked_by_driver = operation.name == "HeadBucket"
             raise self._trouble(s3_words.OTHER_REGION if is_asked_by_driver else s3_words.NOT_S3)
+
+
+def _put_as_text(request: Any, **_: Any) -> None:
+    """The driver signs with bytes, and stumbles over these when it is answered with 303: then nobody learns of the answer."""
+    for name, value in [*request.headers.items()]:
+        if isinstance(value, bytes):
+            request.headers[name] = value.decode("latin-1")
 
 
 class _Driver(NamedTuple):

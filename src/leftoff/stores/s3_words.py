@@ -32,7 +32,7 @@ _CODES: Mapping[str, str] = {
     "SlowDown": "the service asks to slow down. What waits is sent later",
     "BadDigest": "what arrived there was not what was sent; it was not kept. It is sent again later",
     **dict.fromkeys(("InternalError", "ServiceUnavailable", "502", "503", "504"), _ITS_OWN_TROUBLE),
-    **dict.fromkeys(("301", "302", "307", "308", "404", "405", "501"), NOT_S3),
+    **dict.fromkeys(("301", "302", "303", "307", "308", "404", "405", "501"), NOT_S3),
 }
 
 
