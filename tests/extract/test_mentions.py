@@ -1,5 +1,8 @@
 """Exact text that is hard to guess again."""
 
+from random import Random
+
+from leftoff.extract import mentions
 from leftoff.extract.mentions import mentioned
 from leftoff.testing.builders import Story, call
 from tests.extract.making import folded
@@ -54,3 +57,27 @@ def test_an_early_prompt_is_remembered() -> None:
     for number in range(320):
         story.replied(f"Step {number}.")
     assert "https://early.example" in kinds(story)
+
+
+def test_all_are_found_that_trying_every_place_finds() -> None:
+    """The quick way looks only where something may begin: nothing is missed, nothing is found twice."""
+    bits = (
+        *("http://", "https://a.b/c#12", "#12", "##3", "A-BC-1", "ABC-12", "FOO_BAR=1", "$HOME", "${PATH_X}"),
+        *("export FOO", "set BAZ", "env.FOO", "environ['BAR_X']", "os.getenv('ZED')", "environ.get('ABC"),
+        *(
+            "localhost:80",
+            "10.0.0.0:80",
+            "0.0.0.0.0:99",
+            "127.0.0.1:8",
+            "port 80",
+            "import: 90",
+            " ",
+            "x",
+            "_",
+        ),
+    )
+    chosen = Random(3)
+    for _ in range(3_000):
+        text = "".join(chosen.choice(bits) for _ in range(6))
+        quick = [match.span() for match in mentions._matches(text)]
+        assert quick == [match.span() for match in mentions._KINDS.finditer(text)], text

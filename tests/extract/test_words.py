@@ -65,3 +65,27 @@ def test_names_are_what_somebody_made_up() -> None:
     text = "parseLine calls max_size, parseLine and MAX but not word or aB or " + "x_" * 60
     assert words.names_in(text) == ["parseLine", "max_size"]
     assert words.ticked_in("see `Store`, `app.run()` and `Store`, not `x y`") == ["Store", "app.run"]
+
+
+def test_names_are_the_same_beside_letters_of_any_script() -> None:
+    """A name that begins with another letter is none, whatever way a text is taken apart."""
+    text = "see parseLine → max_size, étéVert, straßeName and x1Y\\nfooBar"
+    assert words.names_in(text) == ["parseLine", "max_size", "straßeName", "fooBar"]
+    plain = "see parseLine -> max_size, 2fooBar and x1Y\\nfooBar"
+    assert words.names_in(plain) == ["parseLine", "max_size", "fooBar"]
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("12 PASSED in 3s", "12 PASSED in 3s"),
+        ("✓ 12 passed", "✓ 12 passed"),
+        ("Tests: 4", "Tests: 4"),
+        ("ok  example/store  0.3s", "ok  example/store  0.3s"),
+        ("the tests passed over it", ""),
+        ("error: none of 12", ""),
+    ],
+)
+def test_telling_lines_are_found_in_any_case_and_script(output: str, line: str) -> None:
+    """And words that only look like one are passed over."""
+    assert words.telling_line(f"begun\n{output}\nended") == line

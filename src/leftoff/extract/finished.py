@@ -6,31 +6,26 @@ windows in the middle of their work.
 
 from __future__ import annotations
 
-import re
-
 from leftoff.extract import needed, words
+from leftoff.extract.caseless import Caseless
 from leftoff.extract.state import State
 from leftoff.extract.view import without_taken_back
 
 _LONGEST_THANKS = 120  # characters; whoever writes more has something else to say
-_CONTENT = re.compile(
+_CONTENT = Caseless(
     r"\b(?:that(?:'s| is| was) (?:it|all|everything)|(?:we(?:'re| are)|i(?:'m| am)|all) (?:done|finished)|looks (?:good|great)"
     r"|lgtm|perfect|ship it|well done|(?:great|good|nice) (?:job|work)|thanks?|thank you)\b|^\W*(?:done|finished)\W*$",
-    re.IGNORECASE,
 )
-_GOES_ON = re.compile(
+_GOES_ON = Caseless(
     r"\b(?:for (?:today|now|tonight|the moment)|but|however|next|also|later|tomorrow|continue|please|can you|could you|still|then)\b|\?",
-    re.IGNORECASE,
 )
-_COMPLETE = re.compile(
+_COMPLETE = Caseless(
     r"\b(?:all|everything|both|it|this|that|work|task|job|feature|implementation|migration|refactoring)\b[^.!?\n]{0,60}"
     r"\b(?:done|finished|complete|completed|in place)\b|^\W*(?:all )?(?:done|finished|completed?)\b",
-    re.IGNORECASE,
 )
-_PARTLY = re.compile(
+_PARTLY = Caseless(
     r"\b(?:half|part|parts|partly|almost|nearly|mostly|most|some|not|no|once|when|until|before|after|if|except|but|still|yet"
     r"|n't|remain\w*|rest|first|next|needs?)\b|n't\b|\?|\d\s?%",
-    re.IGNORECASE,
 )
 
 

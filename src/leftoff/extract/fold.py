@@ -17,7 +17,11 @@ _MOST_WORDS_CHARS = 3_000
 _MOST_INPUT_CHARS = 20_000
 _MOST_INPUT_PARTS = 1_000  # of one list or object
 _DEEPEST_INPUT = 20
+_FLAT = frozenset({str, int, float, bool, type(None)})
 _MOST_FLAT = 100  # brackets of a record that cannot be nested too deeply to be written
+# Asked for every record: a name of this module is found in a third of the time that a member of the enumeration takes.
+_SIDE, _REPLY, _RESULT = RecordKind.SIDE, RecordKind.REPLY, RecordKind.RESULT
+_PROMPT, _COMPACTION, _BROKEN = RecordKind.PROMPT, RecordKind.COMPACTION, RecordKind.BROKEN
 _BOUNDED_EVERY = 8  # lines; by the line and not by the pass, so that any partition gives the same
 
 
@@ -46,7 +50,7 @@ def step(state: State, records: Iterable[Record], reader: Reader) -> State:
     own = copied(state)
     last, last_at = None, None
     for record in records:
-        if record.kind is RecordKind.BROKEN and not record.raw.endswith(b"\n"):
+        if record.kind is _BROKEN and not record.raw.endswith(b"\n"):
             continue  # still being written: it is read when it is whole
         _take(own, record, reader)
         last, last_at = record, record.at or last_at
@@ -61,36 +65,38 @@ def step(state: State, records: Iterable[Record], reader: Reader) -> State:
 
 
 def _take(state: State, record: Record, reader: Reader) -> None:
-    match record.kind:
-        case RecordKind.SIDE:
-            turns.go_back(state, reader.rewound(record), record.place)
-        case RecordKind.REPLY:
-            _replied(state, record)
-        case RecordKind.RESULT:
-            _answered(state, record, reader)
-        case RecordKind.PROMPT:
-            _answered(
-                state, record, reader
-            )  # typed while a tool ran: its answer may stand in the same record
-            _prompted(state, record, reader)
-        case RecordKind.COMPACTION:
-            _compacted(state, record)
-        case _:
-            pass
+    _take_words(state, record, reader)
     if record.actor is None:
-        _note_surroundings(state, record)
+        if record.kind is not _SIDE:
+            _note_surroundings(state, record)
+        if record.id is not None:
+            turns.pass_by(state, record.id)
     if record.place.line_idx % _BOUNDED_EVERY == 0:
         bounded(state)
 
 
+def _take_words(state: State, record: Record, reader: Reader) -> None:
+    kind = record.kind
+    if kind is _REPLY:
+        _replied(state, record)
+    elif kind is _RESULT:
+        _answered(state, record, reader)
+    elif kind is _SIDE:
+        how_far = reader.rewound(record)
+        if how_far is not None:
+            turns.go_back(state, how_far, record.place)
+    elif kind is _PROMPT:
+        _answered(state, record, reader)  # typed while a tool ran: its answer may stand in the same record
+        _prompted(state, record, reader)
+    elif kind is _COMPACTION:
+        _compacted(state, record)
+
+
 def _note_surroundings(state: State, record: Record) -> None:
-    if record.kind is not RecordKind.SIDE:
-        if record.cwd and not state.project:
-            state.project, state.project_ref = record.cwd, ref_of(record, record.cwd)
-        if record.branch and record.branch != state.branch:
-            state.branch, state.branch_ref = record.branch, ref_of(record, record.branch)
-    if record.id is not None:
-        turns.pass_by(state, record.id)
+    if record.cwd and not state.project:
+        state.project, state.project_ref = record.cwd, ref_of(record, record.cwd)
+    if record.branch and record.branch != state.branch:
+        state.branch, state.branch_ref = record.branch, ref_of(record, record.branch)
 
 
 def _prompted(state: State, record: Record, reader: Reader) -> None:
@@ -127,9 +133,10 @@ def _replied(state: State, record: Record) -> None:
         _forget_interrupted(state)
     ref: Ref | None = None
     for block in record.blocks:
-        if isinstance(block, Text) and block.text.strip() and record.actor is None:
-            ref = ref or ref_of(record, block.text)
-            _said(state, ref.saying(block.text), block.text)
+        if isinstance(block, Text) and record.actor is None and block.text.strip():
+            spoken = ref.saying(block.text) if ref else ref_of(record, block.text)
+            ref = ref or spoken
+            _said(state, spoken, block.text)
         elif isinstance(block, ToolUse):
             ref = ref or ref_of(record, "")
             key = f"{record.actor or ''}/{block.call_id}"
@@ -138,7 +145,7 @@ def _replied(state: State, record: Record) -> None:
 
 def _forget_interrupted(state: State) -> None:
     """The model speaks again: what it asked for before the user's last prompt gets no answer any more."""
-    if any(waiting.turn < state.turns for waiting in state.pending.values()):
+    if state.pending and any(waiting.turn < state.turns for waiting in state.pending.values()):
         state.pending = {
             key: waiting for key, waiting in state.pending.items() if waiting.turn >= state.turns
         }
@@ -173,7 +180,11 @@ def _compacted(state: State, record: Record) -> None:
 def _waiting(value: JsonValue, record: Record) -> JsonValue:
     """The input as it waits for its answer; a short and flat record has nothing to cut."""
     raw = record.raw
-    is_small = len(raw) < _MOST_INPUT_CHARS and raw.count(b"[") + raw.count(b"{") < _MOST_FLAT
+    if len(raw) >= _MOST_INPUT_CHARS:
+        return _clipped(value, _DEEPEST_INPUT)
+    if isinstance(value, dict) and len(value) < _MOST_FLAT and {*map(type, value.values())} <= _FLAT:
+        return value  # as most are; the count below takes longer
+    is_small = raw.count(b"[") + raw.count(b"{") < _MOST_FLAT
     return value if is_small else _clipped(value, _DEEPEST_INPUT)
 
 

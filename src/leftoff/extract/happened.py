@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from leftoff.extract import statements, worth
+from leftoff.extract import worth
 from leftoff.extract.names import Name
 from leftoff.extract.phrases import clipped, coded, condensed, listed, quoted, relative
 from leftoff.extract.shares import Shares
@@ -45,17 +45,18 @@ def accounts(state: State, shares: Shares) -> list[Told]:
     return _chosen(told, shares.accounts)
 
 
-def findings(state: State, shares: Shares) -> list[Told]:
+def findings(state: State, said: list[Statement], shares: Shares) -> list[Told]:
     """Errors and what cured them, what fails now, what was found, what was tried and given up."""
-    return _chosen([*_cured(state), *_failing(state), *_found(state), *_given_up(state)], shares.findings)
+    told = [*_cured(state), *_failing(state), *_found(said, state.calls), *_given_up(said, state.calls)]
+    return _chosen(told, shares.findings)
 
 
-def decisions(state: State, shares: Shares) -> list[tuple[dict[str, str], list[Ref]]]:
+def decisions(said: list[Statement], now: int, shares: Shares) -> list[tuple[dict[str, str], list[Ref]]]:
     """Choices with their reason."""
-    made = [statement for statement in statements.said(state) if statement.kind == "decision"]
+    made = [statement for statement in said if statement.kind == "decision"]
     kept = worth.best(
         made,
-        lambda each: worth.of_statement(each, state.calls),
+        lambda each: worth.of_statement(each, now),
         lambda each: each.text + each.reason,
         shares.decisions,
     )
@@ -218,17 +219,17 @@ def _failing(state: State) -> Iterator[Told]:
         yield Told(text, 1.0 + worth.recency(command.call, state.calls), command.call, command.refs)
 
 
-def _found(state: State) -> Iterator[Told]:
-    for statement in statements.said(state):
+def _found(said: list[Statement], now: int) -> Iterator[Told]:
+    for statement in said:
         if statement.kind == "finding":
-            value = worth.of_statement(statement, state.calls)
+            value = worth.of_statement(statement, now)
             yield Told(clipped(statement.text, 360), value, statement.call, [statement.ref])
 
 
-def _given_up(state: State) -> Iterator[Told]:
-    for statement in statements.said(state):
+def _given_up(said: list[Statement], now: int) -> Iterator[Told]:
+    for statement in said:
         if statement.kind == "abandoned":
-            value = 0.25 + worth.of_statement(statement, state.calls)
+            value = 0.25 + worth.of_statement(statement, now)
             text = f"Tried and given up: {clipped(statement.text, 300)}"
             yield Told(text, value, statement.call, [statement.ref])
 

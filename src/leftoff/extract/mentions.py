@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from leftoff.extract.state import Ref, State
@@ -14,6 +14,21 @@ _KINDS = re.compile(
     r"|(?P<issue>(?<![\w/#&])#\d{1,6}\b|\b[A-Z]{2,8}-\d{1,6}\b)"
     r"|(?:\$\{?|\bexport |\bset |env(?:iron)?(?:\.get)?[.(\[]+[\"']?|\bgetenv\([\"'])(?P<variable>[A-Z][A-Z0-9_]{2,})\b"
     r"|(?<![\w.$])(?P<assigned>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?==\S)"
+)
+# Where a match may begin: something fixed that such a text must have, and the places. Each is found many times faster than by
+# trying all of the above at every letter.
+_BEGINNINGS = (
+    ("", re.compile(r"[A-Z](?=[A-Z0-9_-]{2})")),
+    ("http", re.compile(r"http")),
+    ("localhost:", re.compile(r"localhost:")),
+    (".0.0.", re.compile(r"127\.0\.0\.1:|0\.0\.0\.0:")),
+    ("port", re.compile(r"port(?=[ :=])")),
+    ("#", re.compile(r"#(?=\d)")),
+    ("$", re.compile(r"\$")),
+    ("export ", re.compile(r"export (?=[A-Z])")),
+    ("set ", re.compile(r"set (?=[A-Z])")),
+    ("env", re.compile(r"env(?=[i.(\[])")),
+    ("getenv(", re.compile(r"getenv\(")),
 )
 _NOT_ISSUES = (
     "UTF-",
@@ -47,7 +62,7 @@ def mentioned(state: State) -> list[Mention]:
     """What prompts, replies and requests of the last stretch speak of; what a tool printed is no mention."""
     found: dict[str, Mention] = {}
     for ref, call, text in _texts(state):
-        for match in _KINDS.finditer(text[:_MOST_CHARS]):
+        for match in _matches(text[:_MOST_CHARS]):
             kind = match.lastgroup or ""
             exact = match[kind].rstrip(".,;:!?*_")
             kind = "variable" if kind == "assigned" else kind
@@ -56,6 +71,17 @@ def mentioned(state: State) -> list[Mention]:
             known = found.pop(exact, None)
             found[exact] = Mention(ref.saying(exact), kind, exact, known.uses + 1 if known else 1, call)
     return [*found.values()]
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """All matches, in their order, none within another: what ``_KINDS.finditer`` would find."""
+    here = [pattern for fixed, pattern in _BEGINNINGS if fixed in text]
+    ends = 0
+    for place in sorted([found.start() for pattern in here for found in pattern.finditer(text)]):
+        match = _KINDS.match(text, place) if place >= ends else None
+        if match:
+            ends = match.end()
+            yield match
 
 
 def _texts(state: State) -> Iterable[tuple[Ref, int, str]]:

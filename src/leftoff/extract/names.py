@@ -21,10 +21,9 @@ _PATH = re.compile(
 
 _FILE_CHARS = 12  # the words around a file of its own
 _DIFF_SIDE = re.compile(r"\A[ab]/")
-_COMMANDS = (  # in back-ticks, or on a line of its own
-    re.compile(r"`[\w./-]+ [^`\n]{2,120}`"),
-    re.compile(r"^[ \t]*\$?[ ]*[\w./-]+ [^\n]{2,120}$", re.MULTILINE),
-)
+_TICKED_COMMAND = re.compile(r"`[\w./-]+ [^`\n]{2,120}`")
+_COMMAND_LINE = re.compile(r"[ \t]*\$?[ ]*[\w./-]+ [^\n]{2,120}")
+_AROUND_COMMAND = " $`"
 
 _Finder: TypeAlias = Callable[[str], list[str]]
 
@@ -48,14 +47,26 @@ def in_play(glimpses: list[Glimpse]) -> list[Name]:
 
 def paths_in_play(glimpses: list[Glimpse]) -> list[Name]:
     """The same for files that were only spoken of: in search results, in output, in words."""
-    return _ranked(glimpses, lambda text: [_DIFF_SIDE.sub("", path) for path in _PATH.findall(text)])
+    return _ranked(glimpses, _paths_in)
+
+
+def _paths_in(text: str) -> list[str]:
+    """Word by word: a path has no blank in it, and most words have no slash."""
+    found = [path for word in text.split() if "/" in word for path in _PATH.findall(word)]
+    return [_DIFF_SIDE.sub("", path) for path in found]
 
 
 def commands_spoken_of(glimpses: list[Glimpse], programs: set[str]) -> list[Name]:
     """Commands of programs that the session uses, where they were only spoken of: in instructions, plans and words."""
 
     def found_in(text: str) -> list[str]:
-        spans = (span.strip(" $`") for pattern in _COMMANDS for span in pattern.findall(text))
+        lines = [
+            line
+            for line in text.split("\n")
+            # By its first word before anything else: nearly every line of a text could be a command by its form.
+            if line.lstrip(_AROUND_COMMAND).partition(" ")[0] in programs and _COMMAND_LINE.fullmatch(line)
+        ]
+        spans = (span.strip(_AROUND_COMMAND) for span in [*_TICKED_COMMAND.findall(text), *lines])
         return [span for span in spans if span.split(" ", 1)[0] in programs]
 
     return _ranked(

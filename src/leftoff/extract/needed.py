@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from leftoff.extract import mentions, names, words, worth
+from leftoff.extract.caseless import Caseless
 from leftoff.extract.happened import standing_failures
+from leftoff.extract.mentions import Mention
 from leftoff.extract.phrases import clipped, condensed, quoted, relative
 from leftoff.extract.shares import Shares
 from leftoff.extract.state import Command, File, Prompt, Ref, Rule, State
@@ -16,13 +18,12 @@ from leftoff.model.entries import NOTHING_OPEN
 _MOST_NEXT_STEPS = 14
 _MOST_SPOKEN_OF = 16
 _MOST_UNHEARD = 12
-_GO_AHEAD = re.compile(
-    r"(?:yes|yep|ok(?:ay)?|sure|continue|go(?: ahead| on)?|do it|please|thanks?|[ ,.!:)])+\Z", re.IGNORECASE
+_GO_AHEAD = Caseless(
+    r"(?:yes|yep|ok(?:ay)?|sure|continue|go(?: ahead| on)?|do it|please|thanks?|[ ,.!:)])+\Z",
 )
-_NEXT = re.compile(
+_NEXT = Caseless(
     r"\b(?:next(?: step| up|,|:| I\b| we\b| is)|remaining|still (?:need|to do|open|pending|blocked)|left to do|to[- ]?do\b|want me to|would you like|shall I|should I|let me (?:know|now)|now (?:I|let me|I'll)"
     r"|I'll (?:now|next|then|start|go)|I'm (?:going to|now|about)|I need to|we need to|pending|follow-?up|placeholder|stub|not yet (?:done|implemented|tested|run|wired)|if you want|ready (?:to|for))\b",
-    re.IGNORECASE,
 )
 
 
@@ -142,13 +143,14 @@ def _mending(state: State) -> Iterator[tuple[str, list[Ref]]]:
 
 def exact_things(state: State, shares: Shares, told_files: set[str]) -> dict[str, list[Entry] | list[Named]]:
     """Rules first, then the exact text: where it happens, files, commands, ids. Names are told with their files."""
+    mentioned = mentions.mentioned(state)
     return {
         "user_rules": _rules(state, shares),
         "where": _where(state),
         "files": _files(state, shares, told_files),
         "commands": _commands(state, shares),
-        "ids_and_urls": _mentions(state, ("url", "port", "issue"), shares),
-        "environment_variables": _mentions(state, ("variable",), shares),
+        "ids_and_urls": _mentions(mentioned, ("url", "port", "issue"), state.calls, shares),
+        "environment_variables": _mentions(mentioned, ("variable",), state.calls, shares),
     }
 
 
@@ -200,11 +202,15 @@ def _files(state: State, shares: Shares, told_files: set[str]) -> list[Named]:
         for file in by_worth(state)
         if file.path not in told
     ]
+    # All files in one text, so that asking whether one of them ends so is one search; no path holds a NUL.
+    known = "".join([f"/{path}\0" for path in state.files])
+    unopened = (
+        path for path in names.paths_in_play(state.glimpses) if f"/{path.text.lstrip('./')}\0" not in known
+    )
     spoken_of = [
         Named(path.text, "spoken of, not opened", [path.ref.saying(path.text)])
-        for path in names.paths_in_play(state.glimpses)
-        if not any(f"/{known}".endswith(f"/{path.text.lstrip('./')}") for known in state.files)
-    ][:_MOST_SPOKEN_OF]
+        for path in islice(unopened, _MOST_SPOKEN_OF)
+    ]
     return [*_first_of(opened, shares.files), *_first_of(spoken_of, shares.files // 3)]
 
 
@@ -254,11 +260,11 @@ def _command_told(command: Command) -> str:
     return f"`{command.text}` → {ended}{times}"
 
 
-def _mentions(state: State, kinds: tuple[str, ...], shares: Shares) -> list[Entry]:
-    found = [mention for mention in mentions.mentioned(state) if mention.kind in kinds]
+def _mentions(mentioned: list[Mention], kinds: tuple[str, ...], now: int, shares: Shares) -> list[Entry]:
+    found = [mention for mention in mentioned if mention.kind in kinds]
     kept = worth.best(
         found,
-        lambda each: each.uses * worth.recency(each.call, state.calls),
+        lambda each: each.uses * worth.recency(each.call, now),
         lambda each: each.text,
         shares.mentions,
     )

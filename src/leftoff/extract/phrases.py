@@ -9,7 +9,7 @@ from leftoff.extract import words
 
 def clipped(text: str, most: int) -> str:
     """On one line and no longer than that, cut at a word."""
-    line = " ".join(text.split())
+    line = " ".join(text.split(maxsplit=most or -1))  # so many words are longer than what is kept
     if len(line) <= most:
         return line
     cut = line[: most - 1]

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from leftoff.extract import todos, words
+from leftoff.extract.caseless import Caseless
 from leftoff.extract.state import Ref, Rule, State, Statement, begun
 from leftoff.model.actions import Action, Answer, Changed, Proposed, Questioned, Ran, Wrote
 
@@ -23,7 +24,7 @@ _ENOUGH_WHEN_TAKEN_BACK = 2  # words in common
 SUPERSEDING_CHARS = 200  # of the later rule, told with the earlier one
 
 # Words that make a sentence binding wherever they stand.
-_BINDING = re.compile(
+_BINDING = Caseless(
     r"\b(?:never|always|must(?:n't)?|do not|don'?t (?:ever|use|touch|add|change|push|commit|edit|create|delete|remove|run|write|put|make"
     r"|forget|need to|break|want|give|include|call|rename|modify|install|mock|ask|do|try|start|merge|let|skip|assume|over)"
     r"|make sure|be sure|ensure|from now on|keep in mind|remember (?:to|that|we)|no (?:new|more|need|longer)|not allowed|forbidden"
@@ -33,72 +34,61 @@ _BINDING = re.compile(
     r"|hard[- ]deprecat\w+|write a test first|test first|as you go|be careful|important)\b"
     r"|_needs?_|\bNEVER\b|\bALWAYS\b|\bMUST\b|\bONLY\b"
     r"|必ず|絶対|しないで|禁止|厳守|必须|不要|务必|切勿|始终|всегда|никогда|нельзя|обязательно|immer|niemals|keinesfalls|siempre|nunca|toujours|jamais",
-    re.IGNORECASE,
 )
 # Words that bind when they speak of the work rather than of what happened.
-_WISH = re.compile(
+_WISH = Caseless(
     r"\b(?:should(?:n'?t| not)?|needs? to|has to|(?:you|we|they|it) have to|(?:we|you|I) need\b|we want|I want|I'?d (?:like|prefer|add|go|rather|keep|say)"
     r"|let'?s (?:use|keep|store|not|skip|drop|go|do|make|stick|leave|put|call|add|remove|definitely|stay)|I think (?:we|it|by|that|this)"
     r"|is (?:too|to) (?:much|big|long|many|complex)|use [\w./`-]+ (?:skill|instead|for|not|as)|instead|rather than|as well\b|also\b.*\b(?:need|want|should)"
     r"|has been renamed|is (?:poorly|badly|wrong)|is not terminal|on purpose|we (?:removed|decided|agreed|already|don'?t)|as (?:draft|short|simple) as"
     r"|lightweight|keep (?:it|the|all|everything|current)|not so useful|no,|nope)\b",
-    re.IGNORECASE,
 )
 # What was seen, asked or supposed is no rule, whatever words it uses.
-_REPORT = re.compile(
+_REPORT = Caseless(
     r"\b(?:I|we|it|they|he|she|you) (?:never|always|only|don'?t|didn'?t|did not|do not|couldn'?t|can'?t|wasn'?t) (?:saw|see|seen|know|knew|got|get|had|happened|work(?:s|ed)?"
     r"|edit(?:ed)? (?:in|a)|remember|understand|think (?:so|that)|care|find|found|think it)\b"
     r"|\b(?:is|are|was|were|gets|got|has been|have been|had|does|did|keeps|kept|will be|would be) (?:never|always|only|still) \w+"
     r"|\bI (?:guess|wonder|just|pushed|did|had|messed|tried|ran|noticed|saw|got|see)\b|\bgot this\b|\bhere'?s? (?:is|the)\b|\blooks like\b|\bseems?\b",
-    re.IGNORECASE,
 )
 # A sentence about something, which binds only if it says what should be.
-_TELLS = re.compile(
+_TELLS = Caseless(
     r"(?:the|it|an?|my|our|their|his|her|this|that|there|yesterday|today|some|by default|an important)\b",
-    re.IGNORECASE,
 )
-_MODAL = re.compile(
+_MODAL = Caseless(
     r"\b(?:should(?:n'?t)?|must(?:n'?t)?(?! have)|needs? to|ha(?:s|ve) to (?!be run by)|may not|can(?:not|'t) be|shall|not allowed|forbidden|required|too (?:much|big)|to (?:much|big)|instead)\b|_needs?_",
-    re.IGNORECASE,
 )
 # An order that holds: how things are done, or what is left alone.
-_ORDERS = re.compile(
+_ORDERS = Caseless(
     r"\A(?:please )?(?:use .*\b(?:not|never|instead|only)\b|use (?:tabs|spaces)|leave .*\b(?:alone|untouched|as (?:it|they) (?:is|are)|for (?:later|tomorrow|now))"
     r"|stay (?:on|with|within|in|away)|ask (?:me|first|before)|stick (?:to|with)|follow (?:the|our|my)|respect (?:the|our)|target \S+ \d|pin \S+ (?:to|at)|limit \S+ to"
     r"|keep .*\b(?:under|below|small|short|simple|as|in sync|compatible)\b|no \w+ing\b|stop \w+ing|hands off|(?:reply|answer|write|speak) (?:to me )?in [A-Z]\w+|commit (?:in|after|each|every|small)|nothing may\b"
     r"|tests? go(?:es)? in)",
-    re.IGNORECASE,
 )
 _ASKS = re.compile(r"\?\s*(?:[:;]-?[)(/|]|[\U0001F300-\U0001FAFF☀-➿]|\))*\s*\Z")
 # A question that is a wish: it judges what is there.
-_JUDGES = re.compile(
+_JUDGES = Caseless(
     r"\b(?:not|isn'?t|better|instead|simpl\w+|too|rather|remove|again|useful|need|should|why don'?t|are we able|enough|just)\b",
-    re.IGNORECASE,
 )
 _PLAN = re.compile(r"\AImplement the following plan:\s.*", re.DOTALL)
 _OPTION_NAMED = re.compile(
     r"(?:(?:let'?s )?(?:go with|do|take|use) )?(?:option )?([a-z]|\d)[.)!]?", re.IGNORECASE
 )
-_GO_AHEAD = re.compile(
+_GO_AHEAD = Caseless(
     r"(?:yes|yep|yeah|ok(?:ay)?|sure|continue|go(?: ahead| on)?|do it|proceed|push|please|thanks?(?: you)?|great|cool|perfect|nice|[ ,.!:)]|to all"
     r"|with all|now|next|fix it)+\Z",
-    re.IGNORECASE,
 )
-_CORRECTS = re.compile(
+_CORRECTS = Caseless(
     r"\A(?:no\b|nope|nah|but\b|actually|hmm|not |wait|correction\b|I(?:'ve| have)? changed my mind|forget (?:the|about|what)|on second thought|scratch that|that'?s (?:not|wrong)|those|this is(?:n'?t| not)|it'?s not|you (?:forgot|missed|should))",
-    re.IGNORECASE,
 )
 # The agent gives in: what the user said just before was a correction (labelled sessions: the best single sign of one).
-_ASSENT = re.compile(
+_ASSENT = Caseless(
     r"\A\W*(?:you'?re (?:absolutely |completely |totally |quite )?(?:right|correct)|good (?:call|catch|point|idea|question)|great (?:point|catch)|right[!,. —-]"
     r"|exactly|understood|agreed|absolutely|makes sense|fair (?:point|enough)|ah[,!]|got it|yes, (?:absolutely|exactly|you)|that makes sense)",
-    re.IGNORECASE,
 )
 # The user takes something back.
-_GIVES_UP = re.compile(
+_GIVES_UP = Caseless(
     r"\b(?:try something else|(?:remove|take|drop) .*\bagain|revert|undo|get rid of|no remove|ignore this|let'?s not|is (?:too|to) (?:much|big)"
     r"|forget (?:about )?(?:that|this|it)|scrap|never ?mind)\b",
-    re.IGNORECASE,
 )
 _OPPOSITES = (
     ("keep", "remove"),
@@ -111,15 +101,14 @@ _OPPOSITES = (
     ("include", "exclude"),
     ("public", "private"),
 )
+_TURNING = frozenset(word for pair in _OPPOSITES for word in pair)
 # The user says in so many words that something said before holds no longer.
-_TAKES_BACK = re.compile(
+_TAKES_BACK = Caseless(
     r"\A(?:correction\b|actually\b|forget (?:the|about|what)|scratch that|on second thought|I(?:'ve| have)? changed my mind)|\bafter all\b",
-    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-_NEGATION = re.compile(
+_NEGATION = Caseless(
     r"\b(?:no|not|never|don'?t|do not|without|remove|drop|stop|avoid|delete|revert|no longer|isn'?t)\b",
-    re.IGNORECASE,
 )
 _CONTENT = re.compile(r"[A-Za-z_][\w.-]{3,}")
 _STOPWORDS_IN_A_ROW = (
@@ -244,23 +233,26 @@ def _title(actions: tuple[Action, ...]) -> str:
 
 def _add(state: State, rule: Rule) -> None:
     """One more rule; the same words again count as said now, and a contradiction supersedes."""
-    state.rules[:] = [
-        _superseded(known, rule)
-        for known in state.rules
-        if (known.text, known.about) != (rule.text, rule.about)
-    ]
-    state.rules.append(rule)
-
-
-def _superseded(known: Rule, rule: Rule) -> Rule:
-    if known.superseded_by or not rule.text or not contradicts(known.text, rule.text):
-        return known
-    return known._replace(superseded_by=begun(rule.text, SUPERSEDING_CHARS))
+    others = [known for known in state.rules if known.text != rule.text or known.about != rule.about]
+    if rule.text:
+        after = _stance(rule.text)
+        others = [
+            known._replace(superseded_by=begun(rule.text, SUPERSEDING_CHARS))
+            if not known.superseded_by and _are_contrary(_stance(known.text), after)
+            else known
+            for known in others
+        ]
+    state.rules[:] = [*others, rule]
 
 
 def contradicts(earlier: str, later: str) -> bool:
     """The same matter with the opposite verdict; in doubt both stand."""
-    before, after = _stance(earlier), _stance(later)
+    return _are_contrary(_stance(earlier), _stance(later))
+
+
+def _are_contrary(before: _Stance, after: _Stance) -> bool:
+    if not after.takes_back and before.matter.isdisjoint(after.matter):
+        return False  # as nearly all pairs; every rule is held against every other
     shared = before.matter & after.matter
     if after.takes_back:
         return len(shared) >= _ENOUGH_WHEN_TAKEN_BACK or bool(before.numbers & after.numbers)
@@ -274,7 +266,10 @@ def contradicts(earlier: str, later: str) -> bool:
         and not (is_repeated and before.negates == after.negates)
         and (
             before.negates != after.negates
-            or any(_turned(before.words, after.words, pair) for pair in _OPPOSITES)
+            or (
+                not before.words.isdisjoint(_TURNING)
+                and any(_turned(before.words, after.words, pair) for pair in _OPPOSITES)
+            )
         )
     )
 

@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from leftoff.extract import rules, words
+from leftoff.extract.caseless import Caseless
 from leftoff.extract.state import Ref, State, Statement
 
 _LONGEST_CHARS = 420
 _SHORTEST_CHARS = 25
 
-_ABANDONED = re.compile(
+_ABANDONED = Caseless(
     r"\b(?:let me (?:rethink|try (?:a different|another)|step back|revert)|(?:that|this) changes the (?:\w+ )?approach|(?:didn'?t|doesn'?t|won'?t|can'?t|cannot) (?:work|help|match)\b"
     r"|still (?:fail(?:ing|s)|can'?t|cannot)\b.*\bso\b|try(?:ing)? (?:something else|another)|(?:revert|undo|roll)(?:ing|ed)? (?:this|that|the|my|it)|dropp?(?:ed|ing) .* for now|removed the old"
     r"|gave up|giving up on|scrap(?:ped|ping)|backed out|backing out|fighting the symptom|would be broken|both failed|dead end|not going to work|the bug is in the design|is the killer"
     r"|too (?:long|slow|complex|fragile) for this|(?:using|use) .* (?:fallback|directly) instead|hit .* as command substitution)\b",
-    re.IGNORECASE,
 )
-_CHOICE = re.compile(
+_CHOICE = Caseless(
     r"\b(?:I'?d (?:go with|lean|recommend|suggest|still)|my take|I (?:recommend|chose|decided|opted|picked|suggest|limited|reintroduced)|(?:we|I)(?:'ll| will)? (?:keep|use|go with|stick)\b"
     r"|going with|settled on|opt(?:ed|ing)? for|decided|decision|recommended:?|the fix (?:is|preserves|would)|the (?:right|best|cleanest|simplest) (?:fix|approach|way|solution|option)"
     r"|approach is to|out of scope|known limitation|tracked? separately|accept(?:able)? |trade-?off|(?:go(?:ing)? with|choose|chose|prefer|take|is) option [A-D1-9]|instead of|rather than|in favou?r of|without (?:re|de)?\w+ing"
     r"|kept|dropped|excludes?|excluded|omit(?:s|ted)?|reintroduced|preserv(?:es|ed|ing)|leaving|non-blocking|lazily|fall(?:s|ing)? back to|only (?:when|if|on|delete|for)|belongs in"
     r"|(?:doesn'?t|don'?t|do not) need|should (?:be|not|only|handle|travel|stay|never)|(?:is|are) (?:cleaner|better|simpler|enough|unnecessary|virtual)|will not|must not)\b",
-    re.IGNORECASE,
 )
-_OFFER = re.compile(
-    r"\W*(?:option|approach|alternative) [A-Z1-9]\b", re.IGNORECASE
+_OFFER = Caseless(
+    r"\W*(?:option|approach|alternative) [A-Z1-9]\b",
 )  # one of several, not the choice
-_DOES = re.compile(r"\b(?:I'?m|I am|I'?ll|I will|I'?ve|we'?ll|we|let'?s|let me)\b", re.IGNORECASE)
-_REASON = re.compile(
+_DOES = Caseless(r"\b(?:I'?m|I am|I'?ll|I will|I'?ve|we'?ll|we|let'?s|let me)\b")
+_REASON = Caseless(
     r"\b(?:because|since|so that|to avoid|to keep|to prevent|to ensure|in order to|as (?:it|this|the|we)|due to|that way|otherwise|which (?:means|avoids|keeps))\b",
-    re.IGNORECASE,
 )
-_SO = re.compile(r"[,;:—-]\s*so (?:I'?m|I'?ll|I am|we|let'?s|the|it|that)\b", re.IGNORECASE)
-_FINDING = re.compile(
+_SO = Caseless(r"[,;:—-]\s*so (?:I'?m|I'?ll|I am|we|let'?s|the|it|that)\b")
+_FINDING = Caseless(
     r"\b(?:root cause|the (?:real |actual |underlying |main |only |key )?(?:issue|problem|bug|culprit|reason|cause|failure|difference) (?:is|was|here|seems)|caused by|turns out|found (?:that|the|it|a|an|\d)"
     r"|confirm(?:ed|s)|(?:fails?|failed|failing|broke|breaks) (?:because|when|since|due|with)|this means|which means|it (?:looks like|appears)|I (?:see|found|notice)\b|discovered|the tests? (?:pass|fail)"
     r"|already (?:exists?|has|handles?|uses?)|missing|does(?:n'?t| not) (?:exist|support|handle|have|call|check|use)|bug|race|leak|regression|key (?:insight|finding|point)|now (?:I )?understand"
     r"|all (?:\d+ )?tests pass|takes? \d|is \d+(?:\.\d+)?\s?(?:ms|s|%|MB|KB|x)\b)",
-    re.IGNORECASE,
 )
-_PROGRESS = re.compile(
+_PROGRESS = Caseless(
     r"\A(?:now |next,? |first,? |then |good[.,!]? |great[.,!]? |perfect[.,!]? |ok(?:ay)?[.,!]? )?(?:let me|I'll|I will|I'm going to|let's) (?:now |also |first |check|look|read|see|run|find|search|verify|update|add|fix|start|examine|explore)",
-    re.IGNORECASE,
 )
 
 
@@ -54,6 +49,10 @@ _LASTING_IN_A_ROW = (
     "reverting tradeoff trade-off"
 )
 _LASTING = frozenset(_LASTING_IN_A_ROW.split())
+_IN_LASTING_IN_A_ROW = (  # one of these stands in each of them
+    "because instead rather decided recommend root turns scope chose limitation rethink revert trade"
+)
+_IN_LASTING = _IN_LASTING_IN_A_ROW.split()
 _TO_BLANKS = str.maketrans(dict.fromkeys('.,;:!?()*`"[]{}<>/|\n\t—', " "))
 
 
@@ -77,7 +76,11 @@ def said(state: State) -> list[Statement]:
 
 
 def _is_lasting(text: str) -> bool:
-    return not _LASTING.isdisjoint(text.lower().translate(_TO_BLANKS).split())
+    lowered = text.lower()
+    # To find none of a dozen strings takes a tenth of the time that taking the text apart does.
+    if not any(map(lowered.__contains__, _IN_LASTING)):
+        return False
+    return not _LASTING.isdisjoint(lowered.translate(_TO_BLANKS).split())
 
 
 def _in_text(

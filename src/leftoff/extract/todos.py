@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from leftoff.extract.caseless import Caseless
 from leftoff.extract.state import Ref, State, TodoFact
 from leftoff.model.actions import Answer, Planned, TodoSet
 
@@ -58,9 +59,8 @@ def cancel(state: State, said: str) -> None:
 
 
 _WORD = re.compile(r"[\w-]+")
-_CANCELS = re.compile(
+_CANCELS = Caseless(
     r"\b(?:skip|drop|cancel|forget|leave out|(?:do not|don'?t|no longer) (?:need|want|do)|no need|not needed|never ?mind)\b",
-    re.IGNORECASE,
 )
 _PLAIN = frozenset(
     [

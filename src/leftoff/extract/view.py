@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from leftoff.extract import happened, names, needed
+from leftoff.extract import happened, names, needed, statements
 from leftoff.extract.happened import Place, Told
 from leftoff.extract.names import Name
 from leftoff.extract.needed import Entry, Named
@@ -38,8 +38,9 @@ def view(state: State, shares: Shares) -> View:
     """The state as it is told."""
     living = without_taken_back(state)
     mission = needed.mission(living, shares)
-    accounts, findings = happened.accounts(living, shares), happened.findings(living, shares)
-    decided, steps = happened.decisions(living, shares), needed.next_steps(living, shares)
+    said = statements.said(living)
+    accounts, findings = happened.accounts(living, shares), happened.findings(living, said, shares)
+    decided, steps = happened.decisions(said, living.calls, shares), needed.next_steps(living, shares)
     changed = happened.changed_places(living, shares)
     exact = needed.exact_things(living, shares, {place.file.path for place in changed})
     told = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from leftoff.extract.state import Command, File, Statement
@@ -87,7 +88,12 @@ def is_check(command: Command) -> bool:
 
 def kinds_of_check(command: Command) -> frozenset[str]:
     """What it checks; empty for what is no check."""
-    return frozenset[str]().union(*(_kinds(part.split()) for part in _PARTS.split(command.text)))
+    return _kinds_in(command.text)
+
+
+@lru_cache(maxsize=512)  # each command is asked about several times, and held against the others
+def _kinds_in(text: str) -> frozenset[str]:
+    return frozenset[str]().union(*(_kinds(part.split()) for part in _PARTS.split(text)))
 
 
 def _kinds(words: list[str]) -> frozenset[str]:
