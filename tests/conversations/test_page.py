@@ -29,6 +29,13 @@ def read(text):
     return reading.read(text, "sally_1", where="sally_1.md")
 
 
+def test_a_page_on_which_nothing_was_said_is_read():
+    """Somebody may have cut the rest away; the summary is still there."""
+    saved = read(whole(summary=SUMMARY))
+    assert (saved.totals, saved.summary.text) == (Totals(), SUMMARY)
+    assert reading.exchanges(whole(), "Simple Sally") == []
+
+
 def test_an_entry_is_as_the_design_draws_it(monkeypatch):
     """Heading with the time, both speakers, the line of numbers, a rule."""
     monkeypatch.setenv("TZ", "UTC")

@@ -118,9 +118,10 @@ def _totals(entries: str) -> Totals:
 def _entries(entries: str) -> list[tuple[bool, str]]:
     """Whether it is a restoration, and the text below its heading."""
     heads = [*_HEADING.finditer(entries)]
-    ends = [*(head.start() for head in heads[1:]), len(entries)]
+    nexts = [*heads[1:], None]
     return [
-        (head[1] is not None, entries[head.end() + 1 : end]) for head, end in zip(heads, ends, strict=True)
+        (head[1] is not None, entries[head.end() + 1 : after.start() if after else None])
+        for head, after in zip(heads, nexts, strict=False)  # a page may have no heading at all
     ]
 
 

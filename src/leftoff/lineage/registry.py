@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
 
 import orjson
 
@@ -22,7 +21,8 @@ from leftoff.system import files
 
 NAME = "lineage.jsonl"
 CLEARED: Derivation = "cleared-from"  # it has nothing of its parent but the place
-_DERIVATIONS: Mapping[str, Derivation] = {each: each for each in get_args(Derivation)}
+_ALL: tuple[Derivation, ...] = ("trimmed", "continued", "forked", CLEARED)
+_DERIVATIONS: Mapping[str, Derivation] = {each: each for each in _ALL}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
