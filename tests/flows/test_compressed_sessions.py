@@ -98,6 +98,49 @@ def test_originals_of_a_compressed_session_are_given_back(home, squeeze):
     assert b"[suppressed" not in whole
 
 
+# Does what its first argument says with a session, and prints how often a compressed file was opened meanwhile.
+_COUNTED = """
+import sys
+from pathlib import Path
+from leftoff.flows import untrim
+from leftoff.flows.shrink_session import Wanted, carried_out, planned
+
+what, session = sys.argv[1:]
+opened = []
+sys.addaudithook(lambda event, told: opened.append(told[0]) if event == "open" and str(told[0]).endswith(".zst") else None)
+if what == "untrim":
+    left = untrim.untrim(session, Path.cwd()).left
+    assert not left, left
+else:
+    assert carried_out(planned(session, Path.cwd(), Wanted(threshold=200, trim_assistant=1 << 31))).output_file
+print(len(opened))
+"""
+
+
+def told_at_length(home, turns: int) -> Path:
+    """A session with so many long answers and replies."""
+    story = Story(session_id=CODEX_FIRST, project=str(Path.cwd()))
+    for turn in range(turns):
+        story.asked(f"Step {turn}").replied("Making.", call("shell", {"command": f"make {turn}"}, LONG))
+        story.replied(f"Made {turn}. " + "It was long. " * 200)
+    return home.codex(story)
+
+
+@pytest.mark.parametrize("what", ["trim", "untrim"])
+def test_a_compressed_session_is_opened_as_often_for_many_pieces_as_for_few(home, squeeze, run_python, what):
+    """What is cut from it, or given back from it, is looked for in one go: to reach a place, all before it is decompressed."""
+    times = []
+    for turns in (8, 40):
+        session = source = squeeze(told_at_length(home, turns))
+        if what == "untrim":
+            wanted = Wanted(threshold=200, trim_assistant=1 << 31)
+            session = carried_out(planned(str(source), Path.cwd(), wanted)).output_file
+            assert len(keys(session)) >= turns - 4
+        times.append(int(run_python(_COUNTED, what, session).stdout))
+        source.unlink()
+    assert times[0] == times[1] > 0
+
+
 def test_a_copy_that_was_compressed_is_given_back_too(home, squeeze):
     """The agent compresses copies like any other."""
     plain = put(home, "codex")

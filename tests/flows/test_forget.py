@@ -62,8 +62,9 @@ def kept(home, own_world):
     )
     pauses = Path(".leftoff/sessions")
     pauses.mkdir(parents=True, exist_ok=True)
+    of = json.dumps({"origin": {"agent": "claude", "session_id": SESSION}})
     for end in (".json", ".md", "-incremental.jsonl"):
-        (pauses / f"session-20260106-120000{end}").write_text(json.dumps({"of": SESSION}), encoding="utf-8")
+        (pauses / f"session-20260106-120000{end}").write_text(of, encoding="utf-8")
     (pauses / "session-20260107-120000.md").write_text("another pause", encoding="utf-8")
     return transcripts
 

@@ -12,6 +12,7 @@ from leftoff.flows.list_sessions import list_sessions
 from leftoff.flows.save_log import save_log
 from leftoff.flows.search import Asked, search
 from leftoff.system import paths
+from leftoff.system.register import Register
 from leftoff.testing.builders import Story, call
 from tests.cli.test_install import leftoff
 from tests.flows.test_forget import NOW, OTHER, SESSION, all_kept
@@ -142,10 +143,30 @@ def test_a_text_in_what_could_not_be_put_into_a_chat_is_masked(talks):
     assert (talks / "mine.txt").read_text(encoding="utf-8") == WORD
 
 
+def test_what_the_user_put_aside_is_looked_at_and_masked(talks):
+    """As ``leftoff resume --remote`` tells one to call one's own log; JSON stays valid, however it is written."""
+    aside = talks / f"session-{SESSION}.json.mine"
+    aside.write_text('{"mission": "the \\u007aanzibarquux plan"}', encoding="utf-8")
+    assert flow.forget(flow.plan_text(WORD)).left == ()
+    assert json.loads(aside.read_text(encoding="utf-8")) == {"mission": "the [forgotten] plan"}
+
+
+def test_what_the_user_put_aside_goes_with_its_session(talks):
+    """By its name, though nothing in it says whose it is."""
+    aside = talks / f"session-{CHAT}.md.mine"
+    aside.write_text("mine", encoding="utf-8")
+    (talks / f"session-{CHAT}-2.md.mine").write_text("of another", encoding="utf-8")
+    update_library()
+    assert flow.forget(flow.plan_session(CHAT, Path.cwd())).left == ()
+    assert not aside.exists()
+    assert (talks / f"session-{CHAT}-2.md.mine").exists()
+
+
 def test_a_begun_change_that_fits_no_more_is_kept_aside_and_masked(talks):
     """Somebody else changed the chat meanwhile."""
     chat = talks / f"{CHAT}.md"
     begun(chat, f"the {WORD} plan\n".encode())
+    Register(folder=paths.data_folder()).note_written(chat, CHAT, NOW)
     chat.write_text("short", encoding="utf-8")
     assert flow.forget(flow.plan_text(WORD)).left == ()
     assert (talks / f"{CHAT}.md.unsaved").read_text(encoding="utf-8") == "the [forgotten] plan\n"

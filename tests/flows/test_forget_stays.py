@@ -53,7 +53,7 @@ def one(home, *prompts):
 def test_the_pause_of_a_forgotten_session_leaves_the_library_too(kept):  # noqa: F811
     """A pause is called by its own id; neither it nor one that is written later is found."""
     pause = Path(".leftoff/sessions/session-20260106-120000.md")
-    pause.write_text(f"# Pause of {SESSION}\nplatypus words\n", encoding="utf-8")
+    pause.write_text(f"# Pause\n\n- **Session**: claude {SESSION}\n\nplatypus words\n", encoding="utf-8")
     other = pause.with_name("session-20260106-120000-2.md")
     other.write_text("# Another\nwombat words\n", encoding="utf-8")
     update_library()
@@ -182,7 +182,7 @@ def test_an_update_under_way_adds_nothing_of_what_was_forgotten_meanwhile(home):
     update = _Update(library_folder(), None, None)
     found = found_sessions()
     flow.forget(flow.plan_session(SESSION, Path.cwd()))
-    assert not update.run(found).finished
+    assert not update.run(lambda: found).finished
     update.writer.close()
     update_library()
     assert "koala" not in stored()
@@ -255,7 +255,7 @@ def test_chats_that_are_kept_elsewhere_are_read_and_cleaned(kept, own_world):  #
     settings.write_text("context_management:\n  chat:\n    folder: talks\n", encoding="utf-8")
     chat = Path("talks/a.md")
     chat.parent.mkdir()
-    chat.write_text("# chat\nplatypus words\n", encoding="utf-8")
+    chat.write_text("# chat\n\n**Session ID:** a\nplatypus words\n", encoding="utf-8")
     update_library()
     assert finds("platypus")
     assert flow.forget(flow.plan_text("platypus words")).left == ()

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from leftoff.flows.library_folder import library_folder
+from leftoff.flows.library_listing import listed
 from leftoff.flows.library_stale import News, at, folder_variables, folders_of, missing, news
 from leftoff.flows.library_update import update_library
 from leftoff.flows.save_log import save_log
 from leftoff.flows.search import Asked, search
+from leftoff.flows.sessions import found_sessions
 from leftoff.library import shelf as shelves
 from leftoff.system import clock, paths
 from leftoff.testing.builders import Story
@@ -122,6 +124,44 @@ def test_a_session_that_comes_while_others_are_read_is_found_by_the_next_search(
     update_library(progress=progress)
     assert came
     assert ids("wombat") == [OTHER]
+
+
+@pytest.mark.parametrize("folder", ["-slug", "-new"])
+def test_a_session_that_comes_while_they_are_listed_is_found_by_the_next_search(home, folder):
+    """Beside others, and in a folder of its own."""
+    home.claude(told("koala"))
+
+    def find():
+        found = found_sessions()
+        if not came:
+            came.append(home.claude(told("wombat", OTHER), folder))
+            os.utime(came[0].parent, ns=(1, 1))
+        return found
+
+    came = []
+    update_library()
+    update_library(find=find)
+    assert ids("wombat") == [OTHER]
+    assert is_up_to_date()
+
+
+def test_where_new_folders_come_all_the_time_the_next_search_looks_again(home):
+    """Listing ends all the same."""
+    home.claude(told("koala"))
+    came = []
+
+    def find():
+        found = found_sessions()
+        came.append(f"{len(came):08x}{OTHER[8:]}")
+        home.claude(told("wombat", came[-1]), f"-new{len(came)}")
+        return found
+
+    update_library(find=find)
+    assert not is_up_to_date()
+    _, folders = listed(find, ())
+    assert [Path(each).name for each, then in folders.items() if then < 0] == [f"-new{len(came)}"]
+    assert sorted(ids("wombat")) == came
+    assert is_up_to_date()
 
 
 def test_a_folder_whose_name_is_not_utf_8_is_passed_over(home, own_world):

@@ -1,7 +1,9 @@
 """What the library never takes in, takes out again, or reads from the archive."""
 
+import json
 import os
 import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -70,6 +72,27 @@ def test_a_credential_in_a_touched_path_is_redacted(home):
     update_library()
     assert KEY.encode() not in everything(paths.data_folder())
     assert finds("file:a.py")
+
+
+def test_a_credential_in_the_name_of_a_folder_stands_in_paths_alone_until_it_is_forgotten(home, wanted):
+    """They are needed to find the files; no text, title or touched file holds it."""
+    wanted("  archive:\n    enabled: true\n")
+    story = Story(session_id=SESSION, project=f"/srv/{KEY}").asked(f"wombat in /srv/{KEY}")
+    home.claude(story.replied("ok", call("Read", {"file_path": f"/srv/{KEY}/a.py"}, "x")))
+    tend(NOW)
+    (found,) = search(Asked(query="wombat"), NOW).sessions
+    assert found.found.project == f"/srv/{KEY}"
+    assert KEY not in stored()
+    with closing(sqlite3.connect(Path(library_folder(), shelves.NAME))) as shelf:
+        assert not [
+            row
+            for row in shelf.execute("SELECT title FROM sources UNION SELECT path FROM paths")
+            if KEY in row[0]
+        ]
+    (facts,) = (paths.data_folder() / "archive").glob("*.json")
+    assert KEY not in json.loads(facts.read_bytes())["first_prompt"]
+    assert flow.forget(flow.plan_text(KEY)).left == ()
+    assert KEY.encode() not in everything(paths.data_folder())
 
 
 def test_a_credential_that_a_cut_would_halve_is_redacted_before(home):

@@ -110,6 +110,12 @@ def test_who_touched_a_file_how_a_command_ran_and_what_followed_an_error(story):
     assert not loose.complete
 
 
+@pytest.mark.parametrize("pasted", ["kind:foo dropped burst", "since:foo burst", "burst " * 300])
+def test_a_pasted_error_is_never_taken_for_a_query(story, pasted):
+    """Whatever stands in it: what is not found as it stands is looked for by its words."""
+    assert not ask(error=pasted).complete
+
+
 def test_what_was_appended_is_found_and_nothing_else_is_read(story):
     """Only new bytes; a half-written line waits until it is whole."""
     ask("limiter")

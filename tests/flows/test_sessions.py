@@ -12,7 +12,7 @@ from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError
 from leftoff.flows.choose import choose, open_session
 from leftoff.flows.library_folder import library_folder
 from leftoff.flows.list_sessions import list_sessions, remember
-from leftoff.flows.sessions import entries, found_sessions, glimpsed, numbered, sessions_of
+from leftoff.flows.sessions import entries, found_sessions, glimpsed, looked_at_alone, numbered, sessions_of
 from leftoff.flows.status import status
 from leftoff.library.shelf import NAME
 from leftoff.system import paths
@@ -156,6 +156,30 @@ def test_latest_is_the_newest_of_this_project(two_sessions):
     elsewhere = Path("/")
     with pytest.raises(NotFoundError, match="lists those of all projects"):
         choose("latest", elsewhere)
+
+
+@pytest.mark.parametrize("newer", [0, 2, 3, 5])
+def test_latest_is_found_behind_any_number_of_newer_ones(home, two_sessions, newer):
+    """Those that are looked at first, and those for which the library is asked."""
+    for number in range(newer):
+        path = home.claude(
+            Story(session_id=f"{number:08}-5555-4555-8555-555555555555", project="/else").asked("a")
+        )
+        os.utime(path, (4_000_000_000 + number,) * 2)
+    (path := two_sessions[0].with_name("broken.jsonl")).write_bytes(b"no transcript")
+    os.utime(path, (4_100_000_000,) * 2)
+    assert choose("latest", Path.cwd()).transcript == two_sessions[0]
+
+
+def test_a_few_are_looked_at_without_their_prompts(two_sessions):
+    """Which would have to be redacted; all else is what the list knows."""
+    looked_at = [*looked_at_alone(found_sessions())]
+    assert [entry.first_prompt for entry in looked_at] == [None, None]
+    assert looked_at == [replace(entry, first_prompt=None) for entry in entries(found_sessions())]
+    assert [
+        entry.agent
+        for entry in looked_at_alone(found_sessions(), lambda project: project == "/somewhere/else")
+    ] == ["codex"]
 
 
 def test_an_id_or_a_unique_prefix_names_a_session(two_sessions):

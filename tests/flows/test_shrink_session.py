@@ -424,6 +424,30 @@ def test_a_look_and_a_copy_elsewhere_take_no_subagents_along(home, tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{made['session_id']}.jsonl"]
 
 
+def test_every_copy_says_what_was_left_behind(home, tmp_path):
+    """Trimmed, given back, moved, or made by the library; where nothing was, its shape is the one of every day."""
+    source, wrote = with_subagent(home)
+    whole = trimmed(source)
+    assert whole.left_behind == ()
+    assert "left_behind" not in whole.to_dict()
+    for copy in (source, whole.output_file):
+        own = copy.with_suffix("") / "subagents" / wrote.name
+        own.symlink_to(own.rename(tmp_path / copy.name))
+    made = [
+        trimmed(source),
+        untrim.untrim(str(whole.output_file), Path.cwd()),
+        re_homed(Chosen(agent=agent_of(source), transcript=source), Path.cwd()),
+    ]
+    assert [each.to_dict()["left_behind"][0]["path"] for each in made] == [
+        str(wrote),
+        str(own),
+        str(wrote),
+    ]
+    assert all(each.to_dict()["left_behind"][0]["why"].startswith("a symbolic link") for each in made)
+    by_library = leftoff.trim_and_create_session(None, source, None, 1000)
+    assert [each.path for each in by_library["left_behind"]] == [wrote]
+
+
 def test_where_what_a_subagent_wrote_cannot_be_copied_nothing_is_left(home):
     """The session is untouched, and no half copy is listed."""
     source, wrote = with_subagent(home)

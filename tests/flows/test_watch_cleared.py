@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from leftoff.cli.main import run
+from leftoff.flows import watch_states
 from leftoff.flows.ancestry import family_here
 from leftoff.flows.lineage import lineage
 from leftoff.lineage.registry import NAME
@@ -75,6 +77,52 @@ def test_one_clear_after_another_is_a_line(own_world, process):
     process(os.getpid())
     first, second, third = (Live(own_world, "claude", name) for name in (SESSION, OTHER, THIRD))
     cleared(first, second)
+    cleared(second, third)
+    assert line_to(third) == [(SESSION, None), (OTHER, "cleared-from"), (THIRD, "cleared-from")]
+
+
+def test_a_session_that_was_resumed_and_cleared_again_stands_before_both(own_world, process):
+    """In the same process: it went from the second back to the first, and cleared that once more."""
+    process(os.getpid())
+    first, second, third = (Live(own_world, "claude", name) for name in (SESSION, OTHER, THIRD))
+    cleared(first, second)
+    second.hook("SessionEnd", reason="resume")
+    first.hook("SessionStart", source="resume")
+    cleared(first, third)
+    assert line_to(second) == [(SESSION, None), (OTHER, "cleared-from")]
+    assert line_to(third) == [(SESSION, None), (THIRD, "cleared-from")]
+
+
+def test_a_session_in_which_nothing_was_said_is_passed_over(own_world, process):
+    """/clear, then /clear again: the one between has no file, and never had one."""
+    process(os.getpid())
+    first, second, third = (Live(own_world, "claude", name) for name in (SESSION, OTHER, THIRD))
+    first.turn(50_000)
+    first.hook("SessionEnd", **CLEARED_END)
+    second.hook("SessionStart", source="clear")
+    second.hook("SessionEnd", **CLEARED_END)
+    third.hook("SessionStart", source="clear")
+    third.turn(20_000)
+    assert line_to(third) == [(SESSION, None), (THIRD, "cleared-from")]
+
+
+def test_a_first_session_in_which_nothing_was_said_is_nobodys_beginning(own_world, process):
+    """Nothing stands before what was cleared from nothing."""
+    process(os.getpid())
+    unused, new = Live(own_world), Live(own_world, session_id=OTHER)
+    unused.hook("SessionStart", source="startup")
+    unused.hook("SessionEnd", **CLEARED_END)
+    new.hook("SessionStart", source="clear")
+    new.turn(20_000)
+    assert line_to(new) == [(OTHER, None)]
+
+
+def test_what_was_noted_before_moments_were_kept_is_taken_once(own_world, process):
+    """The state of an older version does not say when a session ended: who came after it came for good."""
+    process(os.getpid())
+    first, second, third = (Live(own_world, "claude", name) for name in (SESSION, OTHER, THIRD))
+    cleared(first, second)
+    watch_states.change("claude", SESSION, lambda state: (replace(state, ended_at=None), None))
     cleared(second, third)
     assert line_to(third) == [(SESSION, None), (OTHER, "cleared-from"), (THIRD, "cleared-from")]
 

@@ -52,6 +52,20 @@ def test_trim_yes_writes_the_copy_and_says_what_to_type(live):
     assert f"Go on in the trimmed copy: exit, then type: {command}" in told
 
 
+def test_trim_yes_says_what_could_not_be_taken_along(own_world, tmp_path):
+    """What, why, and that nothing is lost."""
+    live = Live(own_world, "claude", SESSION)
+    live.story.asked("Go").delegated("Look around", "Nothing")
+    for turn in range(6):
+        live.story.asked(f"Step {turn}").replied("Reading.", call("shell", {"command": f"cat {turn}"}, LONG))
+    live.write()
+    (wrote,) = live.transcript.with_suffix("").glob("subagents/*.jsonl")
+    wrote.symlink_to(wrote.rename(tmp_path / wrote.name))
+    told = said(live, ">trim yes")
+    assert f"\nNot taken along: what a subagent wrote ({wrote}): a symbolic link" in told
+    assert "\nGo on in the trimmed copy: exit" in told
+
+
 def test_under_leftoff_run_it_goes_on_by_itself(live, monkeypatch):
     """The hook passes the baton."""
     place = baton.new_baton()

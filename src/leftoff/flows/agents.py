@@ -8,7 +8,10 @@ from pathlib import Path
 from leftoff import plugins
 from leftoff.agents.jsonl import opened
 from leftoff.errors import NotFoundError, PluginError, TranscriptError, UsageError
-from leftoff.model.protocols import Agent
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from leftoff.model.protocols import Agent
 
 _HEAD_BYTES = (
     160 * 1024

@@ -7,7 +7,7 @@ import io
 from leftoff.config.layers import FILE_NAME
 from leftoff.errors import ConfigError
 from leftoff.flows.settings import settings_here
-from leftoff.library.archive import is_possible
+from leftoff.library.zstd import is_possible
 from leftoff.system import files, paths
 
 _SECTION = "context_management"

@@ -49,12 +49,12 @@ def measured(folder: Path, rounds: int, size_bytes: int, sessions: int) -> Measu
     agent = agents_here()[0]
     places = _sessions(agent, folder, size_bytes)
     total = sum(place.stat().st_size for place in places)
-    update_library(found=[])  # what is loaded once is loaded now
+    update_library(find=list)  # what is loaded once is loaded now
     read = _timed(lambda: sum(1 for place in places for _ in agent.read(place)))
-    build = _timed(lambda: update_library(found=_found(agent, places)))
+    build = _timed(lambda: update_library(find=lambda: _found(agent, places)))
     peak = memory.peak_bytes() / 1e6
     kept = sum(path.stat().st_size for path in Path(library_folder()).iterdir())
-    word = _rare_word(places[0])
+    word = _telling_word(places[0])
     own, ripgrep = (*_SEARCH, word), shutil.which("rg")
     theirs = (str(ripgrep), "--ignore-case", "--count", word, *map(str, places))
     first, again = _listed(agent, folder, sessions, rounds)
@@ -88,7 +88,7 @@ def _found(agent: Agent, places: Iterable[Path]) -> list[Found]:
     ]
 
 
-def _rare_word(transcript: Path) -> str:
+def _telling_word(transcript: Path) -> str:
     """The longest word of the first prompt: something that a person would look for."""
     entry = agents_here()[0].entry(transcript)
     return max((entry.first_prompt or "limiter").split(), key=lambda word: word.isalpha() * len(word))
@@ -99,7 +99,7 @@ def _after_one_line(agent: Agent, places: Sequence[Path]) -> float:
     last = places[0].read_bytes().splitlines(keepends=True)[-1]
     with places[0].open("ab") as file:
         file.write(last)
-    return _timed(lambda: update_library(found=_found(agent, places)))
+    return _timed(lambda: update_library(find=lambda: _found(agent, places)))
 
 
 def _listed(agent: Agent, folder: Path, sessions: int, rounds: int) -> tuple[float, list[float]]:

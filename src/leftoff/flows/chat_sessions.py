@@ -15,7 +15,7 @@ from leftoff.conversations.values import Header
 from leftoff.errors import AmbiguousSessionError, DocumentError, NotFoundError, StorageError
 from leftoff.flows.chat_session import ChatPlace
 from leftoff.model import markdown
-from leftoff.model.wire import SCHEMAS, upgraded
+from leftoff.model.wire import SCHEMAS, JsonObject, upgraded
 from leftoff.system import clock, files, ids, paths
 
 LATEST = "latest"
@@ -43,15 +43,25 @@ def remember_shown(place: ChatPlace, chats: Sequence[Listed]) -> None:
 
 def last_shown(place: ChatPlace) -> list[str] | None:
     """The ids of the list last shown here, on any face; None when none was."""
-    told = files.read_plain(paths.state_folder() / _NUMBERS, _LARGEST_NUMBERS_BYTES)
-    try:
-        said = upgraded("last_chats", orjson.loads(told or b"{}"), where=_NUMBERS)
-    except ValueError:
-        return None
+    said = _last_list()
     chats = said.get("chats")
     if said.get("folder") == str(place.folder) and isinstance(chats, list):
         return [str(each) for each in chats]
     return None
+
+
+def last_folder() -> set[str]:
+    """The folder of the list last shown, which no setting need name; none when none was."""
+    folder = _last_list().get("folder")
+    return {folder} if isinstance(folder, str) and Path(folder).is_absolute() else set()
+
+
+def _last_list() -> JsonObject:
+    told = files.read_plain(paths.state_folder() / _NUMBERS, _LARGEST_NUMBERS_BYTES)
+    try:
+        return upgraded("last_chats", orjson.loads(told or b"{}"), where=_NUMBERS)
+    except ValueError:
+        return {}
 
 
 def resolve(place: ChatPlace, words: str, shown: Sequence[str] | None) -> Listed:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 from leftoff.errors import AmbiguousSessionError, NotFoundError
 from leftoff.flows.agents import agent_of, agents_here
-from leftoff.flows.sessions import found_sessions, glimpsed, numbered, sessions_of
-from leftoff.model.protocols import Agent
+from leftoff.flows.sessions import found_sessions, glimpsed, looked_at_alone, numbered, sessions_of
 from leftoff.model.session import Session, SessionEntry
 from leftoff.model.values import dataclass
 from leftoff.system import paths
 
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from leftoff.model.protocols import Agent
+
 LATEST = "latest"
 _SHORTEST_PREFIX = 4
 _LONGEST_NUMBER = 9
+_NEWEST = 3  # who asks for the latest is at work in it, as a rule
 _HELP = "leftoff sessions lists what there is."
 
 
@@ -61,7 +66,10 @@ def open_session(words: str = LATEST, working_folder: Path | None = None) -> Ses
 
 
 def _latest(working_folder: Path) -> Chosen:
-    entry = next(sessions_of(working_folder, found_sessions(), glimpsed), None)
+    found = found_sessions()
+    newest = sessions_of(working_folder, found[:_NEWEST], looked_at_alone)
+    older = sessions_of(working_folder, found[_NEWEST:], glimpsed)
+    entry = next(chain(newest, older), None)
     if entry is None:
         raise NotFoundError(
             f"No session of {working_folder} was found. leftoff sessions lists those of all projects."

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from leftoff.errors import LeftoffError, StorageError
 from leftoff.flows.ancestry import Family, family_here
@@ -17,11 +16,11 @@ from leftoff.lineage.block import lineage_block
 from leftoff.lineage.chain import oldest_first
 from leftoff.lineage.fingerprint import fingerprint
 from leftoff.lineage.registry import Derived
-from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder
-from leftoff.model.protocols import Agent, CanCopy, CanResume
+from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, LeftBehind
+from leftoff.model.protocols import Agent, CanCopy, CanRehearse, CanResume
 from leftoff.model.session import Derivation, Session
 from leftoff.model.values import dataclass
-from leftoff.model.wire import JsonObject
+from leftoff.model.wire import JsonObject, JsonValue
 from leftoff.shrink.invariants import EVERYWHERE
 from leftoff.system import clock
 
@@ -41,6 +40,7 @@ class Made:
     context_saved_percent: float
     resume_command: tuple[str, ...] | None
     folder: Path | None = None  # where to type it
+    left_behind: tuple[LeftBehind, ...] = ()
 
     @property
     def nothing_to_trim(self) -> bool:
@@ -48,7 +48,7 @@ class Made:
         return self.session_id is None
 
     def to_dict(self) -> JsonObject:
-        """The shape that scripts rely on."""
+        """The shape that scripts rely on; ``left_behind`` stands in it only where something was."""
         return {
             "session_id": self.session_id,
             "output_file": None if self.output_file is None else str(self.output_file),
@@ -58,7 +58,16 @@ class Made:
             "context_saved_percent": round(self.context_saved_percent, 1),
             "resume_command": None if self.resume_command is None else shlex.join(self.resume_command),
             "nothing_to_trim": self.nothing_to_trim,
+            **told_behind(self.left_behind),
         }
+
+
+def told_behind(left_behind: Sequence[LeftBehind]) -> JsonObject:
+    """What was left behind as scripts see it; nothing where nothing was."""
+    told: list[JsonValue] = [
+        {"what": each.what, "path": str(each.path), "why": each.why} for each in left_behind
+    ]
+    return {"left_behind": told} if told else {}
 
 
 def copier(agent: Agent) -> CopyingAgent:
@@ -85,15 +94,6 @@ def written_copy(chosen: Chosen, session: Session, changes: Sequence[Change], or
     copy = copier(chosen.agent).write_copy(session, changes, _filled_in(family, chosen, order))
     _note(family, copy, chosen.agent, session, _COPIED, order.at)
     return copy
-
-
-@runtime_checkable
-class CanRehearse(Protocol):
-    """An agent that can tell how a copy would come out without writing it."""
-
-    def copy_size(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> int:
-        """How many bytes ``write_copy`` would write, refused as it would be; nothing is written."""
-        ...
 
 
 def rehearsed_copy(chosen: Chosen, session: Session, changes: Sequence[Change], order: CopyOrder) -> None:

@@ -62,6 +62,7 @@ class Originals:
     def __init__(self, family: Family) -> None:
         self._family = family
         self._files: dict[str, list[Path]] = {}
+        self._agents: dict[Path, Agent] = {}
         self._lines: dict[Path, dict[int, list[Record]]] = {}
         self._wanted: dict[str, set[int]] = {}
 
@@ -108,12 +109,13 @@ class Originals:
 
     def _cut_from(self, transcript: Path, key: Key) -> Iterator[_Candidate]:
         """Every value that could have been cut from that line of the session, forks' inherited lines included."""
-        agent = agent_of(transcript)
+        agent = self._agents.get(transcript) or agent_of(transcript)
+        self._agents[transcript] = agent
         if not isinstance(agent, CanCopy):
             return
         for record in self._records(agent, transcript, key).get(key.line, ()):
             for part, call_id in _parts(record):
-                value = agent.original(Path(record.place.transcript), key.line - 1, part, call_id)
+                value = agent.original(record, part, call_id)
                 if value is not None:
                     yield _Candidate(value, part, call_id, record.place.transcript)
 

@@ -13,7 +13,7 @@ from leftoff.flows.polish import RULES, summariser_called
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shrink_session import Planned, Wanted, planned_of, without_cuts
 from leftoff.lineage.metadata import trim_metadata
-from leftoff.model.copying import CopyOrder
+from leftoff.model.copying import Copy, CopyOrder, LeftBehind
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import TrimPlan
 from leftoff.model.values import dataclass
@@ -43,6 +43,7 @@ class Trimmed:
     plan: TrimPlan
     session_id: str | None = None
     output_file: Path | None = None
+    left_behind: tuple[LeftBehind, ...] = ()
 
 
 def trimmed(source: Path, asked: Asked, *, folder: Path | None) -> Trimmed:
@@ -61,10 +62,16 @@ def trimmed(source: Path, asked: Asked, *, folder: Path | None) -> Trimmed:
     if planned.plan.nothing_to_trim:
         return Trimmed(agent_id=chosen.agent.id, plan=planned.plan)
     try:
-        session_id, output = _written(planned, folder=folder, must_shrink=True)
+        copy = _written(planned, folder=folder, must_shrink=True)
     except NothingToDoError:
         return Trimmed(agent_id=chosen.agent.id, plan=without_cuts(planned.plan))
-    return Trimmed(agent_id=chosen.agent.id, plan=planned.plan, session_id=session_id, output_file=output)
+    return Trimmed(
+        agent_id=chosen.agent.id,
+        plan=planned.plan,
+        session_id=copy.session_id,
+        output_file=copy.transcript,
+        left_behind=copy.left_behind,
+    )
 
 
 def trimmable_lines(source: Path, *, by: str | None) -> list[tuple[int, str, str]]:
@@ -91,10 +98,10 @@ def lines_trimmed(
     session = chosen.open()
     plan = plan_shrink.plan_from_lines(copier(chosen.agent), session, lines)
     planned = Planned(chosen=chosen, session=session, plan=plan, wanted=Wanted())
-    session_id, _ = _written(planned, file=output, parent_file=parent_file)
+    copy = _written(planned, file=output, parent_file=parent_file)
     cut = {each.place.line_idx for each in plan.cuts}
     return {
-        "session_id": session_id,
+        "session_id": copy.session_id,
         "tools_trimmed": plan.tools_trimmed,
         "chars_saved": plan.saved_chars,
         "tokens_saved": plan.saved_tokens,
@@ -130,11 +137,11 @@ def _written(
     file: Path | None = None,
     parent_file: Path | None = None,
     must_shrink: bool = False,
-) -> tuple[str, Path]:
+) -> Copy:
     """Write the copy into that folder, as that file, or where the agent looks for it."""
     session, plan, at = planned.session, planned.plan, clock.now()
     metadata = trim_metadata(_named(session, parent_file), plan, at)
-    copy = written_copy(
+    return written_copy(
         planned.chosen,
         session,
         plan.cuts,
@@ -149,7 +156,6 @@ def _written(
             must_shrink=must_shrink,
         ),
     )
-    return copy.session_id, copy.transcript
 
 
 def _named(session: Session, parent_file: Path | None) -> Session:

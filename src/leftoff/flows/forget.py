@@ -13,29 +13,28 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from leftoff.errors import InvalidValueError, LeftoffError, NotFoundError, NothingToDoError, UsageError
+from leftoff.errors import InvalidValueError, NotFoundError, NothingToDoError, UsageError
+from leftoff.flows import forget_copies as copies
+from leftoff.flows import forget_databases as databases
 from leftoff.flows import forget_known as known
 from leftoff.flows import forget_library as library
 from leftoff.flows import forget_names as names
 from leftoff.flows import forget_places as places
 from leftoff.flows import forget_text as texts
 from leftoff.flows.archive_sessions import archive_here, files_of
-from leftoff.flows.choose import choose
+from leftoff.flows.choose import LATEST, choose
 from leftoff.flows.library_folder import library_folder
 from leftoff.flows.purge import kept_data
 from leftoff.flows.remote_forget import RemoteForgot, forget_remote, remote_named
-from leftoff.flows.sessions import found_sessions
 from leftoff.library import shelf as shelves
-from leftoff.library.archive import Archived, contains
-from leftoff.library.erasing import masking
+from leftoff.library.archive import Archived
 from leftoff.library.forgotten import MASK
-from leftoff.library.forgotten import NAME as REMEMBERED
+from leftoff.library.shelf import REMEMBERED
 from leftoff.model.values import dataclass
 from leftoff.stores import outbox
 from leftoff.system import files, ids, locks, paths
 
 _SENDING_SECONDS = 60.0
-_SHORTEST_TEXT = 4  # characters; less stands everywhere, and erasing it would destroy what is meant to stay
 
 Target = Literal["session", "project", "text"]
 
@@ -68,23 +67,29 @@ class ForgetPlan:
     documents: tuple[Path, ...] = ()
     remote: str | None = None  # the storage backend that is asked too
     orphans: tuple[Path, ...] = ()  # files of the archive that a killed process left behind
+    unread: tuple[copies.Unread, ...] = ()  # copies of the archive into which nobody could look
+    agents_unread: tuple[copies.Unread, ...] = ()  # and files of agents
     called: int = 0  # sources of the library that have the text in their path, project or id: they go whole
     project: Path | None = None  # whose logs of the remote are meant; None: of the project we are in
+    shared: Path | None = None  # where other worktrees have documents too: only those of the sessions go
+    settings: tuple[Path, ...] = ()  # what the user wrote for us, where that holds it: named, never touched
 
     @property
     def is_local(self) -> bool:
-        """Whether this machine keeps anything of it."""
-        return bool(self.holders or self.archived or self.orphans or self.in_library or self.documents)
+        """Whether this machine keeps anything of it, or may."""
+        in_archive = self.archived or self.orphans or self.unread
+        return bool(self.holders or in_archive or self.in_library or self.documents)
 
     @property
     def is_empty(self) -> bool:
-        """Whether we keep nothing of it, and there is nobody else to ask."""
-        return not self.is_local and self.remote is None
+        """Whether we keep nothing of it, no agent has it, from whom it would come to us, and there is nobody else to ask."""
+        in_agents = self.agents_own or self.agents_unread
+        return not self.is_local and not in_agents and self.remote is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgot:
-    """What was done. ``left`` are files of ours that still hold it: none, if all is well."""
+    """What was done. ``left`` are files of ours that still hold it, or may: none, if all is well."""
 
     deleted: tuple[Path, ...]
     edited: tuple[Path, ...]
@@ -92,40 +97,44 @@ class Forgot:
     library: int
     remote: RemoteForgot
     left: tuple[Path, ...] = field(default=())
+    unread: tuple[copies.Unread, ...] = field(default=())  # those of them into which nobody could look
 
 
 def plan_session(words: str, working_folder: Path) -> ForgetPlan:
-    """Forget one session: by number, id, path or ``latest``; one that the agent has deleted by its whole id."""
+    """Forget one session: by number, id or path; one that the agent has deleted by its id."""
+    if words.strip().lower() == LATEST:
+        raise UsageError(
+            f"{LATEST} is another session every day. Name the one to forget by its number or id: leftoff sessions"
+        )
     session = _session(words, working_folder)
     return _plan("session", session.session_id, (session,), ())
 
 
 def plan_project(folder: Path) -> ForgetPlan:
-    """Forget every session that ran in the project of ``folder``, and all documents of it."""
+    """Forget every session that ran in the project of ``folder``, and all documents of it.
+
+    In a folder that worktrees share only the documents of these sessions are known to be of it: the others stay.
+    """
     project = paths.project_of(folder)
     listed = {
         each.session_id: Session(session_id=each.session_id, agent=each.agent, transcript=each.transcript)
         for each in known.sessions_of(folder)
     }
-    documents = tuple(each.path for each in kept_data(folder) if each.path.parent == project.folder)
-    return _plan("project", str(project.root), tuple(listed.values()), documents)
+    is_shared = paths.is_shared(project)
+    documents = places.documents_of(project)
+    if not is_shared:
+        documents += [each.path for each in kept_data(folder) if each.path.parent == project.folder]
+    plan = _plan("project", str(project.root), tuple(listed.values()), tuple(documents))
+    return replace(plan, shared=project.folder) if is_shared and project.folder.is_dir() else plan
 
 
 def plan_text(text: str) -> ForgetPlan:
     """Forget a text wherever it stands."""
-    if len(text.strip()) < _SHORTEST_TEXT:
-        raise UsageError(
-            f"A text to forget has at least {_SHORTEST_TEXT} characters: less stands everywhere."
-        )
+    texts.require_telling(text)
     needles = places.needles_of(text)
-    literal = [needle.words for needle in needles]
     projects = known.projects()
-    masked = masking(text)
-    own = [
-        found.transcript
-        for found in found_sessions()
-        if masked(str(found.transcript)) != str(found.transcript) or _file_holds(found.transcript, literal)
-    ]
+    own, unread_own = copies.in_agents_files(text)
+    in_archive = copies.with_text(text)
     documents, holders = _called_and_holding(text, projects)
     return ForgetPlan(
         target="text",
@@ -134,32 +143,31 @@ def plan_text(text: str) -> ForgetPlan:
         needles=(needles,),
         documents=documents,
         holders=holders,
-        archived=tuple(
-            each
-            for each in archive_here().sessions()
-            if any(masked(name) != name for name in _names_of(each)) or _archive_holds(each, literal)
-        ),
+        archived=in_archive.archived,
         called=library.called_by(text),
-        orphans=tuple(
-            each
-            for each in archive_here().orphans()
-            if names.is_called_by(each, text) or archive_here().may_hold(each, literal)
-        ),
+        orphans=in_archive.orphans,
+        unread=in_archive.unread,
         in_library=library.holds([text]),
-        agents_own=tuple(own),
+        agents_own=own,
+        agents_unread=unread_own,
         projects=projects,
         text=text,
         remote=remote_named(paths.working_folder()),
+        settings=tuple(each for each in places.settings_files(projects) if texts.stands_in(each, text)),
     )
 
 
 def forget(plan: ForgetPlan) -> Forgot:
-    """Carry it out and look at everything again; NothingToDoError where neither we nor the remote keep anything of it."""
+    """Carry it out and look at everything again; NothingToDoError where nobody has anything of it.
+
+    What only an agent has is remembered, so that it is not taken in later.
+    """
     if plan.is_empty:
         raise NothingToDoError(f"leftoff keeps nothing of {plan.words}.")
     with _nobody_sending(plan), library.nobody_reading():
         done = _forgotten(plan)
-    if not plan.is_local and not done.remote.erased and done.remote.trouble is None:
+    is_known = plan.is_local or plan.agents_own or plan.agents_unread or done.remote.erased
+    if not is_known and done.remote.trouble is None:
         raise NothingToDoError(f"leftoff keeps nothing of {plan.words}, and neither does the remote.")
     return done
 
@@ -180,10 +188,7 @@ def _forgotten(plan: ForgetPlan) -> Forgot:
     settled = [each for each in places.settle(plan.holders) if each in plan.holders or _holds(plan, each)]
     plan = replace(plan, holders=tuple(settled))
     deleted, edited = [*_delete_documents(plan)], []
-    for each in plan.archived:
-        archive_here().remove(each)
-    for orphan in plan.orphans:
-        orphan.unlink(missing_ok=True)
+    copies.erase(plan.archived, plan.orphans)
     erased = [(session.session_id, session.transcript) for session in plan.sessions]
     from_library = library.erase(erased, [*deleted, *plan.documents], plan.text)
     here = paths.working_folder()
@@ -200,32 +205,43 @@ def _forgotten(plan: ForgetPlan) -> Forgot:
             else:
                 places.mask(kept, needles)
             edited.append(kept)
+    in_archive = _left_in_archive(plan)
+    left = [*_left(plan), *in_archive.places, *([] if from_library.is_done else [_library()])]
     return Forgot(
         deleted=tuple(deleted),
         edited=tuple(edited),
         archived=len(plan.archived),
         library=from_library.count,
         remote=remote,
-        left=tuple(dict.fromkeys([*still_holding(plan), *([] if from_library.is_done else [_library()])])),
+        left=tuple(dict.fromkeys(left)),
+        unread=in_archive.unread,
     )
 
 
 def still_holding(plan: ForgetPlan) -> Iterator[Path]:
-    """Every file of ours that holds it, by its bytes, and by what is compressed in it."""
+    """Every file of ours that holds it, by its bytes, and by what is compressed in it; the form of our documents is no content.
+
+    Copies that cannot be read are among them: not knowing is no proof.
+    """
+    yield from _left(plan)
+    yield from _left_in_archive(plan).places
+
+
+def _left_in_archive(plan: ForgetPlan) -> copies.Looked:
+    if plan.text is not None:
+        return copies.with_text(plan.text)
+    needles = [needle.words for group in plan.needles for needle in group if not needle.is_name]
+    return copies.mentioning({session.session_id for session in plan.sessions}, needles)
+
+
+def _left(plan: ForgetPlan) -> Iterator[Path]:
     everything = [needle for group in plan.needles for needle in group]
     for kept in places.kept_files(plan.projects):
         if kept.name == REMEMBERED:
             continue  # digests alone
-        if places.holding(kept, everything) or _is_called(plan, kept):
+        if _is_called(plan, kept) or _has_bytes(plan, kept, everything):
             yield kept
-    literal = [needle.words for needle in everything if not needle.is_name]
     forgotten = {session.session_id for session in plan.sessions}
-    yield from (
-        Path(each.transcript)
-        for each in archive_here().sessions()
-        if each.session_id in forgotten or _archive_holds(each, literal)
-    )
-    yield from (each for each in plan.orphans if each.exists())
     ids_alone = [each for each in forgotten if ids.is_uuid(each)]
     if library.knows(forgotten) or library.holds([*ids_alone, *([plan.text] if plan.text else [])]):
         yield _library()
@@ -238,19 +254,25 @@ def _plan(
     needles = tuple(places.needles_of_id(each) for each in sorted(ours))
     projects = known.projects()
     transcripts = [Path(session.transcript) for session in sessions if session.transcript is not None]
+    in_archive = copies.of_sessions(ours)
     return ForgetPlan(
         target=target,
         words=words,
         sessions=sessions,
         needles=needles,
         holders=tuple(_holders(projects, partial(_is_of, needles, sorted(ours)))),
-        archived=tuple(each for each in archive_here().sessions() if each.session_id in ours),
-        orphans=tuple(each for each in archive_here().orphans() if any(name in each.name for name in ours)),
+        archived=in_archive.archived,
+        orphans=in_archive.orphans,
         in_library=library.knows(ours),
         agents_own=tuple(path for each in transcripts if each.exists() for path in files_of(each)),
         projects=projects,
         documents=documents,
         remote=remote_named(paths.working_folder()),
+        settings=tuple(
+            kept
+            for kept in places.settings_files(projects)
+            if any(places.holding(kept, group) for group in needles)
+        ),
         project=_project_of(sessions) if target == "session" else Path(words),
     )
 
@@ -286,8 +308,8 @@ def _session(words: str, working_folder: Path) -> Session:
 def _is_mentioned(session_id: str) -> bool:
     """Whether any file of ours, an orphan of the archive too, is called by the id or holds it."""
     holds = partial(_is_of, [places.needles_of_id(session_id)], [session_id])
-    orphans = (each for each in archive_here().orphans() if session_id in each.name)
-    return next(_holders(known.projects(), holds), None) is not None or next(orphans, None) is not None
+    is_held = next(_holders(known.projects(), holds), None) is not None
+    return is_held or bool(copies.of_sessions({session_id}).orphans)
 
 
 def _holders(projects: Sequence[str], holds: Callable[[Path], bool]) -> Iterator[Path]:
@@ -310,6 +332,13 @@ def _is_called(plan: ForgetPlan, kept: Path) -> bool:
     if plan.text is not None:
         return _holds_text(kept, plan.text)
     return any(session.is_ours and names.is_named(kept, session.session_id) for session in plan.sessions)
+
+
+def _has_bytes(plan: ForgetPlan, kept: Path, needles: Sequence[places.Needle]) -> bool:
+    """Whether its bytes hold it; those of a document of ours do not tell whether a text is content, which was asked before."""
+    if places.is_database(kept):
+        return databases.holding(kept, needles)
+    return (plan.text is None or not places.is_text(kept)) and places.holding(kept, needles)
 
 
 def _holds_text(kept: Path, text: str) -> bool:
@@ -338,27 +367,6 @@ def _delete_documents(plan: ForgetPlan) -> Iterator[Path]:
     for session in plan.sessions:
         yield from names.delete_documents(plan.holders, session.session_id)
     for document in plan.documents:
-        for kept in [*document.rglob("*")] if document.is_dir() else [document]:
-            if kept.is_file() or kept.is_symlink():
-                kept.unlink(missing_ok=True)
-                yield kept
-
-
-def _names_of(archived: Archived) -> tuple[str, ...]:
-    """What the archive writes down of a copy in plain letters."""
-    return archived.session_id, archived.transcript, archived.project or "", archived.first_prompt or ""
-
-
-def _archive_holds(archived: Archived, needles: Sequence[bytes]) -> bool:
-    try:
-        return archive_here().holds(archived, needles)
-    except (LeftoffError, OSError):
-        return False
-
-
-def _file_holds(path: Path, needles: Sequence[bytes]) -> bool:
-    try:
-        with path.open("rb") as file:
-            return contains(file, needles)
-    except OSError:
-        return False
+        for kept in [*places.files_below(document)]:
+            kept.unlink(missing_ok=True)
+            yield kept

@@ -15,15 +15,13 @@ from leftoff.flows import sessions
 from leftoff.flows.archive_sessions import archive_here
 from leftoff.flows.forget_library import Recorded
 from leftoff.flows.forget_places import document_of, kept_files
-from leftoff.flows.pause_homes import SESSIONS
+from leftoff.flows.own_documents import is_chat, is_pause
 from leftoff.flows.sessions import entries, found_sessions
 from leftoff.flows.watch_states import FOLDER as STATES
 from leftoff.system import paths
 from leftoff.system.register import Register
 
 _SHORTEST_PREFIX = 4
-_CHAT_ID = "**Session ID:**"
-_HEADER_BYTES = 4096
 _LOG = re.compile(r"session-(.+?)\.(?:md|json)(?:\.gz)?")
 
 
@@ -76,20 +74,11 @@ def _recorded() -> Iterator[Recorded]:
         if kept.parent.name == STATES and kept.suffix == ".json":
             with suppress(OSError, ValueError, TypeError, LookupError):
                 yield Recorded(session_id=str(json.loads(kept.read_bytes())["session_id"]))
-        elif kept.parent.name != SESSIONS and (named := _LOG.fullmatch(kept.name)):
+        elif not is_pause(kept) and (named := _LOG.fullmatch(kept.name)):
             yield Recorded(session_id=named[1])
         elif (document := document_of(kept)).suffix == SUFFIX and (document != kept or is_chat(kept)):
             yield Recorded(session_id=document.stem)
     yield from _library_and_archive()
-
-
-def is_chat(kept: Path) -> bool:
-    """Whether it is a saved chat: it says at its beginning what it is called by."""
-    try:
-        with kept.open("rb") as file:
-            return f"{_CHAT_ID} {kept.stem}\n".encode() in file.read(_HEADER_BYTES)
-    except OSError:
-        return False
 
 
 def _library_and_archive() -> list[Recorded]:

@@ -13,53 +13,48 @@ from pathlib import Path
 
 from leftoff.conversations.chat_file import SUFFIX
 from leftoff.flows.archive_sessions import NAME as ARCHIVE
-from leftoff.flows.forget_known import is_chat
+from leftoff.flows.forget_pauses import own_pauses, point_again
 from leftoff.flows.forget_places import document_of
-from leftoff.flows.pause_homes import SESSIONS
+from leftoff.flows.own_documents import is_chat, is_pause
 from leftoff.flows.seen_window import FOLDER as WINDOWS
+from leftoff.flows.track_usage import FOLDER as USAGE
 from leftoff.flows.watch_states import FOLDER as STATES
 from leftoff.library.erasing import masking
 from leftoff.library.forgotten import MASK
 from leftoff.library.normal import normal
 from leftoff.stores.log_files import PREFIX
-from leftoff.system import ids
+from leftoff.system import ids, paths
 
 _OF_AGENT = re.compile(r"[^-]+-(?P<id>.+?)(?:\.[a-z]+)+")
+_OF_PROGRAM = re.compile(r"(?P<id>.+?)(?:\.[a-z]+)+")
+_COPY = re.compile(r"[^-]+-(?P<id>[^~]+?)(?:~[0-9A-Z-]+)?\.(?:json|tar\.zst(?:\.[0-9]+\.tmp)?)")
 _SENT = re.compile(r"[0-9a-f]{12}\.(?P<id>.+?)(?:\.[0-9]{20}\.json|\.last)")
 # How a file of each folder is named.
 _FORMS: Mapping[str, re.Pattern[str]] = {
-    **dict.fromkeys((STATES, WINDOWS, ARCHIVE, "extractions", "pauses"), _OF_AGENT),
+    **dict.fromkeys((STATES, WINDOWS, "extractions", "pauses"), _OF_AGENT),
+    ARCHIVE: _COPY,
     "outbox": _SENT,
+    USAGE: _OF_PROGRAM,
 }
 _LOG = re.compile(rf"{PREFIX}(?P<id>.+?)(?:\.(?:md|json|gz))+")
 _CHAT = re.compile(rf"(?P<id>.+?)(?:_session_[0-9_]+)?{re.escape(SUFFIX)}")
 
 
 def is_named(kept: Path, session_id: str) -> bool:
-    """Whether a file is called by this id: within a name it stands alone, behind the prefix or between dots."""
-    document = document_of(kept).name
-    if ids.is_uuid(session_id):
-        return session_id in kept.name
-    whole = re.compile(
-        rf"(?:[0-9a-f]{{12}}\.)?{re.escape(session_id)}(?:-incremental)?(?:\.[0-9]{{20}})?(?:\.[a-z]+)*"
-    )
-    names = (document, document.removeprefix(PREFIX), kept.name)
-    return _id_in(kept) == session_id or any(whole.fullmatch(each) is not None for each in names)
+    """Whether a file is called by this id. A UUID is in a name by no accident; any other id may be a word of ours, and counts only
+    where the form of the name, or what the file says, tells that a session is meant.
+    """
+    return session_id in kept.name if ids.is_uuid(session_id) else _session_in(kept) == session_id
 
 
 def delete_documents(holders: Sequence[Path], session_id: str) -> list[Path]:
-    """Those that are the session's own: called by its id, or pauses that name it. All files of a pause go together."""
-    gone = []
-    for kept in holders:
-        if is_named(kept, session_id):
-            gone.append(kept)
-        elif kept.parent.name == SESSIONS:
-            stem = kept.name.partition(".")[0].removesuffix("-incremental")
-            ends = re.compile(rf"{re.escape(stem)}(?:-incremental)?(?:\..+)?")
-            gone += [each for each in kept.parent.iterdir() if ends.fullmatch(each.name) and each.is_file()]
-    unique = [*dict.fromkeys(gone)]
+    """Those that are the session's own: called by its id, or its pauses. All files of a pause go together."""
+    pauses = own_pauses(holders, session_id)
+    unique = [*dict.fromkeys([*(kept for kept in holders if is_named(kept, session_id)), *pauses])]
     for kept in unique:
         kept.unlink(missing_ok=True)
+    for folder in {kept.parent for kept in pauses}:
+        point_again(folder)
     return unique
 
 
@@ -78,15 +73,31 @@ def goes_whole(kept: Path, text: str) -> bool:
 
 
 def _id_in(kept: Path) -> str | None:
-    """The id in a file's name; None where the whole name is ours."""
-    if kept.parent.name == SESSIONS:
-        return None  # pauses are called by their moment
+    """What somebody else chose in a file's name; None where the whole name is ours."""
+    form, document = _form_of(kept), document_of(kept)
+    found = form and form.fullmatch(_bare(document))
+    return found["id"] if found else None
+
+
+def _session_in(kept: Path) -> str | None:
+    """The whole id of the session or chat that a file is of; None where its name tells none."""
+    return document_of(kept).stem if _form_of(kept) is _CHAT else _id_in(kept)
+
+
+def _form_of(kept: Path) -> re.Pattern[str] | None:
+    """How such a file is named; None where the whole name is ours. Pauses are called by their moment."""
     document = document_of(kept)
-    form = _FORMS.get(kept.parent.name) or (_LOG if document.name.startswith(PREFIX) else _CHAT)
-    if form is _CHAT and not _is_of_chat(kept, document):
+    if is_pause(kept):
         return None
-    found = form.fullmatch(document.name.removeprefix(".").removesuffix(".lock"))
-    return None if found is None else found["id"]
+    if kept.parent.parent in {paths.data_folder(), paths.state_folder()} and kept.parent.name in _FORMS:
+        return _FORMS[kept.parent.name]
+    if document.name.startswith(PREFIX):
+        return _LOG
+    return _CHAT if document.suffix == SUFFIX and _is_of_chat(kept, document) else None
+
+
+def _bare(document: Path) -> str:
+    return document.name.removeprefix(".").removesuffix(".lock")
 
 
 def _is_of_chat(kept: Path, document: Path) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from leftoff.errors import NotFoundError
 from leftoff.flows.agents import agents_here
-from leftoff.flows.archive_sessions import archive_here
+from leftoff.flows.archive_sessions import archive_here, fullest
 from leftoff.flows.library_folder import library_folder
 from leftoff.flows.sessions import Found
 from leftoff.library.archive import Archived
@@ -43,6 +43,14 @@ def unpacked(archived: Archived) -> Iterator[Found]:
             modified_ns=first.modified_ns,
             size_bytes=first.size_bytes,
         )
+
+
+def fullest_copies(archived: Iterable[Archived]) -> list[Archived]:
+    """One copy of each session: the library has one text of it."""
+    by_transcript: dict[str, list[Archived]] = {}
+    for each in archived:
+        by_transcript.setdefault(each.transcript, []).append(each)
+    return [*map(fullest, by_transcript.values())]
 
 
 def source_of(archived: Archived) -> Source:

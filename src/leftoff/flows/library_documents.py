@@ -13,10 +13,12 @@ from leftoff.errors import LeftoffError
 from leftoff.flows.capture import Capture
 from leftoff.flows.library_pieces import clean_cut
 from leftoff.flows.log_folder import log_folder
+from leftoff.flows.own_documents import is_chosen, is_ours
 from leftoff.flows.pause_homes import SESSIONS
 from leftoff.library.pieces import Piece, PieceKind, Source, SourceType
 from leftoff.system import paths
 from leftoff.system.paths import Project
+from leftoff.system.register import Register
 
 _LARGEST_BYTES = 4 * 1024 * 1024  # of a document; one that is larger came from elsewhere
 _HEADING = re.compile(rb"^#{1,6} ", re.MULTILINE)
@@ -48,16 +50,18 @@ def is_folder(place: str) -> bool:
 
 
 def documents(folder: str, kind: SourceType, project: str) -> Iterator[Source]:
-    """The documents in a folder; links and what is too large are passed over."""
+    """The documents in a folder; links, what is too large, and in a folder that the user chose what is not ours are passed over."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return
+    is_all_ours = not is_chosen(Path(folder))
+    written = frozenset() if is_all_ours else Register(folder=paths.data_folder()).written_paths()
     for entry in entries:
         if not entry.name.endswith(".md") or not entry.is_file(follow_symlinks=False):
             continue
         stat = entry.stat(follow_symlinks=False)
-        if stat.st_size > _LARGEST_BYTES:
+        if stat.st_size > _LARGEST_BYTES or not (is_all_ours or is_ours(Path(entry.path), written)):
             continue
         named = _SESSION.match(entry.name.removesuffix(".md"))
         yield Source(

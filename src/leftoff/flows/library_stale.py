@@ -10,12 +10,13 @@ at the most, and at once when it ends or the library is updated. The agents' hom
 from __future__ import annotations
 
 import os
-import sqlite3
 import zlib
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
+
+from leftoff.library.sqlite import sqlite3
+from leftoff.model.tuples import NamedTuple
 
 BUILT = "built"
 FOLDERS_NAMED = "folders named"

@@ -20,16 +20,16 @@ from leftoff.flows.agents import agents_here
 from leftoff.flows.archive_sessions import archive_here
 from leftoff.flows.capture import capture_here
 from leftoff.flows.library_batches import batches, still_stands
-from leftoff.flows.library_copies import archive_folder, source_of, sweep, unpacked
+from leftoff.flows.library_copies import archive_folder, fullest_copies, source_of, sweep, unpacked
 from leftoff.flows.library_documents import documents, is_folder, pieces_of, wanted_folders
 from leftoff.flows.library_folder import LOCK, library_folder
+from leftoff.flows.library_listing import Find, listed
 from leftoff.flows.library_pieces import Cutter
 from leftoff.flows.library_stale import (
     BUILT,
     FOLDERS_NAMED,
     at,
     folder_variables,
-    folders_of,
     missing,
     note_look,
 )
@@ -47,6 +47,7 @@ from leftoff.system import clock, locks, own_log, paths
 
 _MUCH_CHARS = 20_000_000  # after so much new text the words are put in order
 _EXCLUDED = "excluded tools"
+_NOTHING = -1  # the size of what is not known, or not all read
 
 Progress = Callable[[int, int], None]  # bytes done, bytes to do
 
@@ -88,10 +89,10 @@ def update_library(
     budget_seconds: float | None = None,
     progress: Progress | None = None,
     patience_seconds: float = 0.0,
-    found: list[Found] | None = None,
+    find: Find | None = None,
     changed: Sequence[str] = (),
 ) -> Updated:
-    """Read what is new: in the sources ``changed``, which are known, where any are given; else in ``found`` or everywhere.
+    """Read what is new: in the sources ``changed``, which are known, where any are given; else in all that ``find`` finds, or anybody.
 
     LockTimeoutError where another process has been at it for longer than ``patience_seconds``.
     """
@@ -103,7 +104,7 @@ def update_library(
         try:
             if changed and update.knows_what_to_leave_out():
                 return update.run_on(changed)
-            return update.run(found_sessions() if found is None else found)
+            return update.run(find or found_sessions)
         finally:
             update.writer.close()
 
@@ -116,7 +117,7 @@ def rebuild_library(progress: Progress | None = None) -> Updated:
         shelves.made_anew(os.fsdecode(folder)).close()
         update = _Update(os.fsdecode(folder), None, progress)
         try:
-            return update.run(found_sessions())
+            return update.run(found_sessions)
         finally:
             update.writer.close()
 
@@ -135,22 +136,21 @@ class _Update:
         self._copied: set[str] | None = None  # transcripts in the archive, where they have to be noted
         sweep()
 
-    def run(self, found: list[Found]) -> Updated:
+    def run(self, find: Find) -> Updated:
         self._leave_out_excluded()
         known = self.writer.known()
-        seen = (
-            _homes(found) | archive_folder()
-        )  # as they are before anything is read: what comes meanwhile is new
-        seen |= self._documents(known, found)
+        seen = archive_folder()  # as they are before anybody looks: what comes meanwhile is new
+        found, homes = listed(find, self.writer.folders())
+        seen |= homes | self._documents(known, found)
         stale = [each for each in found if known.get(_path(each)) != (each.modified_ns, each.size_bytes)]
         self._to_do_bytes = sum(each.size_bytes for each in stale)
-        copies = self._archived(known, found)
+        copies = [*self._archived(known, found)]
         self._remove_gone(known, found)
         self._read_sessions(stale, {path: size for path, (_, size) in known.items()})
-        for copy in copies:
+        for copy, size_before in copies:
             if self._is_late():
                 return self._done
-            self._guarded(partial(self._read_copy, copy), Path(copy.transcript))
+            self._guarded(partial(self._read_copy, copy, size_before), Path(copy.transcript))
         if self._done.finished:
             self.writer.remember_folders(
                 {path: then for path, then in seen.items() if self._may_be_named(path)},
@@ -169,8 +169,7 @@ class _Update:
         self._read_sessions(found, {row.path: row.size_bytes for row in there})
         for row in rows:
             if row.type != "session":
-                beside = documents(str(Path(row.path).parent), row.type, row.project or "")
-                self._take_documents(each for each in beside if each.path == row.path)
+                self._read_document(row)
         return self._ended()
 
     def _read_sessions(self, stale: list[Found], sizes: Mapping[str, int]) -> None:
@@ -178,7 +177,7 @@ class _Update:
         for each, entry in self._with_entries(stale):
             if self._is_late():
                 return
-            read = partial(self._read_on, each, self._source(each, entry), sizes.get(_path(each), -1))
+            read = partial(self._read_on, each, self._source(each, entry), sizes.get(_path(each), _NOTHING))
             self._guarded(read, each.transcript)
 
     def _ended(self) -> Updated:
@@ -245,18 +244,18 @@ class _Update:
     def _title(self, prompt: str | None) -> str | None:
         return prompt and self._forgotten.masked_text(prompt)[:LONGEST_TITLE]
 
-    def _read_copy(self, archived: Archived) -> None:
+    def _read_copy(self, archived: Archived, size_before: int) -> None:
         """A session that its agent has deleted, from the archive; the copy is unpacked for as long as it is read."""
         source = source_of(archived)
         with unpacked(archived) as copy:
-            self._take_in(copy, source._replace(title=self._title(source.title)), None, {})
+            self._read_on(copy, source._replace(title=self._title(source.title)), size_before)
 
     def _take_in(self, found: Found, source: Source, reached: Reached | None, waiting: WaitingCalls) -> None:
         after = None if reached is None else Place(_path(found), reached.line_idx, reached.start, reached.end)
         cutter = Cutter(found.agent, self._capture, {call: each.tool for call, each in waiting.items()})
         for batch, upto, is_last in batches(found, cutter, after, self._forgotten):
             end = reached if upto is None else upto
-            of_batch = source if is_last else source._replace(size_bytes=-1)
+            of_batch = source if is_last else source._replace(size_bytes=_NOTHING)
             if not self.writer.add(of_batch, batch, before=reached, after=end):
                 self._done.finished = False  # another writer was at it, or something was forgotten meanwhile
                 return
@@ -291,7 +290,9 @@ class _Update:
         self._gone_documents = [
             path
             for path in known
-            if path not in standing and path.endswith(".md") and not Path(path).exists()
+            if path not in standing
+            and path.endswith(".md")
+            and (str(Path(path).parent) in wanted or not Path(path).exists())
         ]
         return seen
 
@@ -299,6 +300,14 @@ class _Update:
         for source in new:
             if not self._is_forgotten(source.session_id, source.path, source.project):
                 self._replace(source)
+
+    def _read_document(self, row: Source) -> None:
+        """A known document that has changed; one that is no longer ours goes."""
+        folder = str(Path(row.path).parent)
+        new = [each for each in documents(folder, row.type, row.project or "") if each.path == row.path]
+        self._take_documents(new)
+        if not new and is_folder(folder):
+            self.writer.remove([row.path])
 
     def _replace(self, source: Source) -> None:
         pieces = pieces_of(source, self._capture)
@@ -322,22 +331,29 @@ class _Update:
     def _excluded(self) -> str:
         return ", ".join(sorted(self._capture.exclude_tools))
 
-    def _archived(self, known: dict[str, tuple[int, int]], found: list[Found]) -> list[Archived]:
-        """Those of the archive that are neither known nor with their agent, where the archive has changed."""
+    def _archived(
+        self, known: dict[str, tuple[int, int]], found: list[Found]
+    ) -> Iterator[tuple[Archived, int]]:
+        """Those of the archive that are not with their agent and of which less is known than the copy holds: how much that was."""
+        standing = {_path(each) for each in found}
+        for each in fullest_copies(self._perhaps_new(known)):
+            size_before = known.get(each.transcript, (0, _NOTHING))[1]
+            if (
+                each.transcript not in standing
+                and size_before < each.files[0].size_bytes
+                and not self._is_forgotten(each.session_id, each.transcript, each.project)
+            ):
+                yield each, size_before
+
+    def _perhaps_new(self, known: dict[str, tuple[int, int]]) -> list[Archived]:
+        """All of the archive where it has changed; else the sessions with several copies, whose transcripts were cut short."""
         now = archive_folder()
         if self.writer.folders_at(now) == now and known:
-            return []
+            return archive_here().of_several_copies()
         archived = archive_here().sessions()
         self._copied = {each.transcript for each in archived}
         self.writer.mark_archived(self._copied)
-        standing = {_path(each) for each in found}
-        return [
-            each
-            for each in archived
-            if each.transcript not in known
-            and each.transcript not in standing
-            and not self._is_forgotten(each.session_id, each.transcript, each.project)
-        ]
+        return archived
 
     def _remove_gone(self, known: dict[str, tuple[int, int]], found: list[Found]) -> None:
         """What exists nowhere any more: neither with the agent nor in the archive."""
@@ -366,18 +382,6 @@ def _found(agent: Agent, transcript: Path) -> Found | None:
     except OSError:
         return None
     return Found(agent=agent, transcript=transcript, modified_ns=stat.st_mtime_ns, size_bytes=stat.st_size)
-
-
-def _homes(found: Iterable[Found]) -> dict[str, int]:
-    """Where new sessions of any agent would stand, also of one that has none yet."""
-    by_home: dict[str, list[str]] = {str(agent.home): [] for agent in agents_here()}
-    for each in found:
-        by_home.setdefault(str(each.agent.home), []).append(_path(each))
-    return {
-        path: then
-        for home, transcripts in by_home.items()
-        for path, then in folders_of(home, transcripts).items()
-    }
 
 
 def _path(found: Found) -> str:

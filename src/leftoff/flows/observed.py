@@ -6,19 +6,15 @@ version say more than a table. Kept in the state folder; losing it costs accurac
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-import orjson
-
 from leftoff.errors import StorageError
 from leftoff.model.occupancy import Occupancy
+from leftoff.model.quick_json import loads
 from leftoff.model.wire import SCHEMAS
 from leftoff.system import files, paths
 
+Points = dict[str, list[int]]
 _NAME = "compactions.json"
 _KEPT = 8
-
-Points: TypeAlias = dict[str, list[int]]
 
 
 def observed_compaction(
@@ -44,7 +40,7 @@ def observed_compaction(
 def seen_compactions() -> Points:
     """All that this machine has seen."""
     try:
-        data = orjson.loads((paths.state_folder() / _NAME).read_bytes())
+        data = loads((paths.state_folder() / _NAME).read_bytes())
     except (OSError, ValueError):
         return {}
     points = (
@@ -62,6 +58,8 @@ def seen_compactions() -> Points:
 
 
 def _remember(points: Points) -> None:
+    import orjson  # noqa: PLC0415 - there is news once in a long session
+
     try:
         files.write_file(
             paths.state_folder() / _NAME, orjson.dumps({"schema": SCHEMAS["compactions"], "points": points})

@@ -21,7 +21,7 @@ from leftoff.system import ids, liveness, paths, reasons
 from leftoff.system.paths import Project
 
 SESSIONS = "sessions"
-_PAUSES = "pauses"
+PAUSES = "pauses"
 _END = ".jsonl"
 _QUIET = timedelta(
     hours=1
@@ -114,7 +114,7 @@ def _look(file: PauseFile) -> _Look:
 
 
 def _pauses_folder() -> Path:
-    return paths.state_folder() / _PAUSES
+    return paths.state_folder() / PAUSES
 
 
 def _pause_paths() -> list[Path]:

@@ -26,4 +26,5 @@ def re_homed(chosen: Chosen, folder: Path) -> Made:
         context_saved_percent=0.0,
         resume_command=resume_command(chosen.agent, copy.session_id),
         folder=folder,
+        left_behind=copy.left_behind,
     )

@@ -17,10 +17,11 @@ from pathlib import Path
 from leftoff.errors import DocumentError, LeftoffError, StorageError, UnreachableError
 from leftoff.flows.ask_store import ask_store
 from leftoff.flows.forget_places import Needle, needles_of_id
+from leftoff.flows.own_words import changed
 from leftoff.flows.project_identity import identity_of
 from leftoff.flows.settings import settings_here
 from leftoff.flows.shelf import configured_backend
-from leftoff.flows.strings import changed
+from leftoff.library.normal import writings
 from leftoff.model.masked import is_filed_by, masked
 from leftoff.model.project_identity import METADATA_KEY, ProjectIdentity, is_same_project
 from leftoff.model.protocols import CanRewrite, KnowsProjects, StorageBackend
@@ -179,7 +180,9 @@ class _Text:
                 f"Log {log.session_id}: its id or its project's name holds the text."
                 f" leftoff forget {log.session_id} erases it."
             )
-        return masked(log, self.text, self.mask)
+        for each, _ in writings(self.text):
+            log = masked(log, each, self.mask)
+        return log
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,23 @@ builds the library; later ones read what was appended, for a moment at most, and
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import datetime
-from typing import NamedTuple
 
 from leftoff.errors import DocumentError, LockTimeoutError, NothingToDoError, StorageError, UsageError
 from leftoff.flows.library_folder import library_folder
 from leftoff.flows.library_stale import News, folder_variables, is_built, news
 from leftoff.library import shelf as shelves
-from leftoff.library.finding import Answers, FoundSession, Hit, Order, found, what_followed
-from leftoff.library.query import Query, Term, filtered, parsed
+from leftoff.library.answers import Answers, FoundSession, Hit, Order, what_followed
+from leftoff.library.filters import where
+from leftoff.library.finding import found
+from leftoff.library.query import Query, Term, bare_terms, filtered, parsed
 from leftoff.library.snippets import Snippet, snippet
+from leftoff.library.sqlite import sqlite3
+from leftoff.model.tuples import NamedTuple
 from leftoff.system import user_folders
+from leftoff.system.clock import datetime
 
 SNIPPET_CHARS = 200
 _UPDATE_SECONDS = 2.0
@@ -69,7 +71,8 @@ class ShownSession(NamedTuple):
 
 class Results(NamedTuple):
     """The answer. ``meant`` is a word that may have been meant; ``unread`` says that not all could be read in time, ``cut_short`` that
-    not all texts were looked at which might hold it, and ``leaves_out`` that nothing was found and there are forgotten texts."""
+    not all texts were looked at which might hold it, and ``leaves_out`` that nothing was found and there are forgotten texts.
+    ``reason`` says why nothing could be found, whatever the words."""
 
     sessions: tuple[ShownSession, ...]
     complete: bool
@@ -78,6 +81,7 @@ class Results(NamedTuple):
     took_ms: float
     cut_short: bool
     leaves_out: bool
+    reason: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """The shape that scripts rely on."""
@@ -90,11 +94,12 @@ class Results(NamedTuple):
             "unread": self.unread,
             "cut_short": self.cut_short,
             "leaves_out": self.leaves_out,
+            "reason": self.reason,
         }
 
 
 def search(asked: Asked, now: datetime, progress: Progress | None = None) -> Results:
-    """The sessions that answer, best first; NothingToDoError where there is no session at all."""
+    """The sessions that answer, best first."""
     begun = time.perf_counter()
     query = _query(asked, now)
     if query.is_empty:
@@ -102,13 +107,15 @@ def search(asked: Asked, now: datetime, progress: Progress | None = None) -> Res
     with _said_in_a_sentence():
         shelf, unread = up_to_date(now, progress)
     with _said_in_a_sentence(), closing(shelf):
+        shelf.execute("BEGIN")  # one state of the library, whoever writes meanwhile
         order = Order(limit=asked.limit, hits=asked.hits, newest=asked.newest, now=int(now.timestamp()))
         answers = found(shelf, query, order)
         if not answers.sessions and (asked.command or asked.error):
-            query = _loosened(query, now)
+            query = _loosened(query)
             answers = found(shelf, query, order)._replace(complete=False)
         sessions = _shown(shelf, answers, query, asked)
-        meant = None if sessions else _meant(shelf, query)
+        reason = None if sessions or unread else _why_nothing(shelf, query)
+        meant = None if sessions or reason else _meant(shelf, query)
     _remember(sessions)
     return Results(
         sessions,
@@ -118,6 +125,7 @@ def search(asked: Asked, now: datetime, progress: Progress | None = None) -> Res
         (time.perf_counter() - begun) * 1000,
         cut_short=answers.cut_short,
         leaves_out=not sessions and _has_forgotten_texts(),
+        reason=reason,
     )
 
 
@@ -184,13 +192,15 @@ def _quoted(words: str) -> Query:
     return Query(groups=((Term(words, is_phrase=" " in words.strip()),),))
 
 
-def _loosened(query: Query, now: datetime) -> Query:
-    """The same with the words of its phrases in any order."""
-    groups = [
-        parsed(term.text.replace('"', " "), now).groups if term.is_phrase else ((term,),)
-        for term in query.terms
-    ]
-    return query._replace(groups=tuple(group for each in groups for group in each))
+def _loosened(query: Query) -> Query:
+    """The same with the words of its phrases in any order. They are somebody's output, so nothing in them is a filter."""
+    groups: list[tuple[Term, ...]] = []
+    for group in query.groups:
+        if len(group) == 1 and group[0].is_phrase:
+            groups += [(word,) for word in bare_terms(group[0].text)]
+        else:
+            groups.append(group)
+    return query._replace(groups=tuple(groups))
 
 
 def _joined(query: Query, other: Query) -> Query:
@@ -225,6 +235,26 @@ def _followed(shelf: sqlite3.Connection, hit: Hit) -> tuple[Followed, ...]:
     )
 
 
+def _why_nothing(shelf: sqlite3.Connection, query: Query) -> str | None:
+    """Why nothing can be found, whatever the words: there is no session, none of that agent or of that project."""
+
+    def has_any(of: Query) -> bool:
+        condition, values = where(of)
+        return (
+            shelf.execute(f"SELECT 1 FROM sources s WHERE {condition} LIMIT 1", values).fetchone() is not None
+        )
+
+    if not has_any(Query()):
+        return "There is no session to search. Where they are looked for: leftoff doctor"
+    if query.agent is not None and not has_any(Query(agent=query.agent)):
+        rows = shelf.execute("SELECT DISTINCT agent FROM sources WHERE agent IS NOT NULL ORDER BY agent")
+        agents = ", ".join(row[0] for row in rows) or "no agent"
+        return f"agent:{query.agent}: no session is of it. There are sessions of: {agents}"
+    if query.project is not None and not has_any(Query(project=query.project)):
+        return f"project:{query.project}: no session's folder has that in its path. To see them: leftoff sessions"
+    return None
+
+
 def _meant(shelf: sqlite3.Connection, query: Query) -> str | None:
     from leftoff.library.spelling import meant  # noqa: PLC0415 - only where nothing was found
 
@@ -232,7 +262,9 @@ def _meant(shelf: sqlite3.Connection, query: Query) -> str | None:
 
 
 def _has_forgotten_texts() -> bool:
-    from leftoff.library.forgotten import Forgotten  # noqa: PLC0415 - only where nothing was found
+    if not os.path.lexists(f"{library_folder()}/{shelves.REMEMBERED}"):
+        return False
+    from leftoff.library.forgotten import Forgotten  # noqa: PLC0415 - takes as long as all before
 
     try:
         return Forgotten(library_folder()).has_texts

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import orjson
-
 from leftoff.errors import StorageError
+from leftoff.model.quick_json import loads
 from leftoff.model.wire import SCHEMAS
 from leftoff.system import files, ids, paths
 
@@ -26,7 +25,7 @@ def path_of(agent_id: str, session_id: str) -> Path:
 def seen_window(agent_id: str, session_id: str) -> int | None:
     """The size in tokens; None when nobody has told it."""
     try:
-        said = orjson.loads(path_of(agent_id, session_id).read_bytes())
+        said = loads(path_of(agent_id, session_id).read_bytes())
     except (OSError, ValueError):
         return None
     is_known = isinstance(said, dict) and said.get("schema") == SCHEMAS["seen_window"]
@@ -38,6 +37,8 @@ def remember_window(agent_id: str, session_id: str, window_tokens: int) -> None:
     """Keep it, if it is news."""
     if seen_window(agent_id, session_id) == window_tokens:
         return
+    import orjson  # noqa: PLC0415 - there is news once in a session
+
     try:
         content = {"schema": SCHEMAS["seen_window"], "window_tokens": window_tokens}
         files.write_file(path_of(agent_id, session_id), orjson.dumps(content))

@@ -7,13 +7,11 @@ bound to it until the next list is shown.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from leftoff.config.settings import RedactionSettings
 from leftoff.errors import TranscriptError
@@ -22,13 +20,14 @@ from leftoff.flows.agents import agents_here
 from leftoff.flows.library_folder import library_folder
 from leftoff.flows.numbers import numbered as numbered
 from leftoff.flows.settings import settings_here
-from leftoff.model.protocols import Agent
 from leftoff.model.session import LONGEST_PROMPT, SessionEntry
-from leftoff.model.values import dataclass
+from leftoff.model.values import dataclass, replace
 from leftoff.system import paths
 
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
 if TYPE_CHECKING:
     from leftoff.library.catalogue import Stamp
+    from leftoff.model.protocols import Agent
     from leftoff.system.redaction import Redactor
 
 _FIRST_LOOK = 32  # entries looked up together; who wants the newest alone asks for no more
@@ -91,9 +90,17 @@ def glimpsed(found: Iterable[Found], is_wanted: Wanted = _any) -> Iterator[Sessi
         known.keep_where_it_is_worth_it()
 
 
+def looked_at_alone(found: Iterable[Found], is_wanted: Wanted = _any) -> Iterator[SessionEntry]:
+    """The same from the transcripts alone and without their prompts: a few are looked at sooner than the library is opened."""
+    for each in found:
+        entry = _entry(each)
+        if entry is not None and is_wanted(entry.project):
+            yield replace(entry, first_prompt=None)
+
+
 def sessions_of(project: Path, found: Iterable[Found], read: Reader = entries) -> Iterator[SessionEntry]:
     """Those that ran in the same project as the folder ``project``, newest first."""
-    root = paths.project_of(project).root
+    root = paths.root_of(project)
     roots: dict[str, Path | None] = {}
 
     def is_of_it(folder: str | None) -> bool:
@@ -111,7 +118,7 @@ def _root_of(folder: str) -> Path | None:
     if not Path(folder).is_absolute():
         return None  # or it would be ours, whatever folder we are in
     try:
-        return paths.project_of(Path(folder)).root
+        return paths.root_of(Path(folder))
     except (OSError, ValueError):
         return None
 
@@ -172,15 +179,19 @@ class _Known:
 
 def _looked_at(found: Found) -> SessionEntry | None:
     """The entry from the transcript itself, its prompt redacted; None where it cannot be read."""
+    entry = _entry(found)
+    if entry is None or entry.first_prompt is None:
+        return entry
+    return replace(entry, first_prompt=_redacted(entry.first_prompt)[:LONGEST_PROMPT])
+
+
+def _entry(found: Found) -> SessionEntry | None:
     try:
-        entry = found.agent.entry(found.transcript)
+        return found.agent.entry(found.transcript)
     except TranscriptError:
         return None
     except Exception:  # noqa: BLE001 - an adapter may be a guest, and a file may be anything: one must not hide the rest
         return None
-    if entry.first_prompt is None:
-        return entry
-    return dataclasses.replace(entry, first_prompt=_redacted(entry.first_prompt)[:LONGEST_PROMPT])
 
 
 def _redacted(text: str) -> str:

@@ -26,7 +26,7 @@ from leftoff.flows.derive import (
 from leftoff.flows.polish import RULES, summariser_called
 from leftoff.flows.settings import settings_here
 from leftoff.lineage.metadata import trim_metadata
-from leftoff.model.copying import CopyOrder
+from leftoff.model.copying import Copy, CopyOrder
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import Cut, TrimPlan
 from leftoff.model.values import dataclass
@@ -126,7 +126,7 @@ def carried_out(planned: Planned, progress: Progress | None = None) -> Made:
         copy = written_copy(planned.chosen, session, plan.cuts, _order(planned, progress))
     except NothingToDoError:
         return _made(replace(planned, plan=without_cuts(plan)), None)
-    return _made(planned, (copy.session_id, copy.transcript))
+    return _made(planned, copy)
 
 
 def looked_at(planned: Planned, progress: Progress | None = None) -> Planned:
@@ -164,19 +164,19 @@ def without_cuts(plan: TrimPlan) -> TrimPlan:
     return replace(plan, cuts=(), saved_tokens=0, kept=(*plan.kept, why))
 
 
-def _made(planned: Planned, written: tuple[str, Path] | None) -> Made:
+def _made(planned: Planned, copy: Copy | None) -> Made:
     plan, session = planned.plan, planned.session
-    session_id, output_file = written or (None, None)
     folder = planned.wanted.project or (Path(session.project) if session.project else None)
     return Made(
-        session_id=session_id,
-        output_file=output_file,
+        session_id=copy.session_id if copy else None,
+        output_file=copy.transcript if copy else None,
         parent_file=planned.chosen.transcript,
         tools_trimmed=plan.tools_trimmed,
         tokens_saved=plan.saved_tokens,
         context_saved_percent=plan.context_saved_percent,
-        resume_command=resume_command(planned.chosen.agent, session_id) if session_id else None,
+        resume_command=resume_command(planned.chosen.agent, copy.session_id) if copy else None,
         folder=folder,
+        left_behind=copy.left_behind if copy else (),
     )
 
 

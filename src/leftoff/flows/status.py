@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -17,12 +16,15 @@ from leftoff.flows.settings import settings_here
 from leftoff.meter import forecast, gauge
 from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
 from leftoff.model.occupancy import AgentWindow, Occupancy
-from leftoff.model.protocols import Agent
 from leftoff.model.records import RecordKind
 from leftoff.model.session import Session, SessionEntry
-from leftoff.model.values import dataclass
+from leftoff.model.values import dataclass, replace
 from leftoff.model.wire import JsonObject
 from leftoff.system import clock
+
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
+if TYPE_CHECKING:
+    from leftoff.model.protocols import Agent
 
 _ADVICE = {
     None: "Usage is not known yet: it is read from the next reply.",
@@ -117,7 +119,7 @@ def status_of(chosen: Chosen, config: Config, at: datetime) -> Status:
     occupancy = chosen.agent.occupancy(chosen.transcript)
     if occupancy.window_tokens is None:
         told = seen_window(chosen.agent.id, session.session_id)
-        occupancy = dataclasses.replace(occupancy, window_tokens=told)
+        occupancy = replace(occupancy, window_tokens=told)
     # What a file that is not in the agent's own home says about compactions proves nothing here.
     is_own = chosen.transcript.is_relative_to(chosen.agent.home)
     observed = observed_compaction(chosen.agent.id, occupancy, learn=is_own)

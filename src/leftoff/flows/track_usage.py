@@ -14,7 +14,7 @@ from leftoff.model.usage_state import UsageState, with_usage
 from leftoff.model.values import dataclass
 from leftoff.system import clock, files, ids, locks, paths, reasons
 
-_FOLDER = "usage"
+FOLDER = "usage"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,4 +71,4 @@ def change_kept(session_id: str, step: Callable[[UsageState], UsageState]) -> Us
 
 
 def _path(session_id: str) -> Path:
-    return paths.inside(paths.state_folder(), _FOLDER, f"{ids.checked(session_id)}.json")
+    return paths.inside(paths.state_folder(), FOLDER, f"{ids.checked(session_id)}.json")

@@ -15,10 +15,10 @@ from pathlib import Path
 from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.flows.ancestry import Family, family_here
 from leftoff.flows.choose import Chosen, choose
-from leftoff.flows.derive import Progress, copier, require_known, resume_command, written_copy
+from leftoff.flows.derive import Progress, copier, require_known, resume_command, told_behind, written_copy
 from leftoff.flows.expand import Originals
 from leftoff.lineage.metadata import untrim_metadata
-from leftoff.model.copying import CopyOrder, LeftOut, Uncut
+from leftoff.model.copying import Copy, CopyOrder, LeftBehind, LeftOut, Uncut
 from leftoff.model.records import Place, Record, Text, ToolResult, ToolUse
 from leftoff.model.session import Session
 from leftoff.model.trim_plan import CutPart
@@ -44,6 +44,7 @@ class Untrimmed:
     left: tuple[str, ...]
     resume_command: tuple[str, ...] | None
     folder: Path | None = None
+    left_behind: tuple[LeftBehind, ...] = ()
 
     def to_dict(self) -> JsonObject:
         """The shape that scripts rely on."""
@@ -56,6 +57,7 @@ class Untrimmed:
             "tokens_given_back": self.tokens_given_back,
             "left": [*self.left],
             "resume_command": None if self.resume_command is None else shlex.join(self.resume_command),
+            **told_behind(self.left_behind),
         }
 
 
@@ -116,7 +118,7 @@ def untrim(
             progress=progress,
         ),
     )
-    return _untrimmed(chosen, session, (copy.session_id, copy.transcript), back)
+    return _untrimmed(chosen, session, copy, back)
 
 
 def _found(chosen: Chosen, session: Session) -> _Back:
@@ -241,21 +243,16 @@ def _within(given: JsonValue) -> Placeholder | None:
             return None
 
 
-def _untrimmed(
-    chosen: Chosen,
-    session: Session,
-    written: tuple[str, Path] | None,
-    back: _Back,
-) -> Untrimmed:
-    session_id, output_file = written or (None, None)
+def _untrimmed(chosen: Chosen, session: Session, copy: Copy | None, back: _Back) -> Untrimmed:
     return Untrimmed(
-        session_id=session_id,
-        output_file=output_file,
+        session_id=copy.session_id if copy else None,
+        output_file=copy.transcript if copy else None,
         parent_file=chosen.transcript,
         given_back=len(back.changes),
         thoughts_given_back=back.left_out.thoughts,
         tokens_given_back=back.tokens,
         left=back.left,
-        resume_command=resume_command(chosen.agent, session_id) if session_id else None,
+        resume_command=resume_command(chosen.agent, copy.session_id) if copy else None,
         folder=Path(session.project) if session.project else None,
+        left_behind=copy.left_behind if copy else (),
     )

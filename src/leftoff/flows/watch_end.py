@@ -12,7 +12,8 @@ from dataclasses import replace
 from leftoff.flows import watch_states, watch_tasks
 from leftoff.flows.watched import Watched
 from leftoff.model.hook_event import NOTHING, Saying
-from leftoff.system import liveness
+from leftoff.model.watch_state import WatchState
+from leftoff.system import clock, liveness
 
 _MOST_SECONDS = 1.2
 _NAP_SECONDS = 0.02
@@ -20,7 +21,7 @@ _NAP_SECONDS = 0.02
 
 def on_end(watched: Watched) -> Saying:
     """Note it, start the work, wait a little."""
-    watched.update(lambda state: replace(state, ended=watched.event.reason or "unknown", offer_open=False))
+    watched.update(lambda state: _ended(watched, state, watched.event.reason or "unknown"))
     worker = watch_tasks.spawn(watched.agent.id, "end", watched.event.session_id)
     begun, deadline = liveness.begun(worker), time.monotonic() + _MOST_SECONDS
     while time.monotonic() < deadline and liveness.is_alive(worker, begun):
@@ -38,6 +39,10 @@ def end_cleared(watched: Watched) -> None:
         return
     session_id = same[0].session_id
     watch_states.change(
-        watched.agent.id, session_id, lambda state: (replace(state, ended="clear", offer_open=False), None)
+        watched.agent.id, session_id, lambda state: (_ended(watched, state, watch_states.CLEARED), None)
     )
     watch_tasks.spawn(watched.agent.id, "end", session_id)
+
+
+def _ended(watched: Watched, state: WatchState, why: str) -> WatchState:
+    return replace(state, ended=why, ended_at=clock.rfc3339(watched.at), offer_open=False)

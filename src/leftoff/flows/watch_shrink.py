@@ -37,7 +37,13 @@ def trim(watched: Watched, rest: str) -> str:
     made = shrink_session.carried_out(planned)
     if made.nothing_to_trim:
         return "leftoff: nothing to trim: the copy would be no smaller than this session."
-    return f"leftoff: {_numbers(planned.plan)}.\n{_how_to_go_on(watched, made)}"
+    return "\n".join(
+        [
+            f"leftoff: {_numbers(planned.plan)}.",
+            *map(str, made.left_behind),
+            _how_to_go_on(watched, made),
+        ]
+    )
 
 
 def hand_off(watched: Watched) -> str:
