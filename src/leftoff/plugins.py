@@ -13,14 +13,18 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
 
 from leftoff.errors import NotFoundError, PluginError
 
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
 if TYPE_CHECKING:
     from importlib import metadata
+    from typing import Any, Literal
 
-Group = Literal["agents", "sections", "triggers", "storage", "summarisers"]
+    Group = Literal["agents", "sections", "triggers", "storage", "summarisers"]
+else:
+    Group = str
+
 API_VERSION = 1
 
 # The whole of what is built in, on one screen. Each dotted path is a callable without required arguments.

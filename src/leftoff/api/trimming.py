@@ -8,6 +8,7 @@ from typing import Any
 
 from leftoff.errors import UsageError
 from leftoff.flows import file_shrinking as flow
+from leftoff.model.copying import LeftBehind
 from leftoff.model.values import dataclass
 from leftoff.model.wire import JsonValue
 
@@ -27,6 +28,7 @@ class TrimResult:
     num_assistant_trimmed: int
     detected_agent: str
     nothing_to_trim: bool
+    left_behind: tuple[LeftBehind, ...] = ()  # what could not be taken along; it is still with the session
 
     def __iter__(self) -> Iterator[Any]:
         return iter(
@@ -95,6 +97,7 @@ def trim_and_create_session(
         num_assistant_trimmed=sum(cut.part == "text" for cut in plan.cuts),
         detected_agent=trimmed.agent_id,
         nothing_to_trim=plan.nothing_to_trim,
+        left_behind=trimmed.left_behind,
     )
 
 
