@@ -268,3 +268,15 @@ def test_a_missing_agent_file_is_said_with_what_a_wheel_has(talk, capsys, monkey
     assert "examples/" not in error + talk("--help") + talk("--list")
     Path("mine.py").write_text(f"{one_line}\n", encoding="utf-8")
     assert json.loads(talk("mine.py", "--json", lines=["hello", "exit"]))["answers"] == ["HELLO"]
+
+
+def test_what_the_page_shows_first_can_be_typed_by_who_has_a_wheel_alone(talk):
+    """Its first two lines make an agent and talk to it; what only the repository has is said to be there."""
+    page = (Path(__file__).parents[2] / "docs" / "chat.md").read_text(encoding="utf-8")
+    make, chat = page.split("```")[1].strip().splitlines()[:2]
+    subprocess.run(make, shell=True, check=True, timeout=60)
+    command, name = chat.partition("#")[0].split()[1:]
+    assert (command, Path(name).is_file()) == ("chat", True)
+    assert json.loads(talk(name, "--json", lines=["hello", "exit"]))["answers"] == ["HELLO"]
+    sentences = " ".join(page.split()).split(". ")
+    assert all("repository" in sentence for sentence in sentences if "examples/" in sentence)

@@ -96,6 +96,24 @@ def test_trust_lists_what_waits_and_trusts_only_when_told(foreign):
     assert leftoff("trust", "nowhere.md").returncode == 1
 
 
+def test_trust_tells_what_each_is_and_what_the_project_sets(foreign):
+    """In words and as JSON; a setting needs no word, and one that no project may make is passed over."""
+    settings = Path.cwd() / ".leftoff" / "configuration.yaml"
+    settings.write_text(
+        "context_management:\n  thresholds:\n    caution: 0.6\n  summariser: rm -rf\n", encoding="utf-8"
+    )
+    said = leftoff("trust").stdout
+    assert "    a resume log: offered to the next session here\n" in said
+    assert f"    thresholds.caution: 0.6  {settings}:3\n" in said
+    assert "in force without your word: they run nothing and send nothing" in said
+    assert "summariser may not be set by a project's file" in " ".join(said.split())
+    told = json.loads(leftoff("trust", "--json").stdout)
+    assert [*told] == ["documents", "trusted", "settings", "passed_over"]
+    assert {each["what"] for each in told["documents"]} == {"a resume log: offered to the next session here"}
+    assert told["settings"] == [{"key": "thresholds.caution", "value": 0.6, "line": 3}]
+    assert len(told["passed_over"]) == 1
+
+
 @pytest.mark.parametrize(
     ("answer", "code", "words"), [(b"y\n", 0, b"Trusted: 2."), (b"n\n", 1, b"Nothing was trusted")]
 )

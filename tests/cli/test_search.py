@@ -10,6 +10,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from leftoff.__main__ import _short_way
 from leftoff.agents import claude
 from leftoff.cli import search as face
 from leftoff.cli.main import run
@@ -126,9 +127,9 @@ def test_questions_that_people_ask_have_options(session):
 
 def test_the_short_way_and_the_command_line_agree(session, capsys):
     """Whatever is typed ends the same by both."""
-    for arguments in (["limiter"], ["limiter", "--json"], ["since:soon"], []):
+    for arguments in (["limiter"], ["limiter", "--json"], ["limiter", "-wombat"], ["since:soon"], []):
         capsys.readouterr()
-        short = face.run(arguments), *capsys.readouterr()
+        short = _short_way("search", *arguments), *capsys.readouterr()
         long = run(["search", *arguments]), *capsys.readouterr()
         if "--json" not in arguments:
             assert short == long
@@ -180,7 +181,7 @@ def test_a_search_loads_neither_agents_nor_the_command_line(session, unmeasured,
     done = run_python(
         "import sys\nfrom leftoff.cli.search import run\nrun(['limiter'])\n"
         "print('LOADED', *sorted({'click', 'orjson', 'pathlib', 'dataclasses', 'platformdirs', 'leftoff.flows.agents',"
-        " 'leftoff.system.redaction'} & {*sys.modules}))"
+        " 'leftoff.system.redaction', 're', 'enum', 'typing', 'json'} & {*sys.modules}))"
     )
     assert done.stdout.splitlines()[-1] == "LOADED"
 

@@ -66,3 +66,14 @@ def test_a_query_of_bytes_that_are_no_text_is_refused_in_words(session):  # noqa
     """With what is wrong with it."""
     assert "not UTF-8" in leftoff("search", "project:\udcff limiter", code=2)
     assert "not UTF-8" in leftoff("search", "--file", "a\udcff", code=2)
+
+
+def test_a_home_without_sessions_an_unknown_agent_and_project_are_the_reason(session):  # noqa: F811
+    """Whatever words were typed: so no other words are advised."""
+    assert "There are sessions of: claude" in leftoff("search", "limiter", "agent:nobodys", code=3)
+    assert "leftoff sessions" in leftoff("search", "limiter", "project:nowhere", code=3)
+    assert "Fewer words" in leftoff("search", "quokkaquokka", "agent:claude", code=3)
+    session.unlink()
+    leftoff("search", "--update")
+    assert "no session to search" in leftoff("search", "limiter", code=3)
+    assert "leftoff doctor" in json.loads(leftoff("search", "limiter", "--json", code=3))["reason"]

@@ -63,6 +63,33 @@ def test_scripts_get_the_shape_they_rely_on(source, typed, command):
     assert (said["session_id"] is None) == said["nothing_to_trim"]
 
 
+def test_what_could_not_be_taken_along_is_named(own_world, typed, tmp_path):
+    """By every command that writes a copy: what, why, and that nothing is lost."""
+    story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    story.asked("Go").delegated("Look around", "Nothing")
+    for turn in range(4):
+        story.asked(f"Step {turn}").replied("Reading.", call("shell", {"command": f"cat {turn}"}, LONG))
+    path = own_world / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
+    path.parent.mkdir(parents=True)
+    claude.here().transcribe(story.script(), path)
+    (wrote,) = path.with_suffix("").glob("subagents/*.jsonl")
+    copy = typed("trim", FIRST, "--json")[1]
+    for own in (wrote, Path(copy["output_file"]).with_suffix("") / "subagents" / wrote.name):
+        own.symlink_to(own.rename(tmp_path / own.parent.parent.name))
+    for command in (
+        ("trim", FIRST),
+        ("untrim", copy["session_id"]),
+        ("resume", FIRST, "--how", "as-is", "--here"),
+        ("resume", FIRST, "--how", "trim"),
+    ):
+        code, said = typed(*command)
+        words = " ".join(said.split())
+        assert code == 0
+        assert "Not taken along: what a subagent wrote (" in words
+        assert "a symbolic link stands where a file should be" in words
+        assert "Nothing is lost: it is still with the session that this one was copied from." in words
+
+
 def test_a_dry_run_shows_what_and_why_and_how_much(source, typed):
     """As a table and as JSON, and nothing is written."""
     code, said = typed("trim", "--dry-run", "--threshold", "500")

@@ -5,6 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from leftoff.agents import codex
+from leftoff.testing.builders import Story
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "transcripts"
 
 # Each costs as much as the work of the command itself, or is for another command.
@@ -23,6 +28,36 @@ HEAVY = (
     "leftoff.model.resume_log",
     "leftoff.samples",
 )
+
+
+# What a short command does without, each of which takes about as long as its work.
+SPARED = (
+    "click",
+    "typing",
+    "dataclasses",
+    "inspect",
+    "orjson",  # which loads dataclasses and uuid
+    "json",
+    "uuid",
+    "hashlib",
+    "tomllib",
+    "textwrap",
+    "shutil",
+    "copy",
+)
+
+
+def loaded_in_the_short_way(*arguments):
+    code = (
+        "import sys; from leftoff.__main__ import _short_way\n"
+        "print(_short_way(*sys.argv[1:]), *sys.modules, file=sys.stderr)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=60
+    )
+    exit_code, *modules = ended.stderr.split()
+    assert exit_code == "0"
+    return set(modules)
 
 
 def loaded(*arguments):
@@ -48,3 +83,35 @@ def test_status_loads_nothing_that_it_does_not_need(unmeasured):
 def test_status_as_json_loads_no_more(unmeasured):
     modules = loaded("status", "--json", str(GOLDEN / "claude-2.1.4-tiny-interrupted.jsonl"))
     assert [name for name in HEAVY if name in modules] == []
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["of a file", "latest"])
+def test_status_loads_neither_the_command_line_nor_what_it_brings(own_world, unmeasured, named):
+    """Of a transcript by its name, and of the latest: nor the library, where one of the newest is meant."""
+    golden = GOLDEN / "claude-2.1.4-tiny-interrupted.jsonl"
+    path = own_world / ".claude" / "projects" / "-slug" / golden.name
+    path.parent.mkdir(parents=True)
+    folder = next(json.loads(line)["cwd"] for line in golden.read_text().splitlines() if '"cwd"' in line)
+    path.write_text(golden.read_text().replace(json.dumps(folder), json.dumps(str(Path.cwd()))))
+    modules = loaded_in_the_short_way("status", *([str(path)] if named else []))
+    assert "leftoff.agents.claude.tail" in modules
+    heavy = [name for name in HEAVY if named or name != "leftoff.agents.codex"]
+    assert [name for name in (*SPARED, *heavy) if name in modules] == []
+
+
+def test_status_as_json_loads_what_writes_json_alone(unmeasured):
+    """And no more."""
+    modules = loaded_in_the_short_way("status", "--json", str(GOLDEN / "claude-2.1.4-tiny-interrupted.jsonl"))
+    assert [name for name in (*SPARED, *HEAVY) if name in modules] == ["json"]
+
+
+def test_status_of_any_agents_session_is_as_quick(own_world, unmeasured):
+    """The second to be asked whose it is loads no more than the first."""
+    path = own_world / "rollout.jsonl"
+    codex.here().transcribe(
+        Story(model="gpt-6.1-terra").asked("Write docs").replied("Written.", used=9_000).script(), path
+    )
+    modules = loaded_in_the_short_way("status", str(path))
+    assert "leftoff.agents.codex.tail" in modules
+    heavy = [name for name in HEAVY if name != "leftoff.agents.codex"]
+    assert [name for name in (*SPARED, *heavy) if name in modules] == []

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from leftoff.cli import long_table
+from leftoff.cli.plain import say as say
+from leftoff.cli.plain import width as width
+from leftoff.cli.plain import wrapped as wrapped
 from leftoff.cli.visible import columns_of, escaped
 from leftoff.cli.visible import one_line as one_line
 from leftoff.cli.visible import visible as visible
@@ -30,14 +32,6 @@ _READABLE_COLUMNS = 20  # what is longer is folded on a narrow terminal
 _FOLDED_COLUMNS = 8  # what a column is left at least, where that is possible
 
 
-class Style(TypedDict, total=False):
-    """How words stand out on a terminal; a colour is a name or a number of the 256."""
-
-    fg: str | int
-    bold: bool
-    dim: bool
-
-
 def with_json(command: Command) -> Command:
     """Give a command the option ``--json``; it arrives as ``as_json``."""
     option = click.option(
@@ -51,18 +45,8 @@ def _here_or_before(context: click.Context, parameter: click.Parameter, value: b
     return value or bool(context.find_root().params.get("as_json"))
 
 
-def wrapped(text: str, *, indent: str) -> str:
-    """Foreign text broken into lines that fit the terminal, each indented."""
-    room = max(30, width() - 1)
-    lines = [
-        textwrap.wrap(line, room, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-        for line in text.splitlines()
-    ]
-    return "\n".join(part for line in lines for part in (line or [""]))
-
-
 def as_json(value: Any) -> None:
-    """The value as JSON on standard output."""
+    """The value as JSON on standard output, however large it is."""
     click.echo(_json(value))
 
 
@@ -92,27 +76,12 @@ def _json(value: Any) -> str:
         return json.dumps(value, indent=2)
 
 
-def say(text: str, style: Style | None = None) -> None:
-    """Words on standard output; styled on a terminal that can, unless NO_COLOR is set."""
-    environment = paths.environment() if style else {}
-    if style and "NO_COLOR" not in environment and environment.get("TERM") != "dumb":
-        text = click.style(text, **style)
-    click.echo(text)  # which leaves styles out where there is no terminal
-
-
 def error(message: str, *, as_json: bool) -> None:
     """One sentence about what went wrong."""
     if as_json:
         click.echo(json.dumps({"error": message}, ensure_ascii=False))
     else:
         click.echo(f"leftoff: {visible(message)}", err=True)
-
-
-def width() -> int:
-    """The columns of the terminal: what COLUMNS says, what the terminal says, else 80."""
-    import shutil  # it brings three ways of compressing with it
-
-    return shutil.get_terminal_size().columns
 
 
 def table(

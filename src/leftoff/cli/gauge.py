@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
 
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than this
 if TYPE_CHECKING:
-    from leftoff.cli.display import Style
+    from leftoff.cli.plain import Style
 
 _STYLES: Mapping[Level | None, Style] = {
     None: {"dim": True},

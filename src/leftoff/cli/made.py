@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from leftoff.cli import display
 from leftoff.flows.derive import Made
 from leftoff.flows.shrink_session import Planned, tokens_of
+from leftoff.model.copying import LeftBehind
 from leftoff.model.trim_plan import Cut, TrimPlan
 from leftoff.system import paths
 
@@ -63,7 +65,14 @@ def say_made(made: Made) -> None:
         f"{made.tokens_saved:,} tokens."
     )
     display.say(f"  {display.visible(str(made.output_file))}")
+    say_left_behind(made.left_behind)
     say_command(made.resume_command, made.folder, made.session_id)
+
+
+def say_left_behind(left_behind: Sequence[LeftBehind]) -> None:
+    """What could not be taken along into the copy, why, and that it is not lost."""
+    for each in left_behind:
+        display.say(display.wrapped(display.visible(str(each)), indent="  "))
 
 
 def say_command(command: tuple[str, ...] | None, folder: Path | None, session_id: str | None) -> None:

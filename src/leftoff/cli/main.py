@@ -6,7 +6,6 @@ standard output. A reader that closes the pipe has had enough, which is no error
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 import click
 
 import leftoff
-from leftoff.cli import display
+from leftoff.cli import display, plain
 from leftoff.cli.lazy_group import lazy_group
 from leftoff.errors import LeftoffError
 
@@ -84,10 +83,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit code."""
     as_json = "--json" in arguments
     _open_what_is_closed()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="replace"
-        )  # a terminal of another encoding shows ? and does not end the command
+    plain.make_ready()
     try:
         code = cli.main([*arguments], prog_name="leftoff", standalone_mode=False)
         sys.stdout.flush()

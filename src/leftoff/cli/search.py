@@ -7,25 +7,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
+from leftoff.cli import plain, short
+from leftoff.cli.short import Option
 from leftoff.cli.visible import escaped, one_line, visible
-from leftoff.errors import LeftoffError
 from leftoff.flows.search import Asked, Progress, Results, Shown, ShownSession, search
-from leftoff.system import clock, user_folders
-
-_MOST = 1000
-
-
-class Option(NamedTuple):
-    """One option: the field of Asked that it sets (``as_json``: none), whether it is a number or a switch, and its help."""
-
-    name: str
-    field: str
-    kind: str  # text, number or switch
-    words: str
-
+from leftoff.system import clock
 
 OPTIONS: tuple[Option, ...] = (
     Option("--file", "file", "text", "Who touched this file: every session that read, changed or wrote it."),
@@ -34,7 +22,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("--newest", "newest", "switch", "Newest first, not best first."),
     Option("--limit", "limit", "number", "How many sessions are shown."),
     Option("--hits", "hits", "number", "How many places of each session are shown."),
-    Option("--json", "as_json", "switch", "JSON only, on standard output."),
+    short.AS_JSON,
 )
 _FEWER = "Fewer words find more; begin* finds all words that begin so."
 _UNREAD = "Not everything has been read yet. To read the rest: leftoff search --update\n"
@@ -43,23 +31,16 @@ _CUT_SHORT = (
     " Add a word, or a filter such as since:7d, project: or kind:\n"
 )
 _LEAVES_OUT = "No search finds what was forgotten (leftoff forget --text), nor a session that has it in its path or project.\n"
-_BY_NAME = {option.name: option for option in OPTIONS}
 
 
 def run(arguments: Sequence[str]) -> int | None:
     """Search and show it; the exit code. None: this is for the command line, and nothing was done."""
-    values = _understood(arguments)
-    if values is None or sys.stdout is None or sys.stderr is None:
+    typed = short.understood(arguments, OPTIONS)
+    if typed is None:
         return None
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a terminal of another encoding shows ?
-    as_json = bool(values.pop("as_json", False))
-    try:
-        code = show(Asked(**values), as_json=as_json)  # type: ignore[arg-type]
-        sys.stdout.flush()
-    except LeftoffError as error:
-        return _failed(error, as_json=as_json)
-    return code
+    as_json = bool(typed.values.pop("as_json", False))
+    asked = Asked(query=" ".join(typed.words), **typed.values)  # type: ignore[arg-type]
+    return short.run(lambda: show(asked, as_json=as_json))
 
 
 def show(asked: Asked, *, as_json: bool) -> int:
@@ -79,47 +60,6 @@ def print_json(value: Mapping[str, object]) -> None:
 
     text = escaped(json.dumps(value, indent=2, ensure_ascii=False))
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
-
-
-def _understood(arguments: Sequence[str]) -> dict[str, object] | None:
-    """The arguments by field; None where the command line has to look at them."""
-    values: dict[str, object] = {}
-    words: list[str] = []
-    rest = iter(arguments)
-    for argument in rest:
-        if argument == "--":
-            words += rest
-        elif not argument.startswith("--") and argument != "-h":
-            words.append(argument)
-        elif (value := _value(argument, rest)) is None:
-            return None
-        else:
-            values[_BY_NAME[argument.partition("=")[0]].field] = value
-    return values | {"query": " ".join(words)}
-
-
-def _value(argument: str, rest: Iterator[str]) -> object | None:
-    """What an option is set to; None where that is not understood here."""
-    name, equals, given = argument.partition("=")
-    option = _BY_NAME.get(name)
-    if option is None or option.kind == "switch":
-        return None if option is None or equals else True
-    value = given if equals else next(rest, None)
-    if value is None or option.kind == "text":
-        return value
-    return (
-        int(value)
-        if value.isdecimal() and len(value) <= len(str(_MOST)) and 1 <= int(value) <= _MOST
-        else None
-    )
-
-
-def _failed(error: LeftoffError, *, as_json: bool) -> int:
-    if as_json:
-        print_json({"error": error.message})
-    else:
-        sys.stderr.write(f"leftoff: {visible(error.message)}\n")
-    return error.exit_code
 
 
 def progress() -> Progress | None:
@@ -143,8 +83,9 @@ def _say(results: Results, now: int) -> None:
         return
     if not results.complete:
         out("No place holds all of these words. The sessions that hold the most telling of them:\n")
+    width = plain.width()
     for session in results.sessions:
-        _say_session(session, now)
+        _say_session(session, now, width)
     numbered = [session for session in results.sessions if session.number is not None]
     if numbered:
         first = numbered[0]
@@ -158,8 +99,8 @@ def _nothing(results: Results) -> str:
     """That nothing was found, why it may be there all the same, and what to type next."""
     if results.unread or results.cut_short:
         return f"Nothing was found so far.\n{_more(results)}"
-    hint = f"Did you mean: {visible(results.meant)}" if results.meant else _FEWER
-    return f"Nothing was found. {hint}\n{_LEAVES_OUT if results.leaves_out else ''}"
+    hint = results.reason or (f"Did you mean: {results.meant}" if results.meant else _FEWER)
+    return f"Nothing was found. {visible(hint)}\n{_LEAVES_OUT if results.leaves_out else ''}"
 
 
 def _more(results: Results) -> str:
@@ -167,12 +108,13 @@ def _more(results: Results) -> str:
     return (_UNREAD if results.unread else "") + (_CUT_SHORT if results.cut_short else "")
 
 
-def _say_session(session: ShownSession, now: int) -> None:
+def _say_session(session: ShownSession, now: int, width: int) -> None:
     found = session.found
-    width = _width()
     number = f"{session.number:>3}" if session.number is not None else "  ·"
     project = one_line((found.project or "?").rstrip("/").rpartition("/")[2] or "/", 24)
-    more = f" ({found.places} places)" if found.places > len(session.hits) else ""
+    more = (
+        f" ({found.places}{'+' if found.has_more else ''} places)" if found.places > len(session.hits) else ""
+    )
     who = found.agent or found.type
     head = f"{number}  {who}  {project}  {_age(now - found.modified_ns // 1_000_000_000)}{more}  "
     title = found.title or (found.path if session.number is None else "")
@@ -205,26 +147,15 @@ def _marked(shown: Shown, width: int) -> str:
         parts += [visible(text[past:start]), _stand_out(visible(text[start:end]))]
         past = end
     whole = "".join([*parts, visible(text[past:])])
-    return whole if len(text) <= width or _styled() else one_line(text, width)
-
-
-def _styled() -> bool:
-    environment = user_folders.environment()
-    return sys.stdout.isatty() and "NO_COLOR" not in environment and environment.get("TERM") != "dumb"
+    return whole if len(text) <= width or plain.may_style() else one_line(text, width)
 
 
 def _bold(text: str) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if _styled() else text
+    return f"\x1b[1m{text}\x1b[0m" if plain.may_style() else text
 
 
 def _stand_out(text: str) -> str:
-    return f"\x1b[1;33m{text}\x1b[0m" if _styled() else text
-
-
-def _width() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns
+    return f"\x1b[1;33m{text}\x1b[0m" if plain.may_style() else text
 
 
 def _age(seconds: int) -> str:

@@ -10,6 +10,7 @@ import click
 from leftoff.cli import display
 from leftoff.errors import UsageError
 from leftoff.flows import forget as flow
+from leftoff.flows.forget_copies import Unread
 from leftoff.system import paths
 
 _MOST_SHOWN = 20
@@ -60,6 +61,11 @@ def _asked(plan: flow.ForgetPlan) -> bool:
 def _show(plan: flow.ForgetPlan) -> None:
     what = f"{len(plan.sessions)} sessions of {plan.words}" if plan.target == "project" else plan.words
     display.say(f"To be forgotten: {display.visible(what)}")
+    if plan.shared is not None:
+        display.say(
+            f"  {display.visible(str(plan.shared))} is shared with other worktrees: only the logs and pauses of these sessions go"
+            " there; chats, pauses made by hand and what is of other worktrees stay"
+        )
     _name("deleted whole:", plan.documents)
     _name("cleaned:", plan.holders)
     if plan.in_library:
@@ -76,6 +82,8 @@ def _show(plan: flow.ForgetPlan) -> None:
             f"  perhaps in the remote ({display.visible(plan.remote)}), which is asked when it is done"
         )
     _name("in the agents' own files, which stay as they are:", plan.agents_own)
+    _name("in your settings, which are yours to change:", plan.settings)
+    _tell("perhaps in these files, which could not be read:", (*plan.unread, *plan.agents_unread))
 
 
 def _name(words: str, files: list[Path] | tuple[Path, ...]) -> None:
@@ -88,38 +96,65 @@ def _name(words: str, files: list[Path] | tuple[Path, ...]) -> None:
         display.say(f"    and {len(files) - _MOST_SHOWN} more")
 
 
+def _tell(words: str, unread: tuple[Unread, ...]) -> None:
+    if unread:
+        display.say(f"  {words}")
+    for each in unread[:_MOST_SHOWN]:
+        display.say(f"    {display.visible(each.reason)}")
+    if len(unread) > _MOST_SHOWN:
+        display.say(f"    and {len(unread) - _MOST_SHOWN} more")
+
+
 def _not_done(plan: flow.ForgetPlan, *, dry_run: bool, as_json: bool) -> int:
-    if as_json:
-        display.as_json(_wire(plan, None))
-    elif plan.is_empty:
-        display.say("leftoff keeps nothing of it.")
+    if plan.is_empty:
+        why, code = f"leftoff keeps nothing of it{', but for your settings' if plan.settings else ''}.", 3
     elif dry_run:
-        display.say("Nothing was erased. Without --dry-run it is done.")
+        why, code = "Nothing was erased. Without --dry-run it is done.", 0
     else:
-        display.say("Nothing was erased. Where nobody can be asked: leftoff forget … --yes")
-    return 3 if plan.is_empty else 0 if dry_run else 1
+        why, code = "Nothing was erased. Where nobody can be asked: leftoff forget … --yes", 1
+    if as_json:
+        display.as_json({**_wire(plan, None), "error" if code == 1 else "why": why})
+    else:
+        display.say(why)
+    return code
 
 
 def _say(plan: flow.ForgetPlan, done: flow.Forgot) -> None:
-    display.say(
-        f"Forgotten: {len(done.deleted)} files deleted, {len(done.edited)} cleaned, {done.archived} archived copies and "
-        f"{done.library} entries of the library gone."
-    )
+    if plan.is_local:
+        display.say(
+            f"Forgotten: {len(done.deleted)} files deleted, {len(done.edited)} cleaned, {done.archived} archived copies and "
+            f"{done.library} entries of the library gone."
+        )
+    elif plan.agents_own:
+        display.say(
+            "leftoff has kept nothing of it so far, and will not: no search and no archive takes it in."
+        )
     if done.remote.erased:
         display.say(f"{done.remote.erased} logs in the remote were deleted or masked.")
     if done.remote.trouble:
         display.say(f"The remote may still hold it: {done.remote.trouble} Then: leftoff forget again.")
-    if done.left:
-        _name("These files of leftoff still hold it:", done.left)
-        display.say(
-            "Of a library that somebody reads just now the bytes go when that ends: leftoff forget again. Remove others by hand."
-        )
-    else:
-        display.say("Every file of leftoff was read again: none holds it.")
+    _say_left(plan, done)
     if plan.agents_own:
         display.say(
             "The agents' own files above still hold it. A log that is saved from them again would hold it too."
         )
+
+
+def _say_left(plan: flow.ForgetPlan, done: flow.Forgot) -> None:
+    unread = {each.path for each in done.unread}
+    if holding := tuple(each for each in done.left if each not in unread):
+        _name("These files of leftoff still hold it:", holding)
+        display.say(
+            "Of a library that somebody reads just now the bytes go when that ends: leftoff forget again. Remove others by hand."
+        )
+    if unread:
+        _tell("Nobody can say whether these copies of the archive hold it:", done.unread)
+        display.say(
+            "Make them readable, or delete them if you can do without: then leftoff forget again, which looks into them."
+        )
+    if not done.left:
+        but = ", but for your settings" if plan.settings else ""
+        display.say(f"Every file of leftoff was read again{but}: none holds it.")
 
 
 def _wire(plan: flow.ForgetPlan, done: flow.Forgot | None) -> dict[str, object]:
@@ -127,14 +162,20 @@ def _wire(plan: flow.ForgetPlan, done: flow.Forgot | None) -> dict[str, object]:
         "target": plan.target,
         "sessions": [each.session_id for each in plan.sessions],
         "kept_in": [str(each) for each in (*plan.documents, *plan.holders)],
+        "shared_folder": None if plan.shared is None else str(plan.shared),
         "in_library": plan.in_library,
         "leave_library": plan.called,
         "archived": len(plan.archived),
         "agents_own": [str(each) for each in plan.agents_own],
+        "settings": [str(each) for each in plan.settings],
         "erased": done is not None,
         "deleted": [] if done is None else [str(each) for each in done.deleted],
         "edited": [] if done is None else [str(each) for each in done.edited],
         "left": [] if done is None else [str(each) for each in done.left],
+        "unread": [
+            {"path": str(each.path), "reason": each.reason}
+            for each in (*(plan.unread if done is None else done.unread), *plan.agents_unread)
+        ],
         "remote": plan.remote,
         "remote_erased": 0 if done is None else done.remote.erased,
         "remote_trouble": None if done is None else done.remote.trouble,

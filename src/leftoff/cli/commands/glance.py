@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leftoff.cli import display
 from leftoff.cli.ages import age
-from leftoff.cli.commands.status import draw
+from leftoff.cli.status import draw
 from leftoff.flows import glance as flow
 from leftoff.system import clock, paths
 

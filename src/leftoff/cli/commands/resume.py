@@ -46,6 +46,7 @@ def resume(*, session: str, run: bool, here: bool, how: str | None, remote: bool
     _draw(where, clock.now())
     if way is not None:
         display.say(f"Going on {way.how}: {display.visible(way.why)}.")
+        made.say_left_behind(way.made.left_behind if way.made else ())
         if run:
             return flow.go_on(way)
         made.say_command(way.command, way.folder, where.session_id)

@@ -30,7 +30,11 @@ def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(epilog="Example: leftoff search 'retry \"connection reset\" -test since:7d kind:prompt'")
+@click.command(
+    # -word is a word that must not be there, -hello too.
+    context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
+    epilog="Example: leftoff search 'retry \"connection reset\" -test since:7d kind:prompt'",
+)
 @click.argument("query", nargs=-1)
 @_with_options
 @click.option("--update", is_flag=True, help="Bring the library up to date, and say what was read.")
@@ -42,6 +46,11 @@ def search(*, query: tuple[str, ...], update: bool, rebuild: bool, as_json: bool
     Filters: agent: project: tool: file: kind: since: before: errors: (kind:prompt since:7d errors:yes project:shop).
     Put a query with quotes in it into quotes of the other kind.
     """
+    if "-h" in query:
+        click.echo(click.get_current_context().get_help())
+        return 0
+    if unknown := next((word for word in query if word.startswith("--")), None):
+        raise click.NoSuchOption(unknown)
     if not (update or rebuild):
         return face.show(Asked(query=" ".join(query), **fields), as_json=as_json)
     if query:

@@ -34,5 +34,6 @@ def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
         f"{found.given_back} originals{thoughts} {verb} back, about {found.tokens_given_back:,} tokens."
         + (" Nothing was written." if dry_run else f" Wrote session {found.session_id}.")
     )
+    made.say_left_behind(found.left_behind)
     made.say_command(found.resume_command, found.folder, found.session_id)
     return 0
