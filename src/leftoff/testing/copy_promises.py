@@ -8,6 +8,8 @@ Use it beside ``AgentPromises``: say how the adapter is made and where it looks 
 
         def transcript_of(self, home, session_id):
             return home / "sessions" / f"{session_id}.jsonl"
+
+Of an agent that can also tell how a copy would come out (``CanRehearse``) use ``RehearsalPromises`` in its place.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from leftoff.model.copying import (
     Watcher,
     digest_of,
 )
-from leftoff.model.protocols import Agent, CanCopy
+from leftoff.model.protocols import Agent, CanCopy, CanRehearse
 from leftoff.model.records import Message
 from leftoff.model.trim_plan import Cut
 from leftoff.model.wire import JsonObject
@@ -131,9 +133,8 @@ class CopyPromises:
     def test_originals_are_found_and_given_back(self, agent: CopyingAgent, transcript: Path) -> None:
         """Each original is what its digest says; given back into the copy, all of the live chain is what it was."""
         pieces, cuts = _pieces(agent, transcript), _cuts(agent, transcript)
-        originals = [
-            agent.original(transcript, piece.place.line_idx, piece.part, piece.call_id) for piece in pieces
-        ]
+        records = {record.place: record for record in agent.read(transcript)}
+        originals = [agent.original(records[piece.place], piece.part, piece.call_id) for piece in pieces]
         assert [digest_of(value) for value in originals] == [piece.digest for piece in pieces]
         copy = self.copied(agent, transcript, cuts)
         placed = {
@@ -148,9 +149,10 @@ class CopyPromises:
         assert _sent(agent, again.transcript) == _sent(agent, transcript)
 
     def test_what_is_not_there_is_no_original(self, agent: CopyingAgent, transcript: Path) -> None:
-        """A line, a call or a part that does not exist gives None."""
-        assert agent.original(transcript, 10**6, "text", None) is None
-        assert agent.original(transcript, 0, "result", "no-such-call") is None
+        """A call or a part that the record does not have gives None."""
+        for record in agent.read(transcript):
+            assert agent.original(record, "result", "no-such-call") is None
+            assert agent.original(record._replace(raw=b"torn"), "text", None) is None
 
     def test_the_block_stands_once_on_the_first_prompt(self, agent: CopyingAgent, transcript: Path) -> None:
         """A second copy replaces the block of the first (L29)."""
@@ -231,6 +233,28 @@ class CopyPromises:
         copy = agent.write_copy(agent.open(transcript), (), _order(transcript, project=elsewhere))
         assert agent.open(copy.transcript).project == str(elsewhere.resolve())
         assert copy.transcript in {*agent.transcripts()}
+
+
+class RehearsalPromises(CopyPromises):
+    """Every promise of ``leftoff.model.protocols.CanRehearse`` as well."""
+
+    def test_a_rehearsal_tells_the_size_and_writes_nothing(
+        self, agent: CopyingAgent, transcript: Path
+    ) -> None:
+        """As many bytes as the copy then has; no file is there that was not there before."""
+        assert isinstance(agent, CanRehearse)
+        cuts, before = _cuts(agent, transcript), {*agent.home.rglob("*")}
+        size = agent.copy_size(agent.open(transcript), cuts, _order(transcript, block=_BLOCK.format("one")))
+        assert {*agent.home.rglob("*")} == before
+        copy = agent.write_copy(agent.open(transcript), cuts, _order(transcript, block=_BLOCK.format("one")))
+        assert copy.size_bytes == size
+
+    def test_a_rehearsal_is_refused_as_the_copy_would_be(self, agent: CopyingAgent, transcript: Path) -> None:
+        """By whoever looks through it."""
+        assert isinstance(agent, CanRehearse)
+        order = _order(transcript, invariants=(_NeverContent(),))
+        with pytest.raises(LeftoffError, match="never content"):
+            agent.copy_size(agent.open(transcript), (), order)
 
 
 class _NeverContent:

@@ -20,7 +20,7 @@ ANSWER = {"claude": "●", "codex": "•"}
 OVER = {"claude": "done", "codex": "Worked for"}
 CLEAR_LINE = "\x15"
 CODEX_AFRESH = "⣿⣿⣿⣿"  # of the picture on its empty screen
-READY = "shift+tab to cycle"
+OPEN = {"claude": "shift+tab to cycle", "codex": "Ask Codex"}  # on a screen that waits for the first words
 MISSION = "Write src/ledger.py and keep the amounts in cents."
 
 
@@ -140,7 +140,7 @@ def typed(agent: Agent, sandbox: Sandbox) -> None:
 def on_screen(agent: Agent, sandbox: Sandbox) -> Iterator[Terminal]:
     """The client on a terminal, ready for a prompt."""
     with sandbox.screen(on_screen_trusted(agent, sandbox)) as screen:
-        screen.wait_for(READY if agent.name == "claude" else "Ask Codex")
+        screen.wait_for(OPEN[agent.name])
         yield screen
 
 

@@ -11,8 +11,9 @@ from sandbox import INSIDE, Sandbox
 from scenario import AGENTS, command, resulted, said, scenario, succeeded
 from scenarios.compaction import FULL
 from scenarios.filling_up import install, log_lines
-from scenarios.left_off import ANSWER, CLEAR_LINE, OVER, READY, on_screen_trusted
+from scenarios.left_off import ANSWER, CLEAR_LINE, OPEN, OVER, on_screen_trusted
 from scenarios.subagent import errand
+from terminal import Terminal
 
 RULE = "Never push to main."
 CUT = "[Results from "
@@ -89,22 +90,7 @@ def shrink_fresh(agent: Agent, sandbox: Sandbox) -> None:
 @scenario(clients=("claude", "codex"))
 def shrink_run(agent: Agent, sandbox: Sandbox) -> None:
     """Under `leftoff run`, `>trim yes` and exit go on by themselves in the trimmed copy."""
-    install(agent, sandbox)
-    flags = on_screen_trusted(agent, sandbox)
-    with sandbox.leftoff_screen("run", agent.name, *flags) as screen:
-        ready = READY if agent.name == "claude" else "Ask Codex"
-        screen.wait_for(ready)
-        screen.type(f"Look at all of it.\n{much(agent)}\n#say looked")
-        screen.wait_for(f"{ANSWER[agent.name]} looked")
-        screen.wait_for(OVER[agent.name])
-        screen.type(">trim yes")
-        screen.wait_for("starts it by itself")
-        screen.press(CLEAR_LINE)
-        screen.type(EXIT[agent.name])
-        screen.wait_for("Going on in session")
-        screen.wait_for(ready)
-        screen.type("And now?\n#say still here")
-        screen.wait_for(f"{ANSWER[agent.name]} still here")
+    go_on_by_itself(agent, sandbox, ">trim yes")
     last = [each for each in sandbox.conversation() if said(each.messages, "user", "And now?")][-1]
     assert CUT in results_of(last.messages)
     assert log_lines(sandbox) == [], log_lines(sandbox)
@@ -113,22 +99,7 @@ def shrink_run(agent: Agent, sandbox: Sandbox) -> None:
 @scenario(clients=("claude", "codex"))
 def shrink_handoff(agent: Agent, sandbox: Sandbox) -> None:
     """In a home that the client has been used in, `>handoff` and exit go on by themselves in a fresh session on its screen."""
-    install(agent, sandbox)
-    flags = on_screen_trusted(agent, sandbox)
-    ready = READY if agent.name == "claude" else "Ask Codex"
-    with sandbox.leftoff_screen("run", agent.name, *flags) as screen:
-        screen.wait_for(ready)
-        screen.type(f"Look at all of it. {RULE}\n{much(agent)}\n#say looked")
-        screen.wait_for(f"{ANSWER[agent.name]} looked")
-        screen.wait_for(OVER[agent.name])
-        screen.type(">handoff")
-        screen.wait_for("starts it by itself")
-        screen.press(CLEAR_LINE)
-        screen.type(EXIT[agent.name])
-        screen.wait_for("Going on in session")
-        screen.wait_for(ready)
-        screen.type("And now?\n#say still here")
-        screen.wait_for(f"{ANSWER[agent.name]} still here")
+    go_on_by_itself(agent, sandbox, ">handoff")
     assert said(derived(sandbox, "And now?"), "user", RULE)
     assert log_lines(sandbox) == [], log_lines(sandbox)
 
@@ -138,19 +109,15 @@ def shrink_on_screen(agent: Agent, sandbox: Sandbox) -> None:
     """Trimmed, smart-trimmed and rolled-over sessions open on the client's own screen, where it has been used before."""
     install(agent, sandbox)
     flags = on_screen_trusted(agent, sandbox)
-    ready = READY if agent.name == "claude" else "Ask Codex"
     with sandbox.screen(flags) as screen:  # a used home: the client has noted what sessions there are
-        screen.wait_for(ready)
-        screen.type(f"Look at all of it. {RULE}\n{much(agent)}\n#say looked")
-        screen.wait_for(f"{ANSWER[agent.name]} looked")
-        screen.wait_for(OVER[agent.name])
+        look_at_all(agent, screen)
     (source,) = agent.transcripts(sandbox)
     for number, verb in enumerate(("trim", "smart-trim", "rollover")):
         made = asked(sandbox, verb, identity(source))
         assert made["session_id"], verb
         _, *arguments = made["resume_command"].split()
         with sandbox.screen([*arguments, *flags]) as screen:
-            screen.wait_for(ready)
+            screen.wait_for(OPEN[agent.name])
             screen.type(f"And now, {verb}?\n#say still here {number}")
             screen.wait_for(f"{ANSWER[agent.name]} still here {number}")
         assert "\n1500\n" not in results_of(derived(sandbox, f"And now, {verb}?")), verb
@@ -173,6 +140,30 @@ def shrink_subagent(agent: Agent, sandbox: Sandbox) -> None:
     assert resulted(sent, "from-the-errand"), "it does not know what it did"
     assert own.read_bytes() == before
     assert (copy.with_suffix("") / "subagents" / own.name).read_bytes() != before
+
+
+def go_on_by_itself(agent: Agent, sandbox: Sandbox, trigger: str) -> None:
+    """Under `leftoff run`: a full turn, the trigger and exit; then the client is there again, and the user asks on."""
+    install(agent, sandbox)
+    flags = on_screen_trusted(agent, sandbox)
+    with sandbox.leftoff_screen("run", agent.name, *flags) as screen:
+        look_at_all(agent, screen)
+        screen.type(trigger)
+        screen.wait_for("starts it by itself")
+        screen.press(CLEAR_LINE)
+        screen.type(EXIT[agent.name])
+        screen.wait_for("Going on in session")
+        screen.wait_for(OPEN[agent.name])
+        screen.type("And now?\n#say still here")
+        screen.wait_for(f"{ANSWER[agent.name]} still here")
+
+
+def look_at_all(agent: Agent, screen: Terminal) -> None:
+    """The first turn on a screen, to its end."""
+    screen.wait_for(OPEN[agent.name])
+    screen.type(f"Look at all of it. {RULE}\n{much(agent)}\n#say looked")
+    screen.wait_for(f"{ANSWER[agent.name]} looked")
+    screen.wait_for(OVER[agent.name])
 
 
 def derived(sandbox: Sandbox, words: str) -> list[Message]:
