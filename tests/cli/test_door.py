@@ -253,6 +253,31 @@ def test_a_full_disk_behind_standard_output_is_said(own_world, arguments):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["show", "nosuch", "--json"], 1, "has the id 'nosuch'"),
+        (["search", "since:soon", "--json"], 2, "'soon' is no time"),
+        (["sessions", "--nonsense", "--json"], 2, "No such option"),
+    ],
+)
+def test_what_went_wrong_is_said_on_standard_error_where_the_output_is_full(
+    own_world, arguments, code, words
+):
+    """In one line, with the exit code that it has anyway."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "leftoff", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == code
+    assert words in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     "arguments", ["sessions", "sessions --json", "log list", "--help", "doctor --config"]
 )
 def test_a_standard_output_that_is_closed_from_the_start_is_no_error(arguments):

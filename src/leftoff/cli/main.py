@@ -111,7 +111,15 @@ def _open_what_is_closed() -> None:
 
 
 def ended(how: BaseException, *, as_json: bool) -> int:
-    """What a process ends with that ended so, after it was said."""
+    """What a process ends with that ended so, after it was said; on standard error where standard output takes nothing."""
+    try:
+        return _told(how, as_json=as_json)
+    except OSError:
+        _pipe_closed()
+        return _told(how, as_json=False)
+
+
+def _told(how: BaseException, *, as_json: bool) -> int:
     match how:
         case click.exceptions.Exit():
             return how.exit_code

@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from leftoff.cli import plain, short
 from leftoff.cli.short import Option
-from leftoff.cli.visible import escaped, one_line, visible
+from leftoff.cli.visible import one_line, visible
 from leftoff.flows.search import Asked, Progress, Results, Shown, ShownSession, search
 from leftoff.system import clock
 
@@ -48,18 +48,10 @@ def show(asked: Asked, *, as_json: bool) -> int:
     now = clock.now()
     results = search(asked, now, None if as_json else progress())
     if as_json:
-        print_json(results.to_dict())
+        plain.as_json(results.to_dict())
     else:
         _say(results, int(now.timestamp()))
     return 0 if results.sessions else 3
-
-
-def print_json(value: Mapping[str, object]) -> None:
-    """On standard output; half a character in somebody's text is escaped."""
-    import json
-
-    text = escaped(json.dumps(value, indent=2, ensure_ascii=False))
-    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def progress() -> Progress | None:

@@ -74,17 +74,20 @@ class _Question(NamedTuple):
     @classmethod
     def _joined(cls, table: str, condition: str, given: list[object], query: Query) -> _Question:
         filters, values = where(query)
-        # In this order, whatever SQLite guesses of their sizes; sources where a filter asks for them.
-        sources = " JOIN sources s ON s.id = p.source" if query.asks_of_session else ""
-        matched = f"{table} CROSS JOIN pieces p ON p.id = words.rowid{sources}"
+        # In this order, whatever SQLite guesses of their sizes.
+        matched = f"{table} CROSS JOIN pieces p ON p.id = words.rowid{_sources(query)}"
         return cls(matched, f"{condition} AND {filters}", [*given, *values])
 
     @classmethod
     def of_all(cls, query: Query) -> _Question:
         """Every piece, where no word narrows it down."""
         (filters, values), (refused, given) = where(query), without(query)
-        sources = " JOIN sources s ON s.id = p.source" if query.asks_of_session else ""
-        return cls(f"pieces p{sources}", f"{filters} AND {refused}", [*values, *given], "p.id")
+        return cls(f"pieces p{_sources(query)}", f"{filters} AND {refused}", [*values, *given], "p.id")
+
+
+def _sources(query: Query) -> str:
+    """The sources of the pieces, where a filter asks for them."""
+    return " JOIN sources s ON s.id = p.source" if query.asks_of_session else ""
 
 
 class _Finder:
