@@ -8,7 +8,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import hypothesis
 import pytest
@@ -152,3 +154,14 @@ def ordinary_folder(tmp_path: Path) -> Iterator[Path]:
         Path(folder).chmod(0o755)
         os.chown(folder, 65534, 65534)
         yield Path(folder)
+
+
+@pytest.fixture
+def zstd() -> ModuleType:
+    """What compresses here; the test is skipped where nothing does."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(name)
+        except ModuleNotFoundError:
+            continue
+    pytest.skip("neither Python 3.14 nor backports.zstd is here: pip install backports.zstd")

@@ -2,7 +2,6 @@
 
 import base64
 import random
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -18,17 +17,6 @@ from leftoff.shrink.placeholders import parsed
 from leftoff.system import clock
 from leftoff.testing.builders import Story, call
 from tests.flows.shrinking import CODEX_FIRST, LONG, long_story, put
-
-
-@pytest.fixture
-def zstd():
-    """What compresses here; the test is skipped where nothing does."""
-    for name in ("compression.zstd", "backports.zstd"):
-        try:
-            return import_module(name)
-        except ModuleNotFoundError:
-            continue
-    pytest.skip("neither Python 3.14 nor backports.zstd is here: pip install backports.zstd")
 
 
 @pytest.fixture

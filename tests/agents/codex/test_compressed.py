@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -13,17 +12,6 @@ from leftoff.errors import TranscriptError
 from leftoff.model.records import Record
 
 SAMPLE = Path(__file__).parents[2] / "golden/clients/codex-0.166.0-exec-basic.jsonl"
-
-
-@pytest.fixture
-def zstd() -> ModuleType:
-    """What compresses here; the test is skipped where nothing does."""
-    for name in ("compression.zstd", "backports.zstd"):
-        try:
-            return import_module(name)
-        except ModuleNotFoundError:
-            continue
-    pytest.skip("neither Python 3.14 nor backports.zstd is here: pip install backports.zstd")
 
 
 @pytest.fixture
