@@ -8,37 +8,42 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run test lint docs bench check clients live frameworks stress clean
+.PHONY: run test test-all lint docs bench bench-quick check clients live frameworks stress clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
 	@$(SEALED) $(BIN)/leftoff demo
 
-test: $(VENV)/ready ## every test but the long and the live ones, with coverage
+test: $(VENV)/ready ## the tests for every day: a few minutes
+	$(SEALED) $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not stress" $(ARGS)
+
+test-all: $(VENV)/ready ## these and the slow ones, with coverage, as in CI
 	$(SEALED) $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
 lint: $(VENV)/ready ## ruff, mypy --strict, import contracts, docs up to date
-	$(SEALED) $(BIN)/ruff check --no-cache src tests tools
-	$(SEALED) $(BIN)/ruff format --no-cache --check src tests tools
+	$(SEALED) $(BIN)/ruff check --no-cache src tests tools bench
+	$(SEALED) $(BIN)/ruff format --no-cache --check src tests tools bench
 	$(SEALED) $(BIN)/mypy
 	$(SEALED) $(BIN)/lint-imports --no-cache
 	$(SEALED) $(BIN)/python tools/docs.py --check
-	$(SEALED) $(BIN)/python tools/house.py
+	$(SEALED) $(BIN)/python tools/check_style.py
 
-docs: $(VENV)/ready ## write the generated parts of README, ARCHITECTURE and docs/
+docs: $(VENV)/ready ## write the generated parts of README and docs/
 	$(SEALED) $(BIN)/python tools/docs.py
 
 bench: $(VENV)/ready ## the measures, at full size
-	$(SEALED) $(BIN)/leftoff bench speed
+	$(SEALED) $(BIN)/python -m bench speed
 
-check: lint test ## what must be green before a commit
-	$(SEALED) $(BIN)/leftoff bench speed --quick
+bench-quick: $(VENV)/ready ## the same at a small size
+	$(SEALED) $(BIN)/python -m bench speed --quick
+
+check: lint test bench-quick ## what must be green before a commit
 
 clients: $(VENV)/ready ## the real agents, from npm (outside the seal: npm may need the user's npmrc; runs no agent)
 	$(BIN)/python tests/agents_live/clients.py
 
 live: $(VENV)/ready clients ## the real agents, against a local API
-	$(SEALED) $(BIN)/python tests/agents_live/run.py $(ARGS)
+	$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/run.py $(ARGS)
 
 frameworks: $(VENV)/ready ## the chat loop with agents of real frameworks, against a local API (made once, outside the seal: pip may need its settings)
 	$(BIN)/python tests/chat_frameworks/environment.py

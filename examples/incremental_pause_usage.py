@@ -47,14 +47,14 @@ def basic(project: Path) -> None:
 
 
 def discard(project: Path) -> None:
-    """The user goes on working: what was recorded is thrown away."""
+    """The user continues to work: what was recorded is thrown away."""
     manager = wind_down(project)
     print(f"Discarded: {manager.discard_pause()}")
     print(f"Once more: {manager.discard_pause()}")
 
 
 def resume(project: Path) -> None:
-    """A pause was left behind by somebody else; it is gone on with, and then kept."""
+    """Another process left a pause behind; it is continued, and then kept."""
     wind_down(project)
     manager = leftoff.IncrementalPauseManager(project)
     print(f"Found a pause: {manager.is_pause_active()}")

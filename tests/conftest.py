@@ -1,8 +1,9 @@
-"""Every test has a world of its own: no test reaches the developer's home, agents, servers or git identity."""
+"""Fixtures for all tests. No test can reach the developer's home, agents, servers or git identity."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,50 +17,54 @@ import hypothesis
 import pytest
 
 import leftoff
-from leftoff.system import locks, paths
+from leftoff.platform import paths
 
-# Remembered now, because the world below takes it away.
+# Read now, because the fixture below removes it.
 _TRANSCRIPTS = paths.environment().get("LEFTOFF_TRANSCRIPTS")
-_FOREIGN = (
+_REMOVED_PREFIXES = (
     *("CLAUDE", "CODEX", "GEMINI", "OPENCODE", "COPILOT", "ANTHROPIC", "OPENAI", "GOOGLE"),
     *("AWS_", "PG", "GIT_", "XDG_", "LEFTOFF_"),
 )
 
-# A busy machine is no bug, and a test leaves nothing behind in the repository. `make stress` takes its own profile.
+# A shell starts background jobs with SIGINT ignored, nohup ignores SIGHUP, and processes inherit that; tests need the defaults.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# No deadline, because the machine may be busy; no database, because tests must not write into the repository.
 hypothesis.settings.register_profile("leftoff", deadline=None, database=None, max_examples=30)
 hypothesis.settings.register_profile("stress", hypothesis.settings.get_profile("leftoff"), max_examples=300)
 hypothesis.settings.load_profile("leftoff")
 
 
-@pytest.fixture(autouse=True)
-def patient_again() -> Iterator[None]:
-    """A hook's impatience with locks is the process's; the other tests are not in a hurry."""
-    yield
-    locks.hurry(locks.DEFAULT_TIMEOUT_SECONDS)
+pytest_plugins = ["tests.support.fixtures"]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: tests wait for their children and for the disk."""
+    """Use one worker more than there are cores: tests wait for child processes and for the disk."""
     return (os.cpu_count() or 1) + 1
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Bytes are named by their argument: a gzip holds the time, and workers must collect the same names."""
+    """Name bytes by their argument: a gzip contains the time, and all workers must collect the same names."""
     return argname if isinstance(val, bytes) else None
 
 
 @pytest.fixture(autouse=True)
-def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """HOME and all that hangs on it below ``tmp_path``; the working folder is ``tmp_path / "work"``. Gives HOME.
+def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    """Put HOME and everything below it under ``tmp_path``, work in ``tmp_path / "work"``, and return HOME.
 
-    Children run without coverage, which would double their time, unless the test is marked ``measured``.
+    Child processes run without coverage, which would double their time, unless the test is marked ``measured``.
     """
     home = tmp_path / "home"
     home.mkdir()
-    unwanted = _FOREIGN if request.node.get_closest_marker("measured") else (*_FOREIGN, "COVERAGE")
+    prefixes = (
+        _REMOVED_PREFIXES if request.node.get_closest_marker("measured") else (*_REMOVED_PREFIXES, "COVERAGE")
+    )
     for name in paths.environment():
-        if name.startswith(unwanted):
+        if name.startswith(prefixes):
             monkeypatch.delenv(name)
     for name, below in {
         "HOME": "",
@@ -73,7 +78,8 @@ def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.F
     }.items():
         monkeypatch.setenv(name, str(home / below))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.setenv("PYTHONPATH", str(Path(leftoff.__file__).parents[1]))  # children run the same code
+    code = (Path(leftoff.__file__).parents[1], Path(__file__).parents[1])  # children run the same code
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, code)))
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Test\n\temail = test@example.invalid\n[init]\n\tdefaultBranch = main\n",
         encoding="utf-8",
@@ -84,12 +90,8 @@ def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.F
 
 
 @pytest.fixture
-def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children run without the measuring of coverage, which loads modules and writes files of its own.
-
-    They do so anyway where nothing is marked ``measured``; a test that is about what its children load asks for it here,
-    and holds whatever its file is marked.
-    """
+def without_coverage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run child processes without coverage, which loads modules and writes files, even in a file marked ``measured``."""
     for name in paths.environment():
         if name.startswith("COVERAGE"):
             monkeypatch.delenv(name)
@@ -97,7 +99,7 @@ def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def real_transcripts() -> Path:
-    """A folder of real transcripts; without one the test is skipped, and says how to give it one."""
+    """Return a folder of real transcripts; without one, skip the test and say how to provide it."""
     if not _TRANSCRIPTS or not Path(_TRANSCRIPTS).is_dir():
         pytest.skip(
             f"no real transcripts at {_TRANSCRIPTS or 'LEFTOFF_TRANSCRIPTS (not set)'}: "
@@ -108,7 +110,7 @@ def real_transcripts() -> Path:
 
 @pytest.fixture
 def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a piece of Python in a process of its own, with arguments; ``drop()`` in it gives up root's privileges."""
+    """Return a function that runs Python code in a child process; the code may call ``drop()`` to give up root's privileges."""
 
     def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", _DROP + code, *map(str, arguments)]
@@ -117,7 +119,7 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
-# To be called after the imports: the ordinary user may not even be able to read the interpreter's folder.
+# Call it after the imports: the unprivileged user may not be able to read the interpreter's folder.
 _DROP = """
 def drop():
     import os
@@ -127,11 +129,11 @@ def drop():
 
 
 @pytest.fixture
-def has_ended() -> Callable[[int], bool]:
-    """Whether a process has ended, or does so within five seconds; a zombie that nobody waits for has."""
+def process_has_ended() -> Callable[[int], bool]:
+    """Return a function that tells whether a process ends within a minute; a zombie has ended."""
 
-    def ended(pid: int) -> bool:
-        deadline = time.monotonic() + 5
+    def has_ended(pid: int) -> bool:
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             state = subprocess.run(
                 ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
@@ -141,12 +143,12 @@ def has_ended() -> Callable[[int], bool]:
             time.sleep(0.02)
         return False
 
-    return ended
+    return has_ended
 
 
 @pytest.fixture
-def ordinary_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder of an ordinary user; root's ``tmp_path`` can be reached by nobody else."""
+def unprivileged_folder(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder of an unprivileged user; other users cannot reach root's ``tmp_path``."""
     if os.geteuid() != 0:
         yield tmp_path
         return
@@ -158,10 +160,10 @@ def ordinary_folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def zstd() -> ModuleType:
-    """What compresses here; the test is skipped where nothing does."""
+    """Return the installed Zstandard module, or skip the test."""
     for name in ("compression.zstd", "backports.zstd"):
         try:
             return import_module(name)
         except ModuleNotFoundError:
             continue
-    pytest.skip("neither Python 3.14 nor backports.zstd is here: pip install backports.zstd")
+    pytest.skip("neither Python 3.14 nor backports.zstd is installed: pip install backports.zstd")

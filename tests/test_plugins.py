@@ -1,4 +1,4 @@
-"""Plugins: built-ins and guests enter by the same door, and one that fails is named and passed over."""
+"""Plugins: built-ins and third-party plugins are found the same way, and a failing one is reported and skipped."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 from leftoff import plugins
 from leftoff.errors import LeftoffError, NotFoundError, PluginError
-from leftoff.stores.memory import MemoryStore
+from leftoff.storage.store_base import MemoryStore
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_a_built_in_is_made_by_its_name() -> None:
-    """A new one each time."""
+def test_a_built_in_is_created_by_its_name() -> None:
+    """Every call creates a new one."""
     assert "memory" in plugins.names("storage")
     first, second = plugins.make("storage", "memory"), plugins.make("storage", "memory")
     assert isinstance(first, MemoryStore)
@@ -26,14 +26,14 @@ def test_a_built_in_is_made_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("group", [*plugins.BUILT_IN])
-def test_everything_built_in_can_be_made(group: plugins.Group) -> None:
-    """Every dotted path on the one screen leads somewhere."""
+def test_every_built_in_can_be_created(group: plugins.Group) -> None:
+    """Every dotted path in the table of built-ins is valid."""
     for name in plugins.BUILT_IN[group]:
         assert plugins.make(group, name) is not None
 
 
-def test_an_unknown_name_is_told_with_those_that_exist() -> None:
-    """As not found, which it is."""
+def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
+    """The error is a NotFoundError."""
     with pytest.raises(
         NotFoundError, match=r"nothing called 'memry' among the storage\. There are: .*memory"
     ):
@@ -41,15 +41,15 @@ def test_an_unknown_name_is_told_with_those_that_exist() -> None:
 
 
 @pytest.fixture
-def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A module of somebody's, on the path under a name of its own."""
+def plugin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder on the import path for modules of plugins."""
     (tmp_path / "lib").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path / "lib"))
     return tmp_path / "lib"
 
 
 @pytest.mark.parametrize(
-    ("path", "words"),
+    ("path", "message"),
     [
         ("json", "a plugin is named package.module:Name."),
         (":x", "a plugin is named package.module:Name."),
@@ -63,12 +63,12 @@ def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("json:decoder.Nothing", "failed: AttributeError: "),
     ],
 )
-def test_a_path_that_leads_nowhere_is_told(path: str, words: str) -> None:
-    """With the path as it was written."""
+def test_a_wrong_path_is_a_plugin_error(path: str, message: str) -> None:
+    """The message quotes the path as it was written."""
     with pytest.raises(PluginError) as refused:
         plugins.make_from(path)
     assert str(refused.value).startswith(f"Plugin {path!r}")
-    assert words in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -81,32 +81,34 @@ def test_a_path_that_leads_nowhere_is_told(path: str, words: str) -> None:
         "def Name(): raise KeyError('x')",
     ],
 )
-def test_whatever_a_guest_does_is_an_error_of_ours(
-    guest: Path, code: str, request: pytest.FixtureRequest
+def test_a_failing_plugin_raises_plugin_error(
+    plugin_folder: Path, code: str, request: pytest.FixtureRequest
 ) -> None:
-    """Raising, leaving, bad syntax: it cannot take us along."""
-    module = f"guest_{abs(hash(request.node.name))}"
-    (guest / f"{module}.py").write_text(code + "\n", encoding="utf-8")
+    """Exceptions, sys.exit and syntax errors of a plugin all become a PluginError."""
+    module = f"plugin_{abs(hash(request.node.name))}"
+    (plugin_folder / f"{module}.py").write_text(code + "\n", encoding="utf-8")
     with pytest.raises(PluginError, match=f"Plugin '{module}:Name' failed: "):
         plugins.make_from(f"{module}:Name")
 
 
-def test_a_failing_guest_hides_no_other(guest: Path) -> None:
-    """It comes back as the error that says so, in its place."""
-    (guest / "guest_mixed.py").write_text(
+def test_a_failing_plugin_does_not_hide_others(plugin_folder: Path) -> None:
+    """The error is returned in the place of the failing plugin."""
+    (plugin_folder / "plugin_mixed.py").write_text(
         "class Good: pass\ndef bad(): raise ValueError('no')\n", encoding="utf-8"
     )
-    made = [*plugins.make_all("sections", ["guest_mixed:Good", "guest_mixed:bad", "guest_mixed:Good"])]
-    mine = made[-3:]
-    assert [type(each).__name__ for each in mine] == ["Good", "PluginError", "Good"]
-    assert isinstance(mine[1], LeftoffError)
-    assert str(mine[1]) == "Plugin 'guest_mixed:bad' failed: ValueError: no."
+    created = [*plugins.make_all("sections", ["plugin_mixed:Good", "plugin_mixed:bad", "plugin_mixed:Good"])]
+    own = created[-3:]
+    assert [type(each).__name__ for each in own] == ["Good", "PluginError", "Good"]
+    assert isinstance(own[1], LeftoffError)
+    assert str(own[1]) == "Plugin 'plugin_mixed:bad' failed: ValueError: no."
 
 
-def test_a_name_may_lie_inside_a_class(guest: Path) -> None:
-    """As an entry point may say it."""
-    (guest / "guest_inner.py").write_text("class A:\n    class B:\n        pass\n", encoding="utf-8")
-    assert type(plugins.make_from("guest_inner:A.B")).__qualname__ == "A.B"
+def test_a_plugin_may_be_a_nested_class(plugin_folder: Path) -> None:
+    """A dotted name after the colon is allowed, as in entry points."""
+    (plugin_folder / "plugin_nested.py").write_text(
+        "class A:\n    class B:\n        pass\n", encoding="utf-8"
+    )
+    assert type(plugins.make_from("plugin_nested:A.B")).__qualname__ == "A.B"
 
 
 # Entry points, of a real distribution in a process of its own
@@ -120,63 +122,72 @@ def install(folder: Path, name: str, entry_points: str, module: str = "") -> Non
     (folder / f"{name}.py").write_text(module, encoding="utf-8")
 
 
-_ASK = """
+_LIST_PLUGINS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from leftoff import plugins
-before = {*sys.modules}
 names = plugins.names("storage")
-loaded = [each for each in ("guest", "rival") if each in sys.modules]
-made = [str(each) if isinstance(each, plugins.PluginError) else type(each).__name__ for each in plugins.make_all("storage")]
-print(json.dumps([names, loaded, made]))
+loaded = [each for each in ("plugin_module", "broken_module") if each in sys.modules]
+created = [str(each) if isinstance(each, plugins.PluginError) else type(each).__name__ for each in plugins.make_all("storage")]
+print(json.dumps([names, loaded, created]))
 """
 
 
-def test_a_guest_by_entry_point_is_found_and_loaded_only_when_asked_for(
-    tmp_path: Path, run_python: Run
-) -> None:
-    """After the built-ins; it cannot take the name of one, nor enter by a group of another version."""
+def test_an_entry_point_is_listed_without_being_loaded(tmp_path: Path, run_python: Run) -> None:
+    """It comes after the built-ins, cannot replace one, and is ignored in a group of another version."""
     install(
         tmp_path / "lib",
-        "guest",
-        "[leftoff.storage.v1]\nshelf = guest:Shelf\nmemory = guest:Thief\nbroken = guest:nothing\n"
-        "[leftoff.storage.v2]\nfuture = guest:Shelf\n",
-        "class Shelf: pass\nclass Thief: pass\n",
+        "plugin_module",
+        "[leftoff.storage.v1]\nextra = plugin_module:ExtraStore\nmemory = plugin_module:FakeMemory\nbroken = plugin_module:nothing\n"
+        "[leftoff.storage.v2]\nfuture = plugin_module:ExtraStore\n",
+        "class ExtraStore: pass\nclass FakeMemory: pass\n",
     )
-    names, loaded, made = json.loads(run_python(_ASK, tmp_path / "lib").stdout)
+    names, loaded, created = json.loads(run_python(_LIST_PLUGINS, tmp_path / "lib").stdout)
     built_in = [*plugins.BUILT_IN["storage"]]
-    assert names == [*built_in, "shelf", "broken"]
+    assert names == [*built_in, "extra", "broken"]
     assert loaded == []
-    assert made[len(built_in)] == "Shelf"
-    assert made[-1].startswith("Plugin 'guest:nothing' failed: AttributeError")
-    assert "Thief" not in made
+    assert created[len(built_in)] == "ExtraStore"
+    assert created[-1].startswith("Plugin 'plugin_module:nothing' failed: AttributeError")
+    assert "FakeMemory" not in created
 
 
-def test_a_distribution_with_broken_entry_points_hides_no_other(tmp_path: Path, run_python: Run) -> None:
-    """Somebody else's packaging mistake is not ours to die of."""
-    install(tmp_path / "lib", "guest", "[leftoff.storage.v1]\nshelf = guest:Shelf\n", "class Shelf: pass\n")
-    install(tmp_path / "lib", "rival", "[leftoff.storage.v1]\nno equals sign\n= x\n[[[\n")
-    names, _, made = json.loads(run_python(_ASK, tmp_path / "lib").stdout)
-    assert {*plugins.BUILT_IN["storage"], "shelf"} <= {*names}
-    assert any(each.startswith("The entry points of rival cannot be read: ") for each in made)
-    assert "Shelf" in made
+def test_broken_entry_points_do_not_hide_others(tmp_path: Path, run_python: Run) -> None:
+    """A distribution with broken entry points is reported, and the plugins of others still load."""
+    install(
+        tmp_path / "lib",
+        "plugin_module",
+        "[leftoff.storage.v1]\nextra = plugin_module:ExtraStore\n",
+        "class ExtraStore: pass\n",
+    )
+    install(tmp_path / "lib", "broken_module", "[leftoff.storage.v1]\nno equals sign\n= x\n[[[\n")
+    names, _, created = json.loads(run_python(_LIST_PLUGINS, tmp_path / "lib").stdout)
+    assert {*plugins.BUILT_IN["storage"], "extra"} <= {*names}
+    assert any(each.startswith("The entry points of broken_module cannot be read: ") for each in created)
+    assert "ExtraStore" in created
 
 
-def test_a_guest_in_an_archive_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Python itself would import it from there."""
+def test_a_plugin_in_a_zip_archive_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python can import from archives, so plugins in them are found too."""
     archive = tmp_path / "guest.zip"
     with zipfile.ZipFile(archive, "w") as packed:
-        packed.writestr("zipped_guest.py", "class Store:\n    pass\n")
+        packed.writestr("zipped_plugin.py", "class Store:\n    pass\n")
         packed.writestr("guest-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: guest\nVersion: 1\n")
         packed.writestr(
-            "guest-1.dist-info/entry_points.txt", "[leftoff.storage.v1]\nzipped = zipped_guest:Store\n"
+            "guest-1.dist-info/entry_points.txt", "[leftoff.storage.v1]\nzipped = zipped_plugin:Store\n"
         )
     monkeypatch.syspath_prepend(str(archive))
     assert "zipped" in plugins.names("storage")
 
 
-def test_without_guests_no_parser_of_packages_is_loaded(run_python: Run) -> None:
-    """It costs as much as reading a session."""
-    asked = "import sys; from leftoff import plugins; [*plugins.make_all('agents')]; "
-    done = run_python(f"{asked} print('importlib.metadata' in sys.modules)")
-    assert done.stdout.strip() == "False", done
+@pytest.mark.parametrize("folder_name", ["lib/guest-1.dist-info", "lib/guest.egg-info", "guest.egg/EGG-INFO"])
+def test_a_plugin_is_found_however_it_was_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder_name: str
+) -> None:
+    """Wheels, editable installs and eggs differ in the name of the folder that declares entry points."""
+    info = tmp_path / folder_name
+    info.mkdir(parents=True)
+    metadata = "PKG-INFO" if "egg" in folder_name.lower() else "METADATA"
+    (info / metadata).write_text("Metadata-Version: 2.1\nName: guest\nVersion: 1\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[leftoff.storage.v1]\nguest = guest:Store\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(info.parent))
+    assert "guest" in plugins.names("storage")

@@ -1,12 +1,11 @@
-"""Writes the generated parts of README, ARCHITECTURE and docs/, or says which of them are out of date (--check).
+"""Writes the generated parts of README and docs/, or names those that are out of date (``--check``).
 
-A generated part stands between ``<!-- generated: NAME -->`` and ``<!-- /generated -->``; the rest of a page is written by
-hand. Shell examples in README are run: what stands there is what they print.
+A generated part is enclosed by ``<!-- generated: NAME -->`` and ``<!-- /generated -->``; the rest of a page is written by
+hand. The shell examples in README are run, and the page shows what they print.
 """
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
 import subprocess
@@ -18,16 +17,15 @@ from pathlib import Path
 import click
 
 from leftoff.cli.main import cli
-from leftoff.config.keys import known_keys
+from leftoff.config.settings import known_keys
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "src" / "leftoff"
-PAGES = ("README.md", "ARCHITECTURE.md", "docs/cli.md", "docs/configuration.md")
+PAGES = ("README.md", "docs/cli.md", "docs/configuration.md")
 _PART = re.compile(r"(<!-- generated: ([\w ./-]+) -->\n)(.*?)(<!-- /generated -->)", re.DOTALL)
 
 
 def main() -> int:
-    """Write, or check."""
+    """Write the pages, or check them."""
     check = "--check" in sys.argv[1:]
     stale = []
     for name in PAGES:
@@ -55,14 +53,14 @@ def main() -> int:
 
 
 def generated(name: str) -> str:
-    """The text of one generated part."""
+    """Return the text of one generated part."""
     if name.startswith("leftoff"):
         return example(name)
     return PARTS[name]()
 
 
 def example(command: str) -> str:
-    """A command as typed, and what it prints in a sealed folder; the scratch folder's name is left out."""
+    """Return a command as typed and what it prints in a scratch folder, whose name is replaced by ``~``."""
     with tempfile.TemporaryDirectory() as folder:
         ended = subprocess.run(
             [sys.executable, "-m", *command.split()],
@@ -84,34 +82,8 @@ def example(command: str) -> str:
     return "\n".join(["```console", f"$ {command}", *lines, "```", ""])
 
 
-def tree() -> str:
-    """The house: every room and module with the first line of its docstring."""
-    lines = ["```", "src/leftoff/"]
-    for path in sorted(SOURCE.rglob("*.py"), key=_place):
-        relative = path.relative_to(SOURCE)
-        depth = len(relative.parts)
-        if path.name == "__init__.py":
-            if depth > 1:
-                lines.append(_line("  " * (depth - 1) + relative.parts[-2] + "/", path))
-        else:
-            lines.append(_line("  " * depth + path.name, path))
-    return "\n".join([*lines, "```", ""])
-
-
-def _place(path: Path) -> tuple[tuple[int, str], ...]:
-    """Modules of a room before the rooms inside it."""
-    parts = path.relative_to(SOURCE).parts
-    names = [*parts[:-1]] if path.name == "__init__.py" else [*parts]
-    return tuple((int(number < len(parts) - 1), name) for number, name in enumerate(names))
-
-
-def _line(name: str, path: Path) -> str:
-    first = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n")[0]
-    return f"{name:<28} {first}"
-
-
 def commands() -> str:
-    """The help of every command."""
+    """Return the help of every command."""
     return "\n".join(_help(("leftoff",), cli))
 
 
@@ -126,18 +98,18 @@ def _help(names: tuple[str, ...], command: click.Command) -> Iterator[str]:
 
 
 def settings() -> str:
-    """Every setting."""
+    """Return a table of all settings."""
     rows = ["| key | takes | default | a project may set it | meaning |", "|---|---|---|---|---|"]
     for key in known_keys().values():
         takes = key.takes.replace("|", "\\|")
         shown = ", ".join(map(str, key.default)) if isinstance(key.default, tuple) else str(key.default)
         rows.append(
-            f"| `{key.dotted}` | {takes} | `{shown}` | {'yes' if key.project else 'no'} | {key.words} |"
+            f"| `{key.dotted}` | {takes} | `{shown}` | {'yes' if key.declared.project else 'no'} | {key.declared.meaning} |"
         )
     return "\n".join([*rows, ""])
 
 
-PARTS: dict[str, Callable[[], str]] = {"tree": tree, "commands": commands, "settings": settings}
+PARTS: dict[str, Callable[[], str]] = {"commands": commands, "settings": settings}
 
 if __name__ == "__main__":
     sys.exit(main())

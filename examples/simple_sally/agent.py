@@ -1,9 +1,9 @@
-"""Simple Sally: an agent that needs no network, to try the chat loop with.
+"""Simple Sally: an agent without a network, for trying out the chat loop.
 
     leftoff chat examples/simple_sally/agent.py
 
-She remembers what you said, streams her answers word by word, counts her tokens, and can write a summary of her own.
-``reset`` is the hook by which the loop empties her memory when it compacts.
+She remembers prompts, streams her answers word by word, counts tokens, and can write a summary. The chat loop calls ``reset`` to
+empty her memory when it compacts.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _TOPIC = re.compile(r"^- (.+)$", re.MULTILINE)
 
 
 class SimpleSally:
-    """Answers from what she was told so far."""
+    """Answers from the prompts so far."""
 
     name = "Simple Sally"
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.prompts: list[str] = []
 
     def __call__(self, prompt: str) -> Iterator[str | dict[str, dict[str, int]]]:
-        """Her answer in pieces, then what it took."""
+        """Yield the answer in pieces, then the usage."""
         if prompt.startswith(SUMMARY):
             answer = self._summary(prompt)
         elif prompt.startswith(RESTORATION):
@@ -34,16 +34,16 @@ class SimpleSally:
         else:
             answer = self._answer(prompt)
         yield from re.findall(r"\S+\s*|\s+", answer)
-        read = sum(len(words.split()) for words in self.told)
+        read = sum(len(words.split()) for words in self.prompts)
         yield {"usage": {"input_tokens": read, "output_tokens": len(answer.split())}}
 
     def reset(self) -> None:
-        """Forget everything."""
-        self.told.clear()
+        """Forget all prompts."""
+        self.prompts.clear()
 
     def _answer(self, prompt: str) -> str:
-        self.told.append(prompt)
-        before = len(self.told) - 1
+        self.prompts.append(prompt)
+        before = len(self.prompts) - 1
         memory = (
             f"I remember {before} things you told me before."
             if before
@@ -52,9 +52,9 @@ class SimpleSally:
         return f"You said: *{prompt.strip()}*\n\n{memory}"
 
     def _summary(self, prompt: str) -> str:
-        self.told.append(prompt)
-        asked = _ASKED.findall(prompt)
-        topics = "\n".join(f"- {each}" for each in asked) or "- Nothing yet"
+        self.prompts.append(prompt)
+        questions = _ASKED.findall(prompt)
+        topics = "\n".join(f"- {each}" for each in questions) or "- Nothing yet"
         earlier = "Condense this previous summary" in prompt
         background = (
             "We talked before; see the session that this one goes on from." if earlier else "Initial session."
@@ -65,12 +65,12 @@ class SimpleSally:
             "**Current Session Summary:**\n"
             f"**Topics Discussed:**\n{topics}\n\n"
             "**Decisions Made:**\n- None yet\n\n"
-            f"**Pending:**\n- {asked[-1] if asked else 'Nothing'}\n"
+            f"**Pending:**\n- {questions[-1] if questions else 'Nothing'}\n"
             "<!-- SESSION_SUMMARY_END -->"
         )
 
     def _acknowledgment(self, prompt: str) -> str:
-        self.told.append(prompt)
+        self.prompts.append(prompt)
         topics = _TOPIC.findall(
             prompt.partition("**Topics Discussed:**")[2].partition("**Decisions Made:**")[0]
         )

@@ -1,152 +1,104 @@
-"""leftoff: pick up where you left off. Public names; each is loaded when it is first used."""
+"""leftoff: pick up where you left off. These are the public names; each is imported when it is first used."""
 
 from __future__ import annotations
 
-import sys
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0.dev0"
+from leftoff.version import VERSION
 
-TYPE_CHECKING = False  # as typing has it, which takes a third of the time that a search has
-if TYPE_CHECKING:
-    from types import ModuleType
+if TYPE_CHECKING:  # the same names for type checkers; a test compares them with the table below
     from typing import Any
 
-    from leftoff.api.auto_pause import AutoPauseHandler
-    from leftoff.api.chat_sessions import ChatSessions
-    from leftoff.api.pause_manager import IncrementalPauseManager, SessionPauseManager
-    from leftoff.api.pause_recovery import recover_orphaned_pause
-    from leftoff.api.project_loader import ProjectLoader
-    from leftoff.api.response_tracker import ResponseTracker
-    from leftoff.api.resume_log_generator import ResumeLogGenerator
-    from leftoff.api.resume_state import ResumeState
-    from leftoff.api.session_lineage import (
-        get_continuation_lineage,
-        get_full_lineage_chain,
-        get_parent_info,
-        inject_lineage_into_first_user_message,
-    )
-    from leftoff.api.session_manager import SessionManager, get_session_manager
-    from leftoff.api.shrinking import extract, plan_smart_trim, plan_trim, write_copy
+    from leftoff.api.pause_manager import AutoPauseHandler as AutoPauseHandler
+    from leftoff.api.pause_manager import IncrementalPauseManager as IncrementalPauseManager
+    from leftoff.api.pause_manager import SessionPauseManager as SessionPauseManager
+    from leftoff.api.pause_manager import recover_orphaned_pause as recover_orphaned_pause
+    from leftoff.api.resume_log_generator import ResumeLogGenerator as ResumeLogGenerator
+    from leftoff.api.resume_state import ChatSessions as ChatSessions
+    from leftoff.api.resume_state import ProjectLoader as ProjectLoader
+    from leftoff.api.resume_state import ResumeState as ResumeState
+    from leftoff.api.session_manager import SessionManager as SessionManager
+    from leftoff.api.session_manager import get_session_manager as get_session_manager
+    from leftoff.api.trimming import extract as extract
+    from leftoff.api.trimming import get_continuation_lineage as get_continuation_lineage
+    from leftoff.api.trimming import get_full_lineage_chain as get_full_lineage_chain
+    from leftoff.api.trimming import get_parent_info as get_parent_info
+    from leftoff.api.trimming import identify_trimmable_lines_cli as identify_trimmable_lines_cli
     from leftoff.api.trimming import (
-        identify_trimmable_lines_cli,
-        rollover_session,
-        trim_and_create_session,
-        trim_lines,
+        inject_lineage_into_first_user_message as inject_lineage_into_first_user_message,
     )
-    from leftoff.api.usage_tracker import ContextUsageTracker
-    from leftoff.chat.loop import ChatLoop
-    from leftoff.errors import LeftoffError
-    from leftoff.flows.choose import open_session
-    from leftoff.flows.status import measure
-    from leftoff.model.context_metrics import ContextMetrics
-    from leftoff.model.pause_action import PauseAction
-    from leftoff.model.protocols import SectionProvider, StorageBackend, Summariser, TriggerCondition
-    from leftoff.model.resume_log import ResumeLog
-    from leftoff.model.session_node import SessionNode
-else:
-    ModuleType = type(sys)  # without loading types
+    from leftoff.api.trimming import plan_smart_trim as plan_smart_trim
+    from leftoff.api.trimming import plan_trim as plan_trim
+    from leftoff.api.trimming import rollover_session as rollover_session
+    from leftoff.api.trimming import trim_and_create_session as trim_and_create_session
+    from leftoff.api.trimming import trim_lines as trim_lines
+    from leftoff.api.trimming import write_copy as write_copy
+    from leftoff.api.usage_tracker import ContextUsageTracker as ContextUsageTracker
+    from leftoff.api.usage_tracker import ResponseTracker as ResponseTracker
+    from leftoff.chat.loop import ChatLoop as ChatLoop
+    from leftoff.core.metrics import ContextMetrics as ContextMetrics
+    from leftoff.core.protocols import SectionProvider as SectionProvider
+    from leftoff.core.protocols import StorageBackend as StorageBackend
+    from leftoff.core.protocols import Summariser as Summariser
+    from leftoff.core.protocols import TriggerCondition as TriggerCondition
+    from leftoff.core.resume_log import ResumeLog as ResumeLog
+    from leftoff.core.session import SessionNode as SessionNode
+    from leftoff.errors import LeftoffError as LeftoffError
+    from leftoff.pause.journal import PauseAction as PauseAction
+    from leftoff.sessions.find import open_session as open_session
+    from leftoff.sessions.status import measure as measure
 
-__all__ = [
-    "AutoPauseHandler",
-    "ChatLoop",
-    "ChatSessions",
-    "ContextMetrics",
-    "ContextUsageTracker",
-    "IncrementalPauseManager",
-    "LeftoffError",
-    "PauseAction",
-    "ProjectLoader",
-    "ResponseTracker",
-    "ResumeLog",
-    "ResumeLogGenerator",
-    "ResumeState",
-    "SectionProvider",
-    "SessionManager",
-    "SessionNode",
-    "SessionPauseManager",
-    "StorageBackend",
-    "Summariser",
-    "TriggerCondition",
-    "__version__",
-    "extract",
-    "get_continuation_lineage",
-    "get_full_lineage_chain",
-    "get_parent_info",
-    "get_session_manager",
-    "identify_trimmable_lines_cli",
-    "inject_lineage_into_first_user_message",
-    "measure",
-    "open_session",
-    "plan_smart_trim",
-    "plan_trim",
-    "recover_orphaned_pause",
-    "rollover_session",
-    "trim_and_create_session",
-    "trim_lines",
-    "write_copy",
-]
+__version__ = VERSION
 
-_WHERE = {
-    "AutoPauseHandler": "leftoff.api.auto_pause",
-    "ChatLoop": "leftoff.chat.loop",
-    "ChatSessions": "leftoff.api.chat_sessions",
-    "ContextMetrics": "leftoff.model.context_metrics",
-    "ContextUsageTracker": "leftoff.api.usage_tracker",
-    "IncrementalPauseManager": "leftoff.api.pause_manager",
-    "LeftoffError": "leftoff.errors",
-    "PauseAction": "leftoff.model.pause_action",
-    "ProjectLoader": "leftoff.api.project_loader",
-    "ResponseTracker": "leftoff.api.response_tracker",
-    "ResumeLog": "leftoff.model.resume_log",
-    "ResumeLogGenerator": "leftoff.api.resume_log_generator",
-    "ResumeState": "leftoff.api.resume_state",
-    "SectionProvider": "leftoff.model.protocols",
-    "SessionManager": "leftoff.api.session_manager",
-    "SessionNode": "leftoff.model.session_node",
-    "SessionPauseManager": "leftoff.api.pause_manager",
-    "StorageBackend": "leftoff.model.protocols",
-    "Summariser": "leftoff.model.protocols",
-    "TriggerCondition": "leftoff.model.protocols",
-    "extract": "leftoff.api.shrinking",
-    "get_continuation_lineage": "leftoff.api.session_lineage",
-    "get_full_lineage_chain": "leftoff.api.session_lineage",
-    "get_parent_info": "leftoff.api.session_lineage",
-    "get_session_manager": "leftoff.api.session_manager",
-    "identify_trimmable_lines_cli": "leftoff.api.trimming",
-    "inject_lineage_into_first_user_message": "leftoff.api.session_lineage",
-    "measure": "leftoff.flows.status",
-    "open_session": "leftoff.flows.choose",
-    "plan_smart_trim": "leftoff.api.shrinking",
-    "plan_trim": "leftoff.api.shrinking",
-    "recover_orphaned_pause": "leftoff.api.pause_recovery",
-    "rollover_session": "leftoff.api.trimming",
-    "trim_and_create_session": "leftoff.api.trimming",
-    "trim_lines": "leftoff.api.trimming",
-    "write_copy": "leftoff.api.shrinking",
+_PUBLIC_NAMES = {
+    "leftoff.api.pause_manager": (
+        "AutoPauseHandler",
+        "IncrementalPauseManager",
+        "SessionPauseManager",
+        "recover_orphaned_pause",
+    ),
+    "leftoff.api.resume_log_generator": ("ResumeLogGenerator",),
+    "leftoff.api.resume_state": ("ChatSessions", "ProjectLoader", "ResumeState"),
+    "leftoff.api.session_manager": ("SessionManager", "get_session_manager"),
+    "leftoff.api.trimming": (
+        "extract",
+        "get_continuation_lineage",
+        "get_full_lineage_chain",
+        "get_parent_info",
+        "identify_trimmable_lines_cli",
+        "inject_lineage_into_first_user_message",
+        "plan_smart_trim",
+        "plan_trim",
+        "rollover_session",
+        "trim_and_create_session",
+        "trim_lines",
+        "write_copy",
+    ),
+    "leftoff.api.usage_tracker": ("ContextUsageTracker", "ResponseTracker"),
+    "leftoff.chat.loop": ("ChatLoop",),
+    "leftoff.core.metrics": ("ContextMetrics",),
+    "leftoff.core.protocols": ("SectionProvider", "StorageBackend", "Summariser", "TriggerCondition"),
+    "leftoff.core.resume_log": ("ResumeLog",),
+    "leftoff.core.session": ("SessionNode",),
+    "leftoff.errors": ("LeftoffError",),
+    "leftoff.pause.journal": ("PauseAction",),
+    "leftoff.sessions.find": ("open_session",),
+    "leftoff.sessions.status": ("measure",),
 }
+_MODULES = {name: module for module, names in _PUBLIC_NAMES.items() for name in names}
+__all__ = [*sorted([*_MODULES, "__version__"])]
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on its first use, so that ``import leftoff`` costs almost nothing."""
-    if name not in _WHERE:
+    """Import a public name on its first use, so that ``import leftoff`` costs almost nothing."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'leftoff' has no attribute {name!r}")
-    import importlib  # noqa: PLC0415
+    import importlib  # noqa: PLC0415 - see above
 
-    value = getattr(importlib.import_module(_WHERE[name]), name)
+    value = getattr(importlib.import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """This package, whose ``extract`` is the public function also after the room of that name was imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _WHERE and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

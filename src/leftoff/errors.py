@@ -1,37 +1,50 @@
-"""Every error that leftoff raises on purpose, as one tree.
+"""Every error that leftoff raises on purpose, as one tree, and texts for errors of the operating system.
 
-Each message is a sentence for a person in a hurry: what failed, on which thing, what to type next.
-``exit_code`` is what the command line ends with when the error reaches it.
+A message says what failed, on what, and what to type next. ``exit_code`` is that of the command line.
 
-LeftoffError                       1  could not
+LeftoffError                       1  something could not be done
  ├─ UsageError                     2  the call itself is wrong
- │   ├─ InvalidIdError             2  an id that could leave its folder, or is no id at all
- │   └─ AmbiguousSessionError      2  the words name more than one session
+ │   ├─ InvalidIdError             2  an id that is not valid or could lead out of its folder
+ │   └─ AmbiguousSessionError      2  a selector that matches more than one session
  ├─ NothingToDoError               3  nothing to trim, no log to show, nothing left to send
  ├─ ConfigError                    1  a setting that cannot be used: file, line, nearest known key
  ├─ NotFoundError                  1  no such session, log, pause, project or chat
- ├─ TranscriptError                1  an agent's file that cannot be read as one
- ├─ StorageError                   1  our own files could not be read or written; what was there is intact
- │   ├─ DocumentError              1  one of our documents is broken, or newer than this program
- │   ├─ LockTimeoutError           1  somebody else has been writing for too long
- │   ├─ UnreachableError           1  the server of a storage backend does not answer now
+ ├─ TranscriptError                1  an agent's file that cannot be read as a transcript
+ ├─ StorageError                   1  leftoff's own files could not be read or written; the old content is intact
+ │   ├─ DocumentError              1  a document of leftoff that is broken or too new
+ │   ├─ LockTimeoutError           1  another process has been writing for too long
+ │   ├─ UnreachableError           1  the server of a storage backend does not answer
  │   └─ OutsideFolderError         1  a path that leads out of the folder it must stay in
  ├─ NotTrustedError                1  a document that this machine did not write
- ├─ ProcessError                   1  a program we started failed or took too long
- ├─ PluginError                    1  somebody's plugin failed; it was skipped
- └─ InvalidValueError              1  a value that contradicts itself
-"""
+ ├─ ProcessError                   1  another program failed or took too long
+ ├─ PluginError                    1  a plugin failed and was skipped
+ └─ InvalidValueError              1  a value that contradicts itself"""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as typing has it, which takes longer to load than a search
+import errno
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import ClassVar
 
+_REASONS = {
+    errno.ENOSPC: "the disk is full. Free some space and try again",
+    errno.EDQUOT: "your disk quota is used up. Free some space and try again",
+    errno.EFBIG: "the file would grow beyond what this system allows",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "no permission",
+    errno.EPERM: "no permission",
+    errno.ELOOP: "a symbolic link stands where a file should be; leftoff does not follow it",
+    errno.EISDIR: "a folder stands where a file should be",
+    errno.ENOTDIR: "a file stands where a folder should be",
+    errno.EEXIST: "a file stands where a folder should be",
+}
+
 
 class LeftoffError(Exception):
-    """Something leftoff was asked for could not be done; nothing was lost."""
+    """Something could not be done; nothing was lost."""
 
     exit_code: ClassVar[int] = 1
 
@@ -39,24 +52,24 @@ class LeftoffError(Exception):
         super().__init__(message)
         self.message = message
         self.path = path
-        self.line = line  # 1-based, as every face shows it
+        self.line = line  # 1-based
 
     def __str__(self) -> str:
         return self.message
 
 
 class UsageError(LeftoffError, ValueError):
-    """The call itself is wrong: the caller can mend it."""
+    """The call itself is wrong; the caller can correct it."""
 
     exit_code = 2
 
 
 class InvalidIdError(UsageError):
-    """An id that is empty, too long, or holds characters that could lead out of its folder."""
+    """An id that is empty, too long, or has characters that could lead out of its folder."""
 
 
 class AmbiguousSessionError(UsageError):
-    """The words given name more than one session."""
+    """A selector matches more than one session."""
 
 
 class NothingToDoError(LeftoffError):
@@ -70,7 +83,7 @@ class ConfigError(LeftoffError, ValueError):
 
 
 class NotFoundError(LeftoffError, LookupError):
-    """What was named does not exist."""
+    """Something that the caller named does not exist."""
 
 
 class TranscriptError(LeftoffError):
@@ -78,19 +91,19 @@ class TranscriptError(LeftoffError):
 
 
 class StorageError(LeftoffError):
-    """Our own files could not be read or written; what was there before is intact."""
+    """leftoff's own files could not be read or written; their old content is intact."""
 
 
 class DocumentError(StorageError, ValueError):
-    """One of our documents is broken, or was written by a newer leftoff."""
+    """A document of leftoff is broken, or was written by a newer version."""
 
 
 class LockTimeoutError(StorageError, TimeoutError):
-    """Another process has held the lock for longer than we may wait."""
+    """Another process has held the lock for too long."""
 
 
 class UnreachableError(StorageError):
-    """The server of a storage backend does not answer now: whatever else is asked of it would fail too."""
+    """The server of a storage backend does not answer; further requests would fail too."""
 
 
 class OutsideFolderError(StorageError):
@@ -98,16 +111,21 @@ class OutsideFolderError(StorageError):
 
 
 class NotTrustedError(LeftoffError):
-    """A document or setting that this machine did not write, and nobody has trusted yet."""
+    """A document or setting that this machine did not write and the user has not trusted."""
 
 
 class ProcessError(LeftoffError):
-    """A program we started failed, could not be started, or took too long."""
+    """Another program failed, could not be started, or took too long."""
 
 
 class PluginError(LeftoffError):
-    """Somebody's plugin failed; it was skipped."""
+    """A plugin failed and was skipped."""
 
 
 class InvalidValueError(LeftoffError, ValueError):
     """A value that contradicts itself."""
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return why an operation failed, without a full stop."""
+    return _REASONS.get(error.errno or 0, (error.strerror or str(error)).lower())

@@ -1,55 +1,49 @@
-"""Who is there: agents, section providers, triggers, storage backends and summarisers, built in or brought along.
+"""Finds and creates agents, section providers, triggers, storage backends and summarisers, built in or from plugins.
 
-Built-ins and plugins enter by the same door: a name and where to find it. A plugin is an entry point in a group with a
-version (``leftoff.agents.v1`` …), or a dotted path in the user's own configuration. Nothing is imported before it is asked
-for by name; a plugin that cannot be loaded is named in a PluginError, which callers report and pass over.
-"""
+Built-ins and plugins are both a name and a dotted path. A plugin is an entry point in a versioned group (``leftoff.agents.v1`` …)
+or a dotted path in the user's own configuration. Nothing is imported before it is needed; a plugin that fails to load gives a
+PluginError, which callers report and skip."""
 
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from leftoff.errors import NotFoundError, PluginError
 
-TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
 if TYPE_CHECKING:
     from importlib import metadata
-    from typing import Any, Literal
 
-    Group = Literal["agents", "sections", "triggers", "storage", "summarisers"]
-else:
-    Group = str
-
+Group = Literal["agents", "sections", "triggers", "storage", "summarisers"]
 API_VERSION = 1
-
-# The whole of what is built in, on one screen. Each dotted path is a callable without required arguments.
+# Everything that is built in. Each dotted path names a callable without required arguments.
 BUILT_IN: Mapping[Group, Mapping[str, str]] = {
     "agents": {"claude": "leftoff.agents.claude:here", "codex": "leftoff.agents.codex:here"},
     "sections": {},
     "triggers": {},
     "storage": {
-        "files": "leftoff.stores.files:here",
-        "memory": "leftoff.stores.memory:MemoryStore",
-        "sqlite": "leftoff.stores.sqlite:here",
-        "s3": "leftoff.stores.s3:here",
-        "postgres": "leftoff.stores.postgres:here",
+        "files": "leftoff.storage.file_store:open_project_store",
+        "memory": "leftoff.storage.store_base:MemoryStore",
+        "sqlite": "leftoff.storage.sqlite_store:open_user_store",
+        "s3": "leftoff.storage.s3_store:unconfigured_store",
+        "postgres": "leftoff.storage.postgres_store:open_from_environment",
     },
-    "summarisers": {"rules": "leftoff.summarisers.rules:Rules"},
+    "summarisers": {"rules": "leftoff.plugins:Rules"},
 }
 
 
 def names(group: Group) -> list[str]:
-    """All names in a group, built-ins first; a plugin cannot take a built-in's name."""
+    """Return all names in a group, built-ins first; a plugin cannot replace a built-in."""
     return [*_paths(group)]
 
 
 def make(group: Group, name: str) -> Any:
-    """The plugin of that name, made; NotFoundError when there is none, PluginError when it fails."""
+    """Create the plugin of that name; NotFoundError if it does not exist, PluginError if it fails."""
     paths = _paths(group)
     if name not in paths:
         known = ", ".join(paths) or "none"
@@ -58,21 +52,21 @@ def make(group: Group, name: str) -> Any:
 
 
 def make_all(group: Group, dotted_paths: Iterable[str] = ()) -> Iterator[Any | PluginError]:
-    """Everything in a group, then the user's dotted paths; what fails comes back as the error that says so.
+    """Create everything in a group, then the user's dotted paths; a plugin that fails gives its PluginError.
 
-    Built-ins come first, and guests are looked for only by those who ask for more.
+    Built-ins come first; entry points are searched only if the caller takes more.
     """
     built_in = BUILT_IN[group]
-    yield from map(_made, built_in.values())
-    for each in _guests(group):
+    yield from map(_create_or_error, built_in.values())
+    for each in _entry_points(group):
         if isinstance(each, PluginError):
             yield each
         elif each.name not in built_in:
-            yield _made(each.value)
-    yield from map(_made, dotted_paths)
+            yield _create_or_error(each.value)
+    yield from map(_create_or_error, dotted_paths)
 
 
-def _made(dotted_path: str) -> Any | PluginError:
+def _create_or_error(dotted_path: str) -> Any | PluginError:
     try:
         return make_from(dotted_path)
     except PluginError as error:
@@ -80,57 +74,59 @@ def _made(dotted_path: str) -> Any | PluginError:
 
 
 def make_from(dotted_path: str) -> Any:
-    """What ``package.module:Name`` names, called without arguments."""
+    """Call what ``package.module:Name`` names, without arguments."""
     module, _, attribute = dotted_path.partition(":")
     if not module or not attribute:
         raise PluginError(f"Plugin {dotted_path!r}: a plugin is named package.module:Name.")
     try:
         factory = attrgetter(attribute)(importlib.import_module(module))
         return factory()
-    except (Exception, SystemExit) as error:  # foreign code may raise anything; it must not take us along
+    except (Exception, SystemExit) as error:  # a plugin can raise anything, and must not stop leftoff
         raise PluginError(f"Plugin {dotted_path!r} failed: {type(error).__name__}: {error}.") from error
 
 
 def _paths(group: Group) -> dict[str, str]:
     paths = dict(BUILT_IN[group])
-    for each in _guests(group):
+    for each in _entry_points(group):
         if not isinstance(each, PluginError):
             paths.setdefault(each.name, each.value)
     return paths
 
 
-def _guests(group: Group) -> Iterator[metadata.EntryPoint | PluginError]:
-    """The entry points of a group; a distribution whose own cannot be read hides no other, and is told if it concerns us."""
+def _entry_points(group: Group) -> Iterator[metadata.EntryPoint | PluginError]:
+    """Iterate over the entry points of a group; an unreadable distribution gives a PluginError if it has that group."""
     name = f"leftoff.{group}.v{API_VERSION}"
-    if not any(map(_brings_guests, sys.path)):
+    if not any(_is_declared(name, Path(folder)) for folder in sys.path):
         return
-    from importlib import metadata  # noqa: PLC0415 - slow, and seldom needed
+    from importlib import metadata  # noqa: PLC0415 - takes longer to import than `leftoff status` to answer
 
     for distribution in metadata.distributions():
         try:
             yield from distribution.entry_points.select(group=name)
-        except Exception as error:  # noqa: BLE001 - somebody else's packaging, of any kind
+        except Exception as error:  # noqa: BLE001 - a foreign package can be broken in any way
             if name in (distribution.read_text("entry_points.txt") or ""):
-                who = distribution.metadata["Name"]
+                package = distribution.metadata["Name"]
                 yield PluginError(
-                    f"The entry points of {who} cannot be read: {type(error).__name__}: {error}."
+                    f"The entry points of {package} cannot be read: {type(error).__name__}: {error}."
                 )
 
 
-def _brings_guests(place: str) -> bool:
-    """Whether a distribution in that place of ``sys.path`` says a word about us: a look at small files, without a parser."""
-    try:
-        found = [
-            entry.path
-            for entry in os.scandir(place or ".")
-            if entry.name.endswith((".dist-info", ".egg-info"))
-        ]
-    except NotADirectoryError:
-        return True  # an archive, which only the parser can open
-    except OSError:
-        return False
-    for path in found:
-        with suppress(OSError), open(f"{path}/entry_points.txt", "rb") as file:  # noqa: PTH123 - pathlib is half the cost
-            if b"[leftoff." in file.read():
-                return True
+def _is_declared(name: str, folder: Path) -> bool:
+    """Return whether a package in the folder may have entry points of that group. Most users have no plugin, and need not wait."""
+    with suppress(OSError):  # importlib.metadata passes over what it cannot read, too
+        if folder.is_file():
+            return True  # an archive, which only importlib.metadata can look into
+        for package in folder.iterdir():
+            if package.name.lower().endswith("-info"):  # .dist-info, .egg-info, EGG-INFO
+                with suppress(OSError):
+                    if name.encode() in (package / "entry_points.txt").read_bytes():
+                        return True
     return False
+
+
+class Rules:
+    """The default summariser, without a model: it returns the text that extraction wrote."""
+
+    def summarise(self, prompt: str, *, timeout_seconds: float) -> str:  # noqa: ARG002 - see Summariser
+        """Return the prompt unchanged."""
+        return prompt

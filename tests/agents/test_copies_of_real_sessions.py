@@ -13,10 +13,10 @@ from leftoff.agents.claude import Claude
 from leftoff.agents.claude import chain as claude_chain
 from leftoff.agents.codex import Codex
 from leftoff.agents.codex import chain as codex_chain
-from leftoff.agents.collecting import opening, opening_ranks
-from leftoff.model.copying import CopyOrder, Uncut, digest_of
-from leftoff.model.trim_plan import Cut
-from leftoff.shrink.invariants import EVERYWHERE
+from leftoff.agents.collector import find_block_place
+from leftoff.core.trim_plan import CopyOrder, Cut, RestoredPiece, digest_of
+from leftoff.shrink.invariants import COMMON_INVARIANTS
+from tests.support.transcripts import occupancies
 
 AT = datetime(2026, 1, 7, 8, 30, tzinfo=UTC)
 SMALL_BYTES = 1_000_000  # a dozen of the real files, of both agents, with and without compactions
@@ -80,16 +80,18 @@ def test_an_unchanged_copy_is_identical_but_for_id_metadata_and_usage(sources, p
         assert without_metadata(first, was[moved[0]]) == {}, path.name
 
 
-def test_what_a_plan_says_of_the_chain_is_what_a_writer_would_find(sources, placed):
+def test_a_plan_and_a_copy_find_the_same_opening_and_live_part(sources, placed):
     """Where the lineage block goes and where the chain begins, from the lean pass and from the whole chain."""
     for path in sources:
         agent, source = placed(path)
         session = agent.open(source)
         places = agent.live_chain(session).places
-        said = agent.live_pieces(session, at_least_chars=1, head=9, tail=9)
-        opens = (claude_chain if agent.id == "claude" else codex_chain).opens
-        assert said.first_prompt == opening(places, opening_ranks(session.records, opens)), path.name
-        assert said.live_from == min(places, key=lambda place: place.start, default=None), path.name
+        live_part = agent.live_pieces(session, at_least_chars=1, head=9, tail=9)
+        chain = claude_chain if agent.id == "claude" else codex_chain
+        with_block = CopyOrder(at=AT, metadata={}, block="lineage")
+        found = find_block_place(session, with_block, chain.live_chain, chain.opens)
+        assert live_part.first_prompt == found, path.name
+        assert live_part.live_from == min(places, key=lambda place: place.start, default=None), path.name
 
 
 def test_usage_is_all_that_changes_besides(sources, placed):
@@ -98,13 +100,13 @@ def test_usage_is_all_that_changes_besides(sources, placed):
         agent, source = placed(path)
         plain = agent.write_copy(agent.open(source), (), order(source, used_tokens=None))
         capped = agent.write_copy(agent.open(source), (), order(source, used_tokens=7000))
-        assert max(agent.usages(capped.transcript), default=0) <= 7000, path.name
+        assert max(occupancies(agent, capped.transcript), default=0) <= 7000, path.name
         one, other = (without_numbers(copy) for copy in (plain, capped))
         assert one == other, path.name
 
 
 def test_every_cut_copy_is_valid_smaller_and_can_be_given_back(sources, placed):
-    """All pieces cut, then all given back: every original value stands in its line again, and the same is sent."""
+    """All pieces are cut, then all are restored: every original value is in its line again, and the same is sent."""
     for path in sources:
         agent, source = placed(path)
         session = agent.open(source)
@@ -121,7 +123,7 @@ def test_every_cut_copy_is_valid_smaller_and_can_be_given_back(sources, placed):
         assert again.size_bytes <= source.stat().st_size + METADATA_BYTES, path.name
 
 
-def test_thoughts_leave_an_unbroken_chain(sources, placed):
+def test_removed_thinking_leaves_an_unbroken_chain(sources, placed):
     """Every thought taken out: all other messages are sent as before, in the same order."""
     for path in sources:
         agent, source = placed(path)
@@ -133,7 +135,7 @@ def test_thoughts_leave_an_unbroken_chain(sources, placed):
 
 
 def test_fifty_random_strategies_in_a_row_and_back(sources, placed):
-    """Whatever is cut and given back in whatever order, at the end all originals stand there again."""
+    """Whatever is cut and restored in whatever order, at the end all originals are there again."""
     dice = random.Random(7)
     path = min(sources, key=lambda path: abs(path.stat().st_size - 40_000))
     agent, source = placed(path)
@@ -147,7 +149,9 @@ def test_fifty_random_strategies_in_a_row_and_back(sources, placed):
             if each in away:
                 piece = pieces[each]
                 changes.append(
-                    Uncut(place=piece.place, part=piece.part, call_id=piece.call_id, value=away.pop(each))
+                    RestoredPiece(
+                        place=piece.place, part=piece.part, call_id=piece.call_id, value=away.pop(each)
+                    )
                 )
             else:
                 piece = pieces[each]
@@ -156,7 +160,9 @@ def test_fifty_random_strategies_in_a_row_and_back(sources, placed):
         now = agent.write_copy(agent.open(now), changes, order(now)).transcript
     pieces = {key(piece): piece for piece in live(agent, now, 1)}
     back = [
-        Uncut(place=pieces[each].place, part=pieces[each].part, call_id=pieces[each].call_id, value=value)
+        RestoredPiece(
+            place=pieces[each].place, part=pieces[each].part, call_id=pieces[each].call_id, value=value
+        )
         for each, value in away.items()
     ]
     assert back
@@ -169,7 +175,7 @@ def order(source, used_tokens=9000):
         at=AT,
         metadata={"trim_metadata": {"parent_file": str(source)}},
         used_tokens=used_tokens,
-        invariants=EVERYWHERE,
+        invariants=COMMON_INVARIANTS,
     )
 
 
@@ -196,16 +202,16 @@ def key(piece):
 
 
 def given_back(agent, source, pieces, copied):
-    """Each original, to be put where its piece stands now: the copy has the same records, but the first one moved."""
+    """Each original, to be restored where its piece is now: the copy has the same records, but the first one moved."""
     was, now = ([(record.id, record.place) for record in agent.read(path)] for path in (source, copied))
-    if agent.id == "claude":  # the same in both, whatever stands twice
+    if agent.id == "claude":  # the same order in both, also for duplicates
         was, now = (sorted(each, key=lambda found: found[0] or "") for each in (was, now))
     moved = {old[1]: new[1] for old, new in zip(was, now, strict=True)}
     records = {record.place: record for record in agent.read(source)}
     for piece in pieces:
         value = agent.original(records[piece.place], piece.part, piece.call_id)
         assert digest_of(value) == piece.digest
-        yield Uncut(place=moved[piece.place], part=piece.part, call_id=piece.call_id, value=value)
+        yield RestoredPiece(place=moved[piece.place], part=piece.part, call_id=piece.call_id, value=value)
 
 
 def sent(agent, transcript):

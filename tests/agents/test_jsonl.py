@@ -94,7 +94,7 @@ def test_a_piece_is_a_value_or_blank_or_has_a_note(file: Path, data: bytes) -> N
 def test_garbage_costs_no_good_record(
     file: Path, lines: list[dict[str, object]], at: int, garbage: bytes
 ) -> None:
-    """Whatever stands on a line of its own, all others are read."""
+    """Whatever a line holds, all others are read."""
     good = [json.dumps(line).encode() + b"\n" for line in lines]
     dirty = b"".join([*good[:at], garbage.replace(b"\n", b"") + b"\n", *good[at:]])
     assert [piece.value for piece in read(file, dirty) if piece.value is not None] == lines
@@ -138,7 +138,7 @@ def test_a_torn_tail_costs_the_last_record_alone(
         (b'{"a": 1}{"b": 2}{"c\n', [None, None, "not JSON"]),
     ],
 )
-def test_what_is_wrong_is_said(file: Path, data: bytes, notes: list[str | None]) -> None:
+def test_a_broken_piece_has_a_note(file: Path, data: bytes, notes: list[str | None]) -> None:
     """In words for doctor."""
     assert [piece.note for piece in read(file, data)] == notes
 
@@ -187,7 +187,7 @@ def test_a_place_beyond_the_end_gives_nothing(file: Path) -> None:
     assert [*pieces(file, piece.place)] == []
 
 
-def test_what_cannot_be_opened_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_is_a_transcript_error(tmp_path: Path) -> None:
     """A missing file, a folder, a loop of links."""
     loop = tmp_path / "loop.jsonl"
     loop.symlink_to(loop)

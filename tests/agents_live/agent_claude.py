@@ -1,4 +1,4 @@
-"""What is Claude Code's own in driving it: configuration, command line, and where its transcripts stand."""
+"""How to drive Claude Code: configuration, command line, and where its transcripts are."""
 
 import json
 import re
@@ -24,6 +24,8 @@ QUIET = (
 class Claude(Agent):
     name = "claude"
     api_program = "anthropic_api.py"
+    usable_tokens = 967_000  # of the model's million
+    full_tokens = 968_000
 
     def environment(self, home_inside: Path) -> dict[str, str]:
         return {
@@ -50,13 +52,13 @@ class Claude(Agent):
     def is_subagent(self, body: dict[str, Any]) -> bool:
         return any("cc_is_subagent=true" in block["text"] for block in body.get("system", []))
 
-    def command_call(self, command: str) -> tuple[str, dict[str, Any]]:
+    def shell_tool_input(self, command: str) -> tuple[str, dict[str, Any]]:
         return "Bash", {"command": command, "description": "a command of the scenario"}
 
     def transcripts(self, sandbox: Sandbox) -> list[Path]:
         return list(folder(sandbox).glob("*.jsonl"))
 
-    def place(self, sandbox: Sandbox, transcript: Path) -> Path:
+    def install_transcript(self, sandbox: Sandbox, transcript: Path) -> Path:
         target = folder(sandbox) / f"{session_id(transcript)}.jsonl"
         if target == transcript:
             return target
@@ -66,7 +68,7 @@ class Claude(Agent):
             shutil.copytree(transcript.with_suffix(""), target.with_suffix(""))
         return target
 
-    def as_it_stands(self, transcript: Path) -> list[str]:
+    def options_without_compaction(self, transcript: Path) -> list[str]:
         return ["--settings", '{"autoCompactEnabled": false}']
 
     def prompt_arguments(self, text: str, options: Sequence[str]) -> list[str]:
@@ -80,12 +82,12 @@ class Claude(Agent):
 
 
 def folder(sandbox: Sandbox) -> Path:
-    """Where the client keeps the transcripts of the sandbox's project."""
-    slug = re.sub(r"[^a-zA-Z0-9]", "-", str(sandbox.inside(sandbox.project)))
+    """Return the folder in which the client keeps the transcripts of the sandbox's project."""
+    slug = re.sub(r"[^a-zA-Z0-9]", "-", str(sandbox.path_inside(sandbox.project)))
     return sandbox.home / ".claude" / "projects" / slug
 
 
 def session_id(transcript: Path) -> str:
-    """The id in the lines; a file that names none goes by its own name."""
+    """Return the session id in the lines, or the file's name when there is none."""
     found = re.search(r'"sessionId":\s*"([0-9a-f-]{36})"', transcript.read_text(encoding="utf-8"))
     return found[1] if found else transcript.stem

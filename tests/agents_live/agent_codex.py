@@ -1,4 +1,4 @@
-"""What is Codex' own in driving it: configuration, command line, and where its transcripts stand."""
+"""How to drive Codex: configuration, command line, and where its transcripts are."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ model_context_window = {WINDOW_TOKENS}
 approval_policy = "never"
 sandbox_mode = "danger-full-access"  # our own sandbox is around it
 check_for_update_on_startup = false
-openai_base_url = "{BASE_URL}/v1"  # for sessions that began with OpenAI as their provider
+openai_base_url = "{BASE_URL}/v1"  # for sessions that started with OpenAI as their provider
 [model_providers]
 local = {PROVIDER}
 [features]
@@ -38,6 +38,8 @@ enabled = false
 class Codex(Agent):
     name = "codex"
     api_program = "responses_api.py"
+    usable_tokens = 90_000  # 90 % of WINDOW_TOKENS
+    full_tokens = 95_000
 
     def environment(self, home_inside: Path) -> dict[str, str]:
         return {"CODEX_HOME": str(home_inside / ".codex"), "LOCAL_KEY": "sk-fake", "CODEX_API_KEY": "sk-fake"}
@@ -52,13 +54,13 @@ class Codex(Agent):
     def is_subagent(self, body: dict[str, Any]) -> bool:
         return False
 
-    def command_call(self, command: str) -> tuple[str, dict[str, Any]]:
+    def shell_tool_input(self, command: str) -> tuple[str, dict[str, Any]]:
         return "exec_command", {"cmd": command}
 
     def transcripts(self, sandbox: Sandbox) -> list[Path]:
         return list(sessions(sandbox).rglob("rollout-*.jsonl"))
 
-    def place(self, sandbox: Sandbox, transcript: Path) -> Path:
+    def install_transcript(self, sandbox: Sandbox, transcript: Path) -> Path:
         if transcript.is_relative_to(sessions(sandbox)):
             return transcript
         fields = header(transcript)
@@ -67,20 +69,21 @@ class Codex(Agent):
         target = sessions(sandbox).joinpath(*started[:10].split("-"), name)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(transcript, target)
-        base = (fields.get("history_base") or {}).get("thread_id")  # a fork holds only its own end
-        for parent in transcript.parent.glob("*.jsonl") if base else ():
-            if header(parent).get("id") == base:
-                self.place(sandbox, parent)
+        # A fork's file holds only what came after the fork.
+        parent_id = (fields.get("history_base") or {}).get("thread_id")
+        for parent in transcript.parent.glob("*.jsonl") if parent_id else ():
+            if header(parent).get("id") == parent_id:
+                self.install_transcript(sandbox, parent)
         return target
 
-    def as_it_stands(self, transcript: Path) -> list[str]:
+    def options_without_compaction(self, transcript: Path) -> list[str]:
         window = [
             "-c",
-            f"model={roomy_model(transcript)}",
+            f"model={largest_window_model(transcript)}",
             "-c",
             f"model_context_window={LARGEST_WINDOW_TOKENS}",
         ]
-        # A session goes on only with the provider it began with. OpenAI's is built in; old files name none.
+        # A session can only continue with the provider it started with. OpenAI's is built in; old files name none.
         provider = header(transcript).get("model_provider", "local")
         named = [] if provider == "openai" else ["-c", f"model_providers.{provider}={PROVIDER}"]
         return [*window, *named, "-c", f"model_provider={provider}"]
@@ -100,18 +103,18 @@ def sessions(sandbox: Sandbox) -> Path:
 
 
 def header(transcript: Path) -> dict[str, Any]:
-    """The first line's fields: id, timestamp and more. Before `session_meta` they stood bare on that line."""
+    """Return the fields of the first line: id, timestamp and more. Old versions had no `session_meta` around them."""
     with transcript.open(encoding="utf-8") as file:
         first: dict[str, Any] = json.loads(file.readline())
     fields: dict[str, Any] = first.get("payload", first)
     return fields
 
 
-def roomy_model(transcript: Path) -> str:
-    """The model with the largest window that can go on with this session without compacting it.
+def largest_window_model(transcript: Path) -> str:
+    """Return the model with the largest window that can continue this session without compacting it.
 
     The catalogue caps every window: 272,000 for gpt-5.5, 872,000 for gpt-6-sol. A session that names a `comp_hash` is
-    compacted at once by a model with another one, so it stays with its own model; older ones may change.
+    compacted at once by a model with another one, so it keeps its own model; older sessions may change it.
     """
     model = "gpt-6-sol"
     for line in transcript.read_text(encoding="utf-8").splitlines():

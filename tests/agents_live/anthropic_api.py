@@ -1,8 +1,8 @@
-"""A local stand-in for Anthropic's Messages API, as much of it as Claude Code needs.
+"""A local substitute for the part of Anthropic's Messages API that Claude Code needs.
 
-POST /v1/messages, streamed or not, and /v1/messages/count_tokens. What is answered stands in the prompt (directives.py).
-A request that asks for "a detailed summary" gets one: so compactions can be provoked. Started as a program with the
-folder for its records.
+POST /v1/messages, streamed or not, and /v1/messages/count_tokens. The prompt says what to answer (directives.py).
+A request that asks for "a detailed summary" gets one, so compactions can be triggered. Run as a program with the folder
+for recorded requests as its argument.
 """
 
 import json
@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Reply, Script, is_to_wait, proposal
+from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Reply, Script, never_answers, trim_proposal
 from local_api import LONG_SECONDS, Answer, Body, serve
 from received import Message, from_messages_api
 
@@ -35,11 +35,11 @@ class MessagesApi:
             return answer(
                 "summary", body, Reply(text=f"<analysis>all of it</analysis>\n<summary>{SUMMARY}</summary>")
             )
-        proposed = proposal(messages)
+        proposed = trim_proposal(messages)
         if proposed is not None:
             given = answer("proposal", body, Reply(text=proposed))
-            return replace(given, delay_seconds=LONG_SECONDS) if is_to_wait(messages) else given
-        if not body.get("tools"):  # titles and the like: no part of the conversation
+            return replace(given, delay_seconds=LONG_SECONDS) if never_answers(messages) else given
+        if not body.get("tools"):  # session titles and similar requests beside the conversation
             return answer("side", body, Reply(text="side"))
         reply = self.script.next(messages)
         if reply.too_long:
@@ -49,9 +49,9 @@ class MessagesApi:
 
 
 def asks_for_summary(messages: list[Message]) -> bool:
-    """The user's last message does; words of the system, such as those of hooks, may follow it."""
-    said = [message["blocks"] for message in messages if message["role"] == "user"]
-    last = said[-1] if said else []
+    """Return whether the user's last message asks for a summary; system texts, such as those of hooks, may follow it."""
+    user_messages = [message["blocks"] for message in messages if message["role"] == "user"]
+    last = user_messages[-1] if user_messages else []
     return any("a detailed summary" in block["text"] for block in last if block["type"] == "text")
 
 
@@ -94,7 +94,7 @@ def events(message: Body) -> list[Body]:
     opening = {**message, "content": [], "stop_reason": None}
     stream: list[Body] = [{"type": "message_start", "message": opening}]
     for index, block in enumerate(message["content"]):
-        stream.append({"type": "content_block_start", "index": index, "content_block": emptied(block)})
+        stream.append({"type": "content_block_start", "index": index, "content_block": empty_block(block)})
         stream += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas(block)]
         stream.append({"type": "content_block_stop", "index": index})
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
@@ -102,8 +102,8 @@ def events(message: Body) -> list[Body]:
     return [*stream, {"type": "message_stop"}]
 
 
-def emptied(block: Body) -> Body:
-    """A block as it starts: what the deltas will fill is empty."""
+def empty_block(block: Body) -> Body:
+    """Return a block as it starts, before the deltas fill it."""
     fills: dict[str, Any] = {"text": "", "thinking": "", "signature": "", "input": {}}
     return {key: fills.get(key, value) if key != "type" else value for key, value in block.items()}
 
@@ -113,14 +113,14 @@ def deltas(block: Body) -> list[Body]:
         case "text":
             return [{"type": "text_delta", "text": block["text"]}]
         case "thinking":
-            words = {"type": "thinking_delta", "thinking": block["thinking"]}
-            return [words, {"type": "signature_delta", "signature": block["signature"]}]
+            thinking = {"type": "thinking_delta", "thinking": block["thinking"]}
+            return [thinking, {"type": "signature_delta", "signature": block["signature"]}]
         case _:
             return [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
 
 
-def error(kind: str, words: str) -> Body:
-    return {"type": "error", "error": {"type": kind, "message": words}}
+def error(kind: str, message: str) -> Body:
+    return {"type": "error", "error": {"type": kind, "message": message}}
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Is our live chain the truth? Compares it, block by block, with what the API received.
+"""Compare our live chain, block by block, with what the API received.
 
-The conversation (the user's and the model's words, thoughts, calls, results, pictures) must be equal from the first block to
-the last. What the client says as the system is its own business in part: what our chain has of it must come in the same order,
-and it may add more. Put aside on both sides is only what the client does to every request: it joins texts that follow
-each other, tells older models the system's words as the user's in tags, calls a renamed tool by its new name, and gives a
-stand-in for an answer that nobody gave, which is known by its words.
+The conversation (texts, thinking, tool calls, results, images) must be equal from the first block to the last. System texts
+of our chain must come in the same order, and the client may add more of them. Only what the client does to every request is
+ignored on both sides: it joins consecutive texts, sends system texts to older models as the user's in tags, uses the new
+name of a renamed tool, and sends a placeholder for a missing tool result.
 """
 
 import json
@@ -13,27 +12,27 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from received import Block, Message, flat
+from received import Block, Message, iterate_blocks
 
 from leftoff.agents import claude, codex
-from leftoff.model import records
+from leftoff.core import records
 
 Step = tuple[str, ...]
 _REMINDER = re.compile(r"<system-reminder>\n(.*)\n</system-reminder>", re.DOTALL)
 _RENAMED = {"Task": "Agent"}
-# Said in the user's name by the client itself, anew with every turn.
-_HARNESS = (
+# Texts that the client sends as the user's with every turn.
+_CLIENT_TEXTS = (
     "<environment_context>",
     "<model_switch>",
     "<user_instructions>",
     "<skills_instructions>",
     "<permissions",
 )
-_STAND_INS = ("aborted", "[Tool call interrupted", "[Request interrupted by user")
+_PLACEHOLDER_RESULTS = ("aborted", "[Tool call interrupted", "[Request interrupted by user")
 
 
-# What the client adds of its own: a reply where a history ends with the user's words, and word of a file that is gone.
-_ADDED = (
+# Added by the client: a reply where a history ends with the user's text, and a note about a removed AGENTS.md.
+_ADDED_BY_CLIENT = (
     ("assistant", "text", "No response requested."),
     (
         "user",
@@ -43,15 +42,17 @@ _ADDED = (
 )
 
 
-def ours(client: str, transcript: Path, home: Path) -> list[Message]:
-    """Our live chain of a transcript, in the harness's normal form."""
+def live_chain_messages(client: str, transcript: Path, home: Path) -> list[Message]:
+    """Return our live chain of a transcript in the form of received.py."""
     agent = claude.Claude(home=home) if client == "claude" else codex.Codex(home)
     session = agent.open(transcript)
     messages = agent.live_chain(session).messages(session.records)
-    return [Message(role=each.role, blocks=[normal(block) for block in each.blocks]) for each in messages]
+    return [
+        Message(role=each.role, blocks=[normalise_block(block) for block in each.blocks]) for each in messages
+    ]
 
 
-def normal(block: records.Block) -> Block:
+def normalise_block(block: records.Block) -> Block:
     match block:
         case records.Text(text=text):
             return {"type": "text", "text": text}
@@ -67,88 +68,94 @@ def normal(block: records.Block) -> Block:
             return {"type": kind}
 
 
-def check_resumed(received: Sequence[Message], own: Sequence[Message], words: str) -> None:
-    """A resumed history is our chain, whole, and nothing more."""
-    sent, known = conversation(received, own), conversation(own, received)
-    assert known, f"{words}: nothing to compare"
-    check_equal(sent, known, words)
-    more = [step for step in sent[len(known) :] if step not in _ADDED]
-    assert not more, f"{words}: the API received more than our chain: {str(more)[:600]}"
-    check_system(received, own, words)
+def check_resumed_history(received: Sequence[Message], chain_messages: Sequence[Message], label: str) -> None:
+    """Check that a resumed history is exactly our chain."""
+    sent, known = conversation_steps(received, chain_messages), conversation_steps(chain_messages, received)
+    assert known, f"{label}: nothing to compare"
+    check_equal(sent, known, label)
+    more = [step for step in sent[len(known) :] if step not in _ADDED_BY_CLIENT]
+    assert not more, f"{label}: the API received more than our chain: {str(more)[:600]}"
+    check_system(received, chain_messages, label)
 
 
-def check_went_on(own: Sequence[Message], received: Sequence[Message], words: str) -> None:
-    """The chain of a session that went on is what the API last received, and then the one reply to it."""
-    known, sent = conversation(own, received), conversation(received, own)
-    assert sent, f"{words}: nothing to compare"
-    check_equal(known[: len(sent)], sent, words)
+def check_continued_session(
+    chain_messages: Sequence[Message], received: Sequence[Message], label: str
+) -> None:
+    """Check that the chain of a continued session is what the API last received, followed by the one reply to it."""
+    known, sent = conversation_steps(chain_messages, received), conversation_steps(received, chain_messages)
+    assert sent, f"{label}: nothing to compare"
+    check_equal(known[: len(sent)], sent, label)
     rest = known[len(sent) :]
-    assert rest, f"{words}: the last reply is not in our chain"
+    assert rest, f"{label}: the last reply is not in our chain"
     assert {step[0] for step in rest} == {"assistant"}, (
-        f"{words}: more than the last reply follows: {rest[:3]}"
+        f"{label}: more than the last reply follows: {rest[:3]}"
     )
 
 
-def check_equal(found: Sequence[Step], expected: Sequence[Step], words: str) -> None:
+def check_equal(steps: Sequence[Step], expected: Sequence[Step], label: str) -> None:
     for number, step in enumerate(expected):
-        other = found[number] if number < len(found) else None
-        if step != other:
+        actual = steps[number] if number < len(steps) else None
+        if step != actual:
             raise AssertionError(
-                f"{words}: block {number} of {len(expected)} differs\n  {str(step)[:600]}\n  {str(other)[:600]}"
+                f"{label}: block {number} of {len(expected)} differs\n  {str(step)[:600]}\n  {str(actual)[:600]}"
             )
 
 
-def check_system(received: Sequence[Message], own: Sequence[Message], words: str) -> None:
-    """What we know of the system's words comes in our order."""
-    heard = " ".join(step[2] for step in told(received) if step[0] == "system")
-    heard, position = " ".join(heard.split()), 0
-    for step in told(own):
+def check_system(received: Sequence[Message], chain_messages: Sequence[Message], label: str) -> None:
+    """Check that the system texts of our chain were received in the same order."""
+    received_text = " ".join(step[2] for step in steps_of(received) if step[0] == "system")
+    received_text, position = " ".join(received_text.split()), 0
+    for step in steps_of(chain_messages):
         if step[0] == "system":
-            said = " ".join(step[2].split())
-            position = heard.find(said, position)
-            assert position >= 0, f"{words}: the API did not receive, or not in this order: {said[:300]}"
+            text = " ".join(step[2].split())
+            position = received_text.find(text, position)
+            assert position >= 0, f"{label}: the API did not receive, or not in this order: {text[:300]}"
 
 
-def conversation(messages: Sequence[Message], other: Sequence[Message]) -> list[Step]:
-    """Without the system's words, and without stand-ins for answers that the other side does not have."""
-    answered = {block["id"] for _, block in flat(other) if block["type"] == "tool_result"}
-    found = (step for step in told(messages) if step[0] != "system" and not stands_in(step, answered))
-    return [*joined(found)]
+def conversation_steps(messages: Sequence[Message], other_messages: Sequence[Message]) -> list[Step]:
+    """Return the steps without system texts and without placeholders for results that the other side does not have."""
+    answered = {block["id"] for _, block in iterate_blocks(other_messages) if block["type"] == "tool_result"}
+    steps = (
+        step
+        for step in steps_of(messages)
+        if step[0] != "system" and not is_placeholder_result(step, answered)
+    )
+    return [*merge_user_texts(steps)]
 
 
-def stands_in(step: Step, answered: Collection[str]) -> bool:
-    return step[1] == "tool_result" and step[2] not in answered and step[3].startswith(_STAND_INS)
+def is_placeholder_result(step: Step, answered: Collection[str]) -> bool:
+    return step[1] == "tool_result" and step[2] not in answered and step[3].startswith(_PLACEHOLDER_RESULTS)
 
 
-def joined(found: Iterable[Step]) -> Iterator[Step]:
-    """Texts of the user that follow each other as one, without the white space that joining brings."""
+def merge_user_texts(steps: Iterable[Step]) -> Iterator[Step]:
+    """Join consecutive texts of the user, because the client does, and normalise the white space between them."""
     pending: Step | None = None
-    for step in found:
+    for step in steps:
         if pending and step[:2] == pending[:2] == ("user", "text"):
             pending = (*step[:2], f"{pending[2]}\n{step[2]}")
             continue
         if pending:
-            yield squeezed(pending)
+            yield normalise_whitespace(pending)
         pending = step
     if pending:
-        yield squeezed(pending)
+        yield normalise_whitespace(pending)
 
 
-def squeezed(step: Step) -> Step:
+def normalise_whitespace(step: Step) -> Step:
     return (*step[:2], " ".join(step[2].split())) if step[1] == "text" else step
 
 
-def told(messages: Iterable[Message]) -> Iterator[Step]:
-    return (one(role, block) for role, block in flat(messages))
+def steps_of(messages: Iterable[Message]) -> Iterator[Step]:
+    return (step_of(role, block) for role, block in iterate_blocks(messages))
 
 
-def one(role: str, block: dict[str, Any]) -> Step:
+def step_of(role: str, block: dict[str, Any]) -> Step:
     match block["type"]:
         case "text":
             reminder = _REMINDER.fullmatch(block["text"].strip())
-            is_harness = block["text"].lstrip().startswith(_HARNESS)
-            voice = "system" if reminder or is_harness else role
-            return (voice, "text", reminder[1] if reminder else block["text"])
+            is_client_text = block["text"].lstrip().startswith(_CLIENT_TEXTS)
+            speaker = "system" if reminder or is_client_text else role
+            return (speaker, "text", reminder[1] if reminder else block["text"])
         case "tool_use":
             tool = _RENAMED.get(block["tool"], block["tool"])
             return (role, "tool_use", block["id"], tool, json.dumps(block["input"], sort_keys=True))

@@ -1,8 +1,8 @@
-"""Fetches the pinned clients from npm and says where their native executables are.
+"""Download the pinned clients from npm and find their native executables.
 
-Promises: a version is fetched once and used only when its install was finished; two runs at once do not collide.
-Runs npm, never a client. As a script it fetches every client: `make clients` does so outside the seal, because on some
-machines npm needs the user's own configuration to reach a registry.
+A version is downloaded once and used only when its installation was complete; two runs at the same time do not collide.
+Only npm is run, never a client. As a script it downloads every client: `make clients` does this outside the sealed
+environment, because on some machines npm needs the user's own configuration to reach a registry.
 """
 
 import fcntl
@@ -22,12 +22,12 @@ INSTALL_SECONDS = 900
 
 
 class ClientMissingError(Exception):
-    """A client could not be fetched or has no executable for this platform."""
+    """A client could not be downloaded or has no executable for this platform."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """One line of clients.json."""
+    """One entry of clients.json."""
 
     name: str
     package: str
@@ -41,29 +41,29 @@ class Client:
 
 
 def main() -> int:
-    for client in pinned().values():
-        sys.stdout.write(f"{client.name} {client.version}: {ensure(client.name)}\n")
+    for client in pinned_clients().values():
+        sys.stdout.write(f"{client.name} {client.version}: {ensure_installed(client.name)}\n")
     return 0
 
 
-def ensure(name: str) -> Path:
-    """The native executable of a pinned client; fetched first when it is not there."""
-    client = pinned()[name]
+def ensure_installed(name: str) -> Path:
+    """Return the native executable of a pinned client; download the client first if needed."""
+    client = pinned_clients()[name]
     if not client.folder.is_dir():
         client.folder.parent.mkdir(parents=True, exist_ok=True)
-        with locked(client.folder.parent / ".lock"):
+        with file_lock(client.folder.parent / ".lock"):
             if not client.folder.is_dir():  # another run may have fetched it while we waited
                 install(client)
     return executable(client)
 
 
-def pinned() -> dict[str, Client]:
+def pinned_clients() -> dict[str, Client]:
     text = Path(__file__).with_name("clients.json").read_text(encoding="utf-8")
     return {name: Client(name=name, **fields) for name, fields in json.loads(text).items()}
 
 
 def clients_folder() -> Path:
-    folder = os.environ.get("LEFTOFF_CLIENTS", "")  # noqa: TID251 - the harness stands outside leftoff
+    folder = os.environ.get("LEFTOFF_CLIENTS", "")  # noqa: TID251 - the harness is not part of leftoff
     if not folder:
         raise ClientMissingError(
             "LEFTOFF_CLIENTS is not set. It names the folder that keeps the real agents; `make live` sets it."
@@ -72,10 +72,10 @@ def clients_folder() -> Path:
 
 
 def install(client: Client) -> None:
-    """Installs beside the final place and renames, so that a half install is never used."""
-    half = Path(tempfile.mkdtemp(prefix=f".{client.name}-", dir=client.folder.parent))
+    """Install in a temporary folder and rename it, so that a partial installation is never used."""
+    partial = Path(tempfile.mkdtemp(prefix=f".{client.name}-", dir=client.folder.parent))
     # npm looks upwards for a project; with this file it stops here. Not --prefix: that hides the machine's global npmrc.
-    (half / "package.json").write_text("{}", encoding="utf-8")
+    (partial / "package.json").write_text("{}", encoding="utf-8")
     # Scripts are not needed (the native file comes in a platform package) and would run foreign code.
     command = ["npm", "install", f"{client.package}@{client.version}"]
     command += [
@@ -87,20 +87,20 @@ def install(client: Client) -> None:
         "--loglevel=error",
     ]
     try:
-        done = subprocess.run(
-            command, cwd=half, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        completed = subprocess.run(
+            command, cwd=partial, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
         )
-        if done.returncode != 0:
+        if completed.returncode != 0:
             raise ClientMissingError(
-                f"npm could not fetch {client.package}@{client.version}. Try `make clients`.\n{done.stderr.strip()}"
+                f"npm could not fetch {client.package}@{client.version}. Try `make clients`.\n{completed.stderr.strip()}"
             )
-        half.rename(client.folder)
+        partial.rename(client.folder)
     except FileNotFoundError:
         raise ClientMissingError(
             "npm is not on the PATH. The real agents come from npm: install Node.js, then `make clients`."
         ) from None
     finally:
-        shutil.rmtree(half, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def executable(client: Client) -> Path:
@@ -122,7 +122,7 @@ def npm_platform() -> str:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def file_lock(path: Path) -> Iterator[None]:
     with path.open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

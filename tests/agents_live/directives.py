@@ -1,16 +1,16 @@
-"""Reads what the local API shall answer from the prompt itself, so that a scenario says everything in one place.
+"""Read from the prompt what the local API has to answer, so that a scenario is complete in one place.
 
-A prompt may hold lines like these, for either agent; the other lines are only words:
+A prompt may contain lines like these, for either agent; all other lines are ordinary text:
 
-    #say TEXT            words of the reply
+    #say TEXT            text of the reply
     #think TEXT          thinking before the reply
     #usage N             the reply reports N tokens in the window
     #tool NAME {json}    the reply calls one tool, and ends there
     #tools [["NAME", {json}], …]   the reply calls several tools at once, and ends there
     #too_long            the request is refused: the prompt is too long
 
-One prompt is a script of replies; `Script.next` gives them in order, then "done" for ever. Which reply is due is counted
-here and not read off the history, because after a compaction the history no longer tells.
+One prompt is a script of replies; `Script.next` returns them in order, then always "done". The replies are counted here
+and not derived from the history, because after a compaction the history is incomplete.
 """
 
 import json
@@ -20,14 +20,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from received import Message, flat
+from received import Message, iterate_blocks
 
 DIRECTIVE = re.compile(r"^#(say|think|usage|tools|tool|too_long)\b[ ]?(.*)$", re.MULTILINE)
 DEFAULT_USAGE_TOKENS = 1000
 SUMMARY = "The local API's summary of all that was said so far."
 PROPOSAL_TASK = "a JSON list of [line, rationale, description]"
-PROPOSED = "Nothing refers to it any more"
-NEVER = "never-answered"  # stands in what a proposal is asked for, and none comes
+PROPOSAL_RATIONALE = "Nothing refers to it any more"
+NEVER_ANSWERED = "never-answered"  # in a request for a proposal: the API never answers it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +46,25 @@ class Reply:
 
 
 class Script:
-    """The replies still due, per prompt. One per local API; not safe for threads by itself."""
+    """The replies still to give, per prompt. One per local API; not thread-safe."""
 
     def __init__(self) -> None:
-        self._given: Counter[str] = Counter()
+        self._replies_given: Counter[str] = Counter()
 
     def next(self, messages: Iterable[Message]) -> Reply:
         prompt = last_prompt(messages)
         replies = list(parse(prompt))
-        number = self._given[prompt]
-        self._given[prompt] += 1
+        number = self._replies_given[prompt]
+        self._replies_given[prompt] += 1
         return replies[number] if number < len(replies) else Reply(text="done")
 
 
 def last_prompt(messages: Iterable[Message]) -> str:
-    """The last words of the user that hold directives; "" when none do. Clients put other words around them."""
+    """Return the user's last text with directives, or "". Clients send other texts around the prompt."""
     words = [
-        block["text"].strip() for role, block in flat(messages) if role == "user" and block["type"] == "text"
+        block["text"].strip()
+        for role, block in iterate_blocks(messages)
+        if role == "user" and block["type"] == "text"
     ]
     return next((text for text in reversed(words) if DIRECTIVE.search(text)), "")
 
@@ -70,7 +72,7 @@ def last_prompt(messages: Iterable[Message]) -> str:
 def parse(prompt: str) -> Iterator[Reply]:
     reply = Reply()
     for name, rest in DIRECTIVE.findall(prompt):
-        add(reply, name, rest)
+        apply_directive(reply, name, rest)
         if name in {"tool", "tools", "too_long"}:
             yield reply
             reply = Reply()
@@ -78,7 +80,7 @@ def parse(prompt: str) -> Iterator[Reply]:
         yield reply
 
 
-def add(reply: Reply, name: str, rest: str) -> None:
+def apply_directive(reply: Reply, name: str, rest: str) -> None:
     match name:
         case "say":
             reply.text = f"{reply.text}\n{rest}".strip()
@@ -95,26 +97,32 @@ def add(reply: Reply, name: str, rest: str) -> None:
             reply.too_long = True
 
 
-def proposal(messages: Iterable[Message]) -> str | None:
-    """What is answered to whoever asks what could be cut: the first result of the rows; None where nobody asks."""
-    asked = [block["text"] for role, block in flat(messages) if role == "user" and block["type"] == "text"]
-    task = next((text for text in reversed(asked) if PROPOSAL_TASK in text), None)
+def trim_proposal(messages: Iterable[Message]) -> str | None:
+    """Answer a request for results to trim: propose the first one. None when the messages do not ask for this."""
+    requests = [
+        block["text"]
+        for role, block in iterate_blocks(messages)
+        if role == "user" and block["type"] == "text"
+    ]
+    task = next((text for text in reversed(requests) if PROPOSAL_TASK in text), None)
     if task is None:
         return None
     lines = re.findall(r"^(\d+)\t[^\t]* result\t", task, re.MULTILINE)
-    return json.dumps([[int(line), PROPOSED, "a list of numbers"] for line in lines[:1]])
+    return json.dumps([[int(line), PROPOSAL_RATIONALE, "a list of numbers"] for line in lines[:1]])
 
 
-def is_to_wait(messages: Iterable[Message]) -> bool:
-    """Whether the answer to a proposal is never to come."""
-    return any(NEVER in block["text"] for _, block in flat(messages) if block["type"] == "text")
+def never_answers(messages: Iterable[Message]) -> bool:
+    """Return whether a request for a proposal must stay without an answer."""
+    return any(
+        NEVER_ANSWERED in block["text"] for _, block in iterate_blocks(messages) if block["type"] == "text"
+    )
 
 
 def tool(name: str, **arguments: Any) -> str:
-    """The line that makes the agent call one tool."""
+    """Return the directive that makes the agent call one tool."""
     return f"#tool {name} {json.dumps(arguments)}"
 
 
 def tools(*calls: tuple[str, dict[str, Any]]) -> str:
-    """The line that makes the agent call several tools at once."""
+    """Return the directive that makes the agent call several tools in one reply."""
     return f"#tools {json.dumps(calls)}"

@@ -1,7 +1,7 @@
-"""The verbs that scenarios use on a real agent: prompt, start, resume, fork.
+"""Drive a real agent: prompt, start, resume, fork.
 
-Each runs the real client in a sandbox and gives back a `Run`: how it ended, what the API received meanwhile, and the
-transcript it left. What differs between agents stands in agent_claude.py and agent_codex.py.
+Each method runs the real client in a sandbox and returns a `Run`: how it ended, what the API received meanwhile, and the
+transcript. What differs between agents is in agent_claude.py and agent_codex.py.
 """
 
 from abc import ABC, abstractmethod
@@ -24,47 +24,55 @@ class Run:
     """The session's file, as the run left it."""
 
     @property
-    def main(self) -> list[Request]:
-        """The requests of the conversation itself: no summaries, titles, counts or subagents."""
+    def main_requests(self) -> list[Request]:
+        """The requests of the conversation itself: no summaries, titles, token counts or subagents."""
         return [request for request in self.requests if request.kind == "reply" and not request.is_subagent]
 
     @property
-    def last(self) -> list[Message]:
+    def last_messages(self) -> list[Message]:
         """The messages of the last main request: history, prompt and what the turn added."""
-        return self.main[-1].messages
+        return self.main_requests[-1].messages
 
     @property
-    def summaries(self) -> list[Request]:
+    def summary_requests(self) -> list[Request]:
         return [request for request in self.requests if request.kind == "summary"]
 
 
 class Agent(ABC):
-    """A real client. Has no state: everything is in the sandbox."""
+    """A real client. It has no state: everything is in the sandbox."""
 
     name: str
     api_program: str
+    usable_tokens: int
+    """How many tokens fit before the client compacts; leftoff's percentages are of these."""
+    full_tokens: int
+    """A usage at which the client compacts before its next request."""
 
     def executable(self) -> Path:
-        return clients.ensure(self.name)
+        return clients.ensure_installed(self.name)
 
     def prompt(self, sandbox: Sandbox, text: str, *options: str) -> Run:
-        """A new session with one headless prompt."""
+        """Run a new session with one headless prompt."""
         return self._run(sandbox, self.prompt_arguments(text, options))
 
     def start(self, sandbox: Sandbox, text: str, *options: str) -> Running:
-        """The same, not waited for."""
+        """Start a new session with one headless prompt and do not wait for it."""
         return sandbox.start(self.prompt_arguments(text, options))
 
     def resume(self, sandbox: Sandbox, transcript: Path, text: str, *options: str) -> Run:
-        """Goes on with any transcript file, in the sandbox's project, under the session id the file names."""
-        return self._run(sandbox, self.resume_arguments(self.place(sandbox, transcript), text, options))
+        """Resume any transcript file in the sandbox's project, under the session id in the file."""
+        return self._run(
+            sandbox, self.resume_arguments(self.install_transcript(sandbox, transcript), text, options)
+        )
 
     def fork(self, sandbox: Sandbox, transcript: Path, text: str, *options: str) -> Run:
-        """Goes on in a new session that begins with the given one's history."""
-        return self._run(sandbox, self.fork_arguments(self.place(sandbox, transcript), text, options))
+        """Start a new session that begins with the history of the given one."""
+        return self._run(
+            sandbox, self.fork_arguments(self.install_transcript(sandbox, transcript), text, options)
+        )
 
-    def latest(self, sandbox: Sandbox) -> Path:
-        """The transcript that was written to last."""
+    def latest_transcript(self, sandbox: Sandbox) -> Path:
+        """Return the transcript that was written to last."""
         found = self.transcripts(sandbox)
         if not found:
             raise SandboxError(f"{self.name} left no transcript in {sandbox.home}")
@@ -73,15 +81,17 @@ class Agent(ABC):
     def _run(self, sandbox: Sandbox, arguments: Sequence[str]) -> Run:
         before = len(sandbox.requests())
         result = sandbox.run(arguments)
-        return Run(result=result, requests=sandbox.requests(before), transcript=self.latest(sandbox))
+        return Run(
+            result=result, requests=sandbox.requests(before), transcript=self.latest_transcript(sandbox)
+        )
 
     @abstractmethod
     def environment(self, home_inside: Path) -> dict[str, str]:
-        """The variables it needs beside PATH and HOME, with paths as the client sees them."""
+        """Return the variables it needs besides PATH and HOME, with paths as the client sees them."""
 
     @abstractmethod
     def configure(self, home: Path, project_inside: Path) -> None:
-        """Writes the files that keep it from asking or calling home."""
+        """Write the configuration that keeps the client from asking questions or using the network."""
 
     @abstractmethod
     def normalise(self, body: dict[str, Any]) -> list[Message]: ...
@@ -90,19 +100,19 @@ class Agent(ABC):
     def is_subagent(self, body: dict[str, Any]) -> bool: ...
 
     @abstractmethod
-    def command_call(self, command: str) -> tuple[str, dict[str, Any]]:
-        """Tool and input with which it runs a shell command."""
+    def shell_tool_input(self, command: str) -> tuple[str, dict[str, Any]]:
+        """Return the name and input of the tool call with which it runs a shell command."""
 
     @abstractmethod
     def transcripts(self, sandbox: Sandbox) -> list[Path]: ...
 
     @abstractmethod
-    def place(self, sandbox: Sandbox, transcript: Path) -> Path:
-        """Puts a transcript where the client finds it by its own id. Lines are left as they are."""
+    def install_transcript(self, sandbox: Sandbox, transcript: Path) -> Path:
+        """Copy a transcript unchanged to where the client finds it by its session id."""
 
     @abstractmethod
-    def as_it_stands(self, transcript: Path) -> list[str]:
-        """Options under which any transcript is resumed, and not compacted first, however full it says it is."""
+    def options_without_compaction(self, transcript: Path) -> list[str]:
+        """Return options with which the client resumes a transcript without compacting it, however full its window is."""
 
     @abstractmethod
     def prompt_arguments(self, text: str, options: Sequence[str]) -> list[str]: ...

@@ -1,6 +1,6 @@
-"""Asks the real client what it makes of a transcript: resumes any file and says what the API then receives as history.
+"""Resume any transcript in the real client and return what the API receives as its history.
 
-Promises: the file itself is only read; the client resumes a copy in a fresh sandbox, without compacting it first. As a program:
+The file itself is only read: the client resumes a copy in a fresh sandbox, without compacting it first. As a program,
 `history.py --client claude --out DIR FILE…` writes `<file name>.received.json` for each file that the client accepts.
 """
 
@@ -14,7 +14,7 @@ from received import Message
 from sandbox import Sandbox
 from scenario import AGENTS
 
-PROMPT = "Go on from here.\n#say gone on"
+PROMPT = "Continue from here.\n#say continued"
 
 
 class RefusedError(Exception):
@@ -33,7 +33,7 @@ def main() -> int:
 
 def write_history(agent: Agent, file: Path, folder: Path) -> int:
     try:
-        messages = resumes_as(agent, file)
+        messages = received_history(agent, file)
     except RefusedError as refusal:
         sys.stdout.write(f"refused   {file.name}: {refusal}\n")
         return 1
@@ -43,20 +43,20 @@ def write_history(agent: Agent, file: Path, folder: Path) -> int:
     return 0
 
 
-def resumes_as(agent: Agent, transcript: Path) -> list[Message]:
-    """What the API receives before the new prompt when the client resumes this transcript."""
+def received_history(agent: Agent, transcript: Path) -> list[Message]:
+    """Return what the API receives before the new prompt when the client resumes this transcript."""
     with Sandbox(agent) as sandbox:
-        run = agent.resume(sandbox, transcript, PROMPT, *agent.as_it_stands(transcript))
-        if not run.main:
-            words = f"{run.result.stdout}\n{run.result.stderr}".strip()
-            raise RefusedError(f"exit {run.result.code}: {words[-1500:]}")
-        if run.summaries:
+        run = agent.resume(sandbox, transcript, PROMPT, *agent.options_without_compaction(transcript))
+        if not run.main_requests:
+            output = f"{run.result.stdout}\n{run.result.stderr}".strip()
+            raise RefusedError(f"exit {run.result.code}: {output[-1500:]}")
+        if run.summary_requests:
             raise RefusedError("the client compacted the session first")
-    return before_prompt(run.main[0].messages)
+    return messages_before_prompt(run.main_requests[0].messages)
 
 
-def before_prompt(messages: list[Message]) -> list[Message]:
-    """Cuts at the prompt. What the client adds for the new turn before it (reminders, environment) remains at the end."""
+def messages_before_prompt(messages: list[Message]) -> list[Message]:
+    """Return the messages before the prompt. What the client adds before it for the new turn (reminders, environment) stays."""
     history: list[Message] = []
     for message in messages:
         texts = [str(block.get("text", "")).strip() for block in message["blocks"]]
@@ -64,7 +64,7 @@ def before_prompt(messages: list[Message]) -> list[Message]:
             before = message["blocks"][: texts.index(PROMPT)]
             return [*history, Message(role="user", blocks=before)] if before else history
         history.append(message)
-    raise RefusedError("the client sent no such prompt")
+    raise RefusedError("the client did not send the prompt")
 
 
 if __name__ == "__main__":

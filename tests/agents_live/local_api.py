@@ -1,8 +1,8 @@
-"""The part that both local APIs share: a small HTTP server that records every request and answers as it is told.
+"""What both local APIs share: a small HTTP server that records every request and sends the answer of a function.
 
-Promises: requests are recorded whole, in order, one file each, before they are answered. An API is a function from path and
-body to an `Answer`; it is called by one thread at a time. Meant to be started inside a fresh network namespace: it
-brings loopback up there, and the port is always free.
+Requests are recorded completely and in order, one file each, before they are answered. An API is a function from path and
+body to an `Answer`, called by one thread at a time. The server is started inside a fresh network namespace: it brings
+loopback up there, and the port is always free.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PORT = 8791
-LONG_SECONDS = 600  # longer than anybody waits; the sandbox ends it with all else
+LONG_SECONDS = 600  # longer than any client waits; the sandbox ends it with everything else
 READY = "ready"
 Body = dict[str, Any]
 
@@ -39,8 +39,8 @@ Api = Callable[[str, Body], Answer]
 
 
 def serve(api: Api, records: Path) -> None:
-    """Serves until standard input closes: so it ends with the process that started it, however that one ends."""
-    raise_loopback()
+    """Serve until standard input closes, so that the server ends with the process that started it."""
+    bring_loopback_up()
     server = ThreadingHTTPServer(("127.0.0.1", PORT), handler(api, records))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(READY + "\n")
@@ -68,7 +68,7 @@ def handler(api: Api, records: Path) -> type[BaseHTTPRequestHandler]:
             self.send(answer)
 
         def do_GET(self) -> None:
-            # Codex asks for a WebSocket where OpenAI is the provider; this answer makes it go on by HTTP at once.
+            # With OpenAI as the provider, Codex asks for a WebSocket; this answer makes it use HTTP at once.
             self.send(Answer(kind="unknown", status=426 if "Upgrade" in self.headers else 404))
 
         def send(self, answer: Answer) -> None:
@@ -83,13 +83,13 @@ def handler(api: Api, records: Path) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is http.server's
-            """Silent: the records say it all."""
+            """Log nothing: every request is recorded."""
 
     return Handler
 
 
-def raise_loopback() -> None:
-    """In a fresh network namespace loopback exists but is down. By ioctl, so that `ip` need not be installed."""
+def bring_loopback_up() -> None:
+    """Bring loopback up, which is down in a fresh network namespace; by ioctl, so that `ip` need not be installed."""
     get_flags, set_flags, is_up = 0x8913, 0x8914, 0x1
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         request = struct.pack("16sh14x", b"lo", 0)

@@ -1,9 +1,8 @@
-"""Turns the body of a recorded request into one normal form, the same for every agent.
+"""Convert the body of a recorded request to one form that is the same for every agent.
 
-A message is `{"role": "user" | "assistant" | "system", "blocks": [...]}`. Messages keep the order and the borders in which
-the API received them; nothing is merged, so compare agents (or our own reader) by `flat`. Codex' developer messages
-are "system"; each of its items is a message of its own. What the API is sent beside the messages (system prompt, list
-of tools) is left out.
+A message is `{"role": "user" | "assistant" | "system", "blocks": [...]}`. Messages keep the order and boundaries in which
+the API received them; compare agents (or our own reader) with `iterate_blocks`. Codex's developer messages are "system", and
+each of its items is a separate message. The system prompt and the list of tools are left out.
 """
 
 import json
@@ -19,15 +18,15 @@ class Message(TypedDict):
     blocks: list[Block]
 
 
-def flat(messages: Iterable[Message]) -> Iterator[tuple[Role, Block]]:
-    """Every block with its role: what remains when the borders of messages do not matter."""
+def iterate_blocks(messages: Iterable[Message]) -> Iterator[tuple[Role, Block]]:
+    """Iterate over every block with its role, ignoring the boundaries of messages."""
     for message in messages:
         for block in message["blocks"]:
             yield message["role"], block
 
 
 def from_messages_api(body: dict[str, Any]) -> list[Message]:
-    """The form of POST /v1/messages (Claude Code)."""
+    """Convert the body of POST /v1/messages (Claude Code)."""
     return [
         Message(role=each["role"], blocks=anthropic_blocks(each["content"]))
         for each in body.get("messages", [])
@@ -61,7 +60,7 @@ def anthropic_block(block: dict[str, Any]) -> Block:
 
 
 def from_responses_api(body: dict[str, Any]) -> list[Message]:
-    """The form of POST /v1/responses (Codex)."""
+    """Convert the body of POST /v1/responses (Codex)."""
     return [responses_message(item) for item in body.get("input", [])]
 
 
@@ -80,9 +79,9 @@ def responses_message(item: dict[str, Any]) -> Message:
                 role="user", blocks=[result_block(item["call_id"], item["output"], is_error=False)]
             )
         case "reasoning":
-            words = "\n".join(part["text"] for part in item.get("summary") or [])
+            summary = "\n".join(part["text"] for part in item.get("summary") or [])
             return assistant(
-                {"type": "thinking", "text": words, "signature": item.get("encrypted_content") or ""}
+                {"type": "thinking", "text": summary, "signature": item.get("encrypted_content") or ""}
             )
         case "compaction":
             return assistant({"type": "compaction", "signature": item.get("encrypted_content") or ""})
@@ -91,7 +90,7 @@ def responses_message(item: dict[str, Any]) -> Message:
 
 
 def responses_role(item: dict[str, Any]) -> Role:
-    """Items without a role (calls of built-in tools) are the assistant's."""
+    """Return the role of an item; items without one (calls of built-in tools) are the assistant's."""
     role: Role = item.get("role", "assistant")
     return "system" if item.get("role") == "developer" else role
 
@@ -120,7 +119,7 @@ def text_block(text: str) -> Block:
 
 
 def result_block(call_id: str, content: Any, *, is_error: bool) -> Block:
-    """A result's images are counted, not kept: `images` is there only when there are some."""
+    """Return a tool result; images are only counted, and `images` is missing when there are none."""
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
     text = "\n".join(part["text"] for part in parts if "text" in part)
     images = sum(part["type"] in {"image", "input_image"} for part in parts)

@@ -1,7 +1,7 @@
-"""A local stand-in for OpenAI's Responses API, as much of it as Codex needs.
+"""A local substitute for the part of OpenAI's Responses API that Codex needs.
 
-POST /v1/responses, streamed. What is answered stands in the prompt (directives.py). A request that ends in Codex' words for
-a compaction gets a summary. Started as a program with the folder for its records.
+POST /v1/responses, streamed. The prompt says what to answer (directives.py). A request that ends with Codex's prompt for a
+compaction gets a summary. Run as a program with the folder for recorded requests as its argument.
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 import uuid
 from pathlib import Path
 
-from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Call, Reply, Script, is_to_wait, proposal
+from directives import DEFAULT_USAGE_TOKENS, SUMMARY, Call, Reply, Script, never_answers, trim_proposal
 from local_api import LONG_SECONDS, Answer, Body, serve
 from received import Message, from_responses_api
 
@@ -34,9 +34,9 @@ class ResponsesApi:
             return Answer(kind="summary", events=events(Reply(text=SUMMARY)))
         if asks_for_title(body):
             return Answer(kind="side", events=events(Reply(text='{"title": "side"}')))
-        proposed = proposal(messages)
+        proposed = trim_proposal(messages)
         if proposed is not None:
-            delay = LONG_SECONDS if is_to_wait(messages) else 0
+            delay = LONG_SECONDS if never_answers(messages) else 0
             return Answer(kind="proposal", events=events(Reply(text=proposed)), delay_seconds=delay)
         reply = self.script.next(messages)
         if reply.too_long:
@@ -50,7 +50,7 @@ def asks_for_summary(messages: list[Message]) -> bool:
 
 
 def asks_for_title(body: Body) -> bool:
-    """On its screen Codex wants a title for a new thread, by a request of its own: the first prompt quoted, nothing else of the session."""
+    """Return whether this is the separate request in which Codex, on a terminal, asks for a title for a new thread."""
     schema = body.get("text", {}).get("format", {}).get("schema", {})
     return [*schema.get("properties", {})] == ["title"]
 
@@ -60,7 +60,7 @@ def events(reply: Reply) -> list[Body]:
 
 
 def stream(output: list[Body], used_tokens: int = DEFAULT_USAGE_TOKENS) -> list[Body]:
-    response = identity("resp")
+    response = new_id("resp")
     sent: list[Body] = [{"type": "response.created", "response": {"id": response}}]
     for index, item in enumerate(output):
         sent.append({"type": "response.output_item.added", "output_index": index, "item": item})
@@ -76,46 +76,46 @@ def stream(output: list[Body], used_tokens: int = DEFAULT_USAGE_TOKENS) -> list[
 
 
 def items(reply: Reply) -> list[Body]:
-    found: list[Body] = []
+    output_items: list[Body] = []
     if reply.thinking:
         summary = [{"type": "summary_text", "text": reply.thinking}]
         hidden = f"local-{uuid.uuid4().hex}"
-        found.append(
-            {"type": "reasoning", "id": identity("rs"), "summary": summary, "encrypted_content": hidden}
+        output_items.append(
+            {"type": "reasoning", "id": new_id("rs"), "summary": summary, "encrypted_content": hidden}
         )
     if reply.text or not reply.calls:
-        words = [{"type": "output_text", "text": reply.text or "done", "annotations": []}]
-        found.append({"type": "message", "id": identity("msg"), "role": "assistant", "content": words})
-    return [*found, *map(call_item, reply.calls)]
+        content = [{"type": "output_text", "text": reply.text or "done", "annotations": []}]
+        output_items.append({"type": "message", "id": new_id("msg"), "role": "assistant", "content": content})
+    return [*output_items, *map(call_item, reply.calls)]
 
 
 def call_item(call: Call) -> Body:
     if call.tool in FREEFORM_TOOLS:
         names = {
             "type": "custom_tool_call",
-            "id": identity("ctc"),
-            "call_id": identity("call"),
+            "id": new_id("ctc"),
+            "call_id": new_id("call"),
             "name": call.tool,
         }
         return {**names, "input": call.input["input"]}
-    names = {"type": "function_call", "id": identity("fc"), "call_id": identity("call"), "name": call.tool}
+    names = {"type": "function_call", "id": new_id("fc"), "call_id": new_id("call"), "name": call.tool}
     return {**names, "arguments": json.dumps(call.input)}
 
 
 def refusal() -> list[Body]:
-    """Codex is told in the stream, not by the status, that the window is full."""
-    words = {
+    """Return the events that report a full window: Codex learns this from the stream, not from the HTTP status."""
+    content = {
         "code": "context_length_exceeded",
         "message": "Your input exceeds the context window of this model.",
     }
-    failed = {"id": identity("resp"), "status": "failed", "error": words}
+    failed = {"id": new_id("resp"), "status": "failed", "error": content}
     return [
         {"type": "response.created", "response": {"id": failed["id"]}},
         {"type": "response.failed", "response": failed},
     ]
 
 
-def identity(prefix: str) -> str:
+def new_id(prefix: str) -> str:
     return f"{prefix}_{uuid.uuid4().hex}"
 
 

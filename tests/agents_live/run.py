@@ -1,7 +1,8 @@
-"""Runs the scenarios against the real agents and prints a table of scenarios and clients.
+"""Run the scenarios against the real agents and print a table of scenarios and clients.
 
-Promises: a scenario that did not run is a failure; the last line is `N passed, N failed`; exit 1 when anything failed. One that
-failed beside others is run once more on its own, because two clients share few cores: what then holds is told as `ok, alone`.
+A scenario that did not run counts as failed. The last line is `N passed, N failed`; the exit code is 1 when anything failed.
+A few failed scenarios are run once more, one at a time, because clients that run side by side share few cores; those that
+then pass are reported as `ok, alone`.
 """
 
 import argparse
@@ -18,9 +19,13 @@ import clients
 from sandbox import Sandbox
 from scenario import AGENTS, Scenario, all_scenarios
 
-AT_ONCE = (os.cpu_count() or 1) + 1  # clients do not always compute
-LONGEST = ("twenty_compactions", "harmless")  # begun first, so that at the end nobody waits for them
-MOST_AGAIN = 5  # more at once are no accident
+PARALLEL_JOBS = (os.cpu_count() or 1) + 1  # clients often wait for the disk or for a timeout
+# Started first, so that they do not run alone at the end.
+LONGEST_SCENARIOS = (
+    "twenty_compactions",
+    "broken_environment",
+)
+MAX_RETRIES = 5  # more failures than this are not caused by a busy machine
 Job = tuple[Scenario, str]
 
 
@@ -29,30 +34,32 @@ class Outcome:
     scenario: str
     client: str
     seconds: float
-    trouble: str
-    """Empty when the fact held."""
+    error: str
+    """The traceback; empty when the scenario passed."""
 
 
 def main() -> int:
     options = arguments()
     scenarios = all_scenarios()
     if options.list:
-        say(
-            "\n".join(f"{each.name:18}{', '.join(each.clients):15}{each.fact}" for each in scenarios.values())
+        print_line(
+            "\n".join(f"{each.name:32}{', '.join(each.clients):15}{each.fact}" for each in scenarios.values())
         )
         return 0
     unknown = [name for name in options.names if name not in scenarios]
     if unknown:
-        say(f"no such scenario: {', '.join(unknown)}. --list shows them.")
+        print_line(f"no such scenario: {', '.join(unknown)}. --list shows them.")
         return 2
     picked = [scenarios[name] for name in options.names] if options.names else list(scenarios.values())
     jobs = [(each, name) for each in picked for name in each.clients if options.client in {None, name}]
-    jobs.sort(key=lambda job: job[0].name not in LONGEST)
-    passed = held(run_all(jobs, options.keep), "ok")
+    jobs.sort(key=lambda job: job[0].name not in LONGEST_SCENARIOS)
+    passed = passed_jobs(run_all(jobs, options.keep), "ok")
     failed = [(each, name) for each, name in jobs if (each.name, name) not in passed]
-    if 0 < len(failed) <= MOST_AGAIN:
-        passed |= held(run_all(failed, options.keep, at_once=1), "ok, alone")
-    say(f"\n{table(picked, jobs, passed)}\n\n{len(passed)} passed, {len(jobs) - len(passed)} failed")
+    if 0 < len(failed) <= MAX_RETRIES:
+        passed |= passed_jobs(run_all(failed, options.keep, parallel_jobs=1), "ok, alone")
+    print_line(
+        f"\n{format_table(picked, jobs, passed)}\n\n{len(passed)} passed, {len(jobs) - len(passed)} failed"
+    )
     return 0 if jobs and len(passed) == len(jobs) else 1
 
 
@@ -63,50 +70,53 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep transcripts and what the API received of them"
     )
-    parser.add_argument("--list", action="store_true", help="name the scenarios with their facts, run none")
+    parser.add_argument("--list", action="store_true", help="list the scenarios, run none")
     return parser.parse_args()
 
 
-def held(outcomes: Iterator[Outcome], words: str) -> dict[tuple[str, str], str]:
-    return {(each.scenario, each.client): words for each in outcomes if not each.trouble}
+def passed_jobs(outcomes: Iterator[Outcome], status: str) -> dict[tuple[str, str], str]:
+    """Return the status of each scenario and client that passed."""
+    return {(each.scenario, each.client): status for each in outcomes if not each.error}
 
 
-def run_all(jobs: Sequence[Job], keep: Path | None, at_once: int = AT_ONCE) -> Iterator[Outcome]:
-    with ThreadPoolExecutor(at_once) as pool:
-        for done in as_completed([pool.submit(attempt, each, name, keep) for each, name in jobs]):
-            say(line(done.result()))
+def run_all(jobs: Sequence[Job], keep: Path | None, parallel_jobs: int = PARALLEL_JOBS) -> Iterator[Outcome]:
+    with ThreadPoolExecutor(parallel_jobs) as pool:
+        for done in as_completed([pool.submit(run_job, each, name, keep) for each, name in jobs]):
+            print_line(format_outcome(done.result()))
             yield done.result()
 
 
-def attempt(picked: Scenario, client: str, keep: Path | None) -> Outcome:
-    """One scenario with one client; whatever goes wrong is its outcome."""
-    agent, started, trouble = AGENTS[client], time.monotonic(), ""
+def run_job(picked: Scenario, client: str, keep: Path | None) -> Outcome:
+    """Run one scenario with one client; an exception becomes the outcome's error."""
+    agent, started, error = AGENTS[client], time.monotonic(), ""
     try:
-        clients.ensure(client)
-        started = time.monotonic()  # fetching a client is no part of the scenario
+        clients.ensure_installed(client)
+        started = time.monotonic()  # without the time for downloading the client
         with Sandbox(agent, keep_folder=keep) as sandbox:
             picked.check(agent, sandbox)
     except Exception:  # noqa: BLE001 - a scenario may fail in any way, and the others must still run
-        trouble = traceback.format_exc().strip()
-    return Outcome(scenario=picked.name, client=client, seconds=time.monotonic() - started, trouble=trouble)
+        error = traceback.format_exc().strip()
+    return Outcome(scenario=picked.name, client=client, seconds=time.monotonic() - started, error=error)
 
 
-def line(outcome: Outcome) -> str:
-    words = "FAILED" if outcome.trouble else "ok"
-    trouble = f"\n    {outcome.trouble}".replace("\n", "\n    ") if outcome.trouble else ""
-    return f"{words:7}{outcome.scenario} [{outcome.client}] {outcome.seconds:.1f} s{trouble}"
+def format_outcome(outcome: Outcome) -> str:
+    status = "FAILED" if outcome.error else "ok"
+    error = f"\n    {outcome.error}".replace("\n", "\n    ") if outcome.error else ""
+    return f"{status:7}{outcome.scenario} [{outcome.client}] {outcome.seconds:.1f} s{error}"
 
 
-def table(picked: Sequence[Scenario], jobs: Sequence[Job], passed: Mapping[tuple[str, str], str]) -> str:
-    """A scenario that was due and did not pass has failed, for whatever reason; `-` stands where none was due."""
+def format_table(
+    picked: Sequence[Scenario], jobs: Sequence[Job], passed: Mapping[tuple[str, str], str]
+) -> str:
+    """Return the table; a scenario that was due and did not pass has FAILED, `-` means that it is not for this client."""
     cells = {(each.name, client): passed.get((each.name, client), "FAILED") for each, client in jobs}
     rows = [["scenario", *AGENTS]]
     rows += [[each.name, *(cells.get((each.name, client), "-") for client in AGENTS)] for each in picked]
     return "\n".join("".join(f"{cell:32}" for cell in row).rstrip() for row in rows)
 
 
-def say(words: str) -> None:
-    sys.stdout.write(words + "\n")
+def print_line(text: str) -> None:
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

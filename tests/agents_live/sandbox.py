@@ -1,9 +1,9 @@
-"""A sealed place for one agent: scratch HOME, project folder, local API, and no network but its own loopback.
+"""A sandbox for one agent: scratch HOME, project folder, local API, and no network but its own loopback.
 
-Promises: the client sees only the named environment; it runs in fresh network, process and mount namespaces together with the
-local API; leaving the sandbox ends every process started in it, however deep, and removes its files. The client sees its disk
-at the same path on every machine, so transcripts can be kept as they are. Where the machine cannot make such namespaces
-this is an error, never a silent run without them.
+The client gets only the environment variables named here and runs in fresh network, process and mount namespaces together
+with the local API. Leaving the sandbox ends every process started in it and removes its files. The client sees its files
+at the same path on every machine, so transcripts can be kept unchanged. Where the machine cannot create such namespaces,
+this is an error; nothing ever runs outside them.
 """
 
 import json
@@ -29,29 +29,29 @@ from terminal import Terminal
 
 BASE_URL = f"http://127.0.0.1:{PORT}"
 RUN_SECONDS = 60
-INSIDE = Path("/srv")
-"""Where the client sees the sandbox's disk: a folder that every Linux has and nearly none uses."""
+MOUNT_POINT = Path("/srv")
+"""Where the client sees the sandbox's disk: a folder that exists on every Linux and is usually empty."""
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-_FULL = """
+_MAKE_FULL_DISK = """
 set -e
-kept=$(mktemp -d)
+saved=$(mktemp -d)
 mkdir -p "$0"
-cp -a "$0/." "$kept"
-mount -t tmpfs -o "size=$(($(du -sk "$kept" | cut -f1) + 64))k" full "$0"
-cp -a "$kept/." "$0"
+cp -a "$0/." "$saved"
+mount -t tmpfs -o "size=$(($(du -sk "$saved" | cut -f1) + 64))k" full "$0"
+cp -a "$saved/." "$0"
 cat /dev/zero >"$0/.filling" 2>/dev/null || true
-if echo more >"$0/.more" 2>/dev/null; then echo "it is not full" >&2; exit 1; fi
+if echo more >"$0/.more" 2>/dev/null; then echo "the disk is not full" >&2; exit 1; fi
 """
 
 
 class SandboxError(Exception):
-    """The sandbox cannot be made, or something in it did not come to an end."""
+    """The sandbox cannot be set up, or something in it did not end."""
 
 
-class Settings(Protocol):
-    """What a sandbox must know of the agent that will live in it."""
+class SandboxedAgent(Protocol):
+    """What a sandbox needs to know about the agent that runs in it."""
 
     name: str
     api_program: str
@@ -66,7 +66,7 @@ class Settings(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     code: int
-    """Negative: ended by that signal."""
+    """The exit code; negative when a signal ended the process."""
     stdout: str
     stderr: str
 
@@ -83,26 +83,26 @@ class Request:
 
 
 class Sandbox:
-    """Use it with `with`; one agent, any number of runs one after the other."""
+    """A sandbox for any number of runs of one agent, used with `with`."""
 
-    def __init__(self, agent: Settings, *, keep_folder: Path | None = None) -> None:
+    def __init__(self, agent: SandboxedAgent, *, keep_folder: Path | None = None) -> None:
         self.agent = agent
         self.root = Path(tempfile.mkdtemp(prefix="leftoff-live-"))
-        self.records = self.root / "requests"
+        self.records_folder = self.root / "requests"
         self.disk = self.root / "disk"
         self.home = self.disk / "home" / "dev"
         self.project = self.home / "project"
         self.keep_folder = keep_folder
-        self.besides: dict[str, str] = {}  # what the environment holds besides
-        self._cell: subprocess.Popen[str] | None = None
+        self.extra_environment: dict[str, str] = {}  # overrides the client's environment
+        self._namespaces: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         try:
             self.project.mkdir(parents=True)
-            self.records.mkdir()
+            self.records_folder.mkdir()
             (self.disk / "tmp").mkdir()
-            self.agent.configure(self.home, self.inside(self.project))
-            self._cell = start_cell(self.agent.api_program, self.records, self.disk)
+            self.agent.configure(self.home, self.path_inside(self.project))
+            self._namespaces = start_namespaces(self.agent.api_program, self.records_folder, self.disk)
         except BaseException:
             self.close()
             raise
@@ -114,93 +114,106 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        if self._cell is not None:
-            # The cell's first process dies with `unshare`, and the kernel ends all others with it.
-            self._cell.kill()
-            self._cell.communicate()
-            self._cell = None
+        if self._namespaces is not None:
+            # The first process of the namespaces dies with `unshare`, and the kernel then ends all others.
+            self._namespaces.kill()
+            self._namespaces.communicate()
+            self._namespaces = None
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def inside(self, path: Path) -> Path:
-        """The path under which the client sees a file of the sandbox's disk."""
-        return INSIDE / path.relative_to(self.disk)
+    def path_inside(self, path: Path) -> Path:
+        """Return the path under which the client sees a file of the sandbox's disk."""
+        return MOUNT_POINT / path.relative_to(self.disk)
 
     def run(self, arguments: Sequence[str]) -> Result:
-        """Runs the client to its end."""
-        return self.start(arguments).finish()
+        """Run the client until it exits."""
+        return self.start(arguments).wait()
 
     def start(self, arguments: Sequence[str]) -> "Running":
-        """Starts the client in the project folder, with the named environment and nothing else."""
-        return self._start([str(self.agent.executable()), *arguments])
+        """Start the client in the project folder."""
+        return self.start_program([str(self.agent.executable()), *arguments])
 
-    def screen(self, arguments: Sequence[str] = ()) -> Terminal:
-        """Starts the client on a terminal."""
-        return Terminal(*self._call([str(self.agent.executable()), *arguments]))
+    def open_screen(self, arguments: Sequence[str] = ()) -> Terminal:
+        """Start the client on a terminal."""
+        return Terminal(*self._command_and_environment([str(self.agent.executable()), *arguments]))
 
-    def leftoff(self, *arguments: str) -> Result:
-        """Runs our own program to its end, just as the client would run."""
-        return self._start([sys.executable, "-P", "-m", "leftoff", *arguments]).finish()
+    def run_leftoff(self, *arguments: str) -> Result:
+        """Run leftoff until it exits, in the same environment as the client."""
+        return self.start_program([sys.executable, "-P", "-m", "leftoff", *arguments]).wait()
 
-    def python(self, lines: str, *arguments: str) -> Result:
-        """Runs a few lines that use our library, just as the client would run."""
-        return self._start([sys.executable, "-P", "-c", lines, *arguments]).finish()
+    def run_program(self, *command: str) -> Result:
+        """Run any program until it exits, in the same environment as the client."""
+        return self.start_program(command).wait()
 
-    def name_client(self, *options: str) -> None:
-        """Lets our own program find the client by its name from now on, called with these options before all others."""
-        named = self.disk / "bin" / self.agent.name
-        named.parent.mkdir(exist_ok=True)
-        words = shlex.join([str(self.agent.executable()), *options])
-        named.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
-        named.chmod(0o755)
-        self.besides["PATH"] = f"{self.inside(named.parent)}:{SEARCH_PATH}"
+    def run_python(self, lines: str, *arguments: str) -> Result:
+        """Run Python code that uses the leftoff library, in the same environment as the client."""
+        return self.start_program([sys.executable, "-P", "-c", lines, *arguments]).wait()
 
-    def leftoff_screen(self, *arguments: str) -> Terminal:
-        """Starts our own program on a terminal, where it finds the client by its name."""
-        named = self.disk / "bin" / self.agent.name
-        named.parent.mkdir(exist_ok=True)
-        named.unlink(missing_ok=True)
-        named.symlink_to(self.agent.executable())
-        command, environment = self._call([sys.executable, "-P", "-m", "leftoff", *arguments])
-        path = f"{self.inside(named.parent)}:{environment['PATH']}"
+    def put_client_on_path(self, *options: str) -> None:
+        """Let leftoff find the client by its name from now on; the client is always started with these options first."""
+        script = self.disk / "bin" / self.agent.name
+        script.parent.mkdir(exist_ok=True)
+        command = shlex.join([str(self.agent.executable()), *options])
+        script.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
+        self.extra_environment["PATH"] = f"{self.path_inside(script.parent)}:{SEARCH_PATH}"
+
+    def open_leftoff_screen(self, *arguments: str) -> Terminal:
+        """Start leftoff on a terminal, where it finds the client by its name."""
+        script = self.disk / "bin" / self.agent.name
+        script.parent.mkdir(exist_ok=True)
+        script.unlink(missing_ok=True)
+        script.symlink_to(self.agent.executable())
+        command, environment = self._command_and_environment(
+            [sys.executable, "-P", "-m", "leftoff", *arguments]
+        )
+        path = f"{self.path_inside(script.parent)}:{environment['PATH']}"
         return Terminal(command, {**environment, "PATH": path})
 
     @contextmanager
-    def full(self, folder: Path) -> Iterator[None]:
-        """The folder stands on a disk of its own on which not one byte is free, with what it held before."""
-        place = str(self.inside(folder))
-        made = self._start(["sh", "-c", _FULL, place]).finish()
-        if made.code != 0:
-            raise SandboxError(f"no small disk could be made: {made.stderr}")
+    def full_disk(self, folder: Path) -> Iterator[None]:
+        """Within the block, the folder is on a disk of its own without a free byte; it keeps its files."""
+        mount_point = str(self.path_inside(folder))
+        completed = self.start_program(["sh", "-c", _MAKE_FULL_DISK, mount_point]).wait()
+        if completed.code != 0:
+            raise SandboxError(f"the full disk could not be set up: {completed.stderr}")
         try:
             yield
         finally:
-            self._start(["umount", "-l", place]).finish()
+            self.start_program(["umount", "-l", mount_point]).wait()
 
-    def _start(self, program: Sequence[str]) -> "Running":
-        return Running(*self._call(program))
+    def start_program(self, program: Sequence[str]) -> "Running":
+        """Start any program in the project folder, with the environment of the client."""
+        return Running(*self._command_and_environment(program))
 
-    def _call(self, program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        """The command that runs a program in the project folder of the cell, and its environment."""
-        if self._cell is None:
+    def _command_and_environment(self, program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Return the command that runs a program in the sandbox's project folder, and its environment."""
+        if self._namespaces is None:
             raise SandboxError("the sandbox is not open")
-        command = [*enter(self._cell.pid), "sh", "-c", 'cd "$0" && exec "$@"', str(self.inside(self.project))]
+        command = [
+            *enter_command(self._namespaces.pid),
+            "sh",
+            "-c",
+            'cd "$0" && exec "$@"',
+            str(self.path_inside(self.project)),
+        ]
         command += program
-        home = self.inside(self.home)
-        named = {
+        home = self.path_inside(self.home)
+        environment = {
             "PATH": SEARCH_PATH,
             "HOME": str(home),
-            "TMPDIR": str(INSIDE / "tmp"),
+            "TMPDIR": str(MOUNT_POINT / "tmp"),
             "LANG": "C.UTF-8",
             "TERM": "dumb",
         }
-        return command, {**named, **self.agent.environment(home), **self.besides}
+        return command, {**environment, **self.agent.environment(home), **self.extra_environment}
 
     def requests(self, since: int = 0) -> list[Request]:
-        """What the local API received so far, in order."""
-        return [self._request(file) for file in sorted(self.records.glob("*.json"))[since:]]
+        """Return what the local API received so far, in order."""
+        return [self._request(file) for file in sorted(self.records_folder.glob("*.json"))[since:]]
 
     def conversation(self, since: int = 0) -> list[Request]:
-        """The same without what a client asks beside it, titles and the like, which may come at any time."""
+        """Return the requests without those beside the conversation, such as for titles, which may come at any time."""
         return [request for request in self.requests(since) if request.kind != "side"]
 
     def _request(self, file: Path) -> Request:
@@ -212,21 +225,23 @@ class Sandbox:
             is_subagent=self.agent.is_subagent(record["body"]),
         )
 
-    def wait_for(self, condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
-        """Waits until something is so, and says what was waited for when it never was."""
+    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
+        """Wait until the condition is true; otherwise the error says what was waited for."""
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
-                raise SandboxError(f"waited {seconds:.0f} s in vain: {what}")
+                raise SandboxError(f"waited {seconds:.0f} s without result: {what}")
             time.sleep(0.02)
 
-    def keep(self, name: str, transcript: Path, messages: list[Message]) -> None:
-        """Keeps a transcript as it stands now, and the messages of the last request: all of it but the last reply.
+    def check_and_keep(self, name: str, transcript: Path, messages: list[Message]) -> None:
+        """Check our live chain of a transcript against the last request, and keep both if there is a folder for them.
 
-        Whether kept or not, our own reader must make the same of it: its live chain is these messages and the last reply.
+        Our live chain must be these messages, which the API last received, followed by the last reply.
         """
-        own = chain.ours(self.agent.name, transcript, self.home / f".{self.agent.name}")
-        chain.check_went_on(own, messages, f"live chain of {name}")
+        chain_messages = chain.live_chain_messages(
+            self.agent.name, transcript, self.home / f".{self.agent.name}"
+        )
+        chain.check_continued_session(chain_messages, messages, f"live chain of {name}")
         if self.keep_folder is None:
             return
         self.keep_folder.mkdir(parents=True, exist_ok=True)
@@ -239,7 +254,7 @@ class Sandbox:
 
 
 class Running:
-    """A client under way."""
+    """A program that is running in the sandbox."""
 
     def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -251,35 +266,35 @@ class Running:
             text=True,
         )
 
-    def finish(self, seconds: float = RUN_SECONDS) -> Result:
-        """Waits for the end; a client that takes too long is ended, which is an error."""
+    def wait(self, seconds: float = RUN_SECONDS) -> Result:
+        """Wait until the program exits; kill it and raise an error when it takes too long."""
         try:
             stdout, stderr = self._process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            self.send(signal.SIGKILL)
+            self.send_signal(signal.SIGKILL)
             stdout, stderr = self._process.communicate()
             raise SandboxError(
                 f"the client was still running after {seconds:.0f} s\n{stdout[-2000:]}\n{stderr[-2000:]}"
             ) from None
         return Result(code=self._process.returncode, stdout=stdout, stderr=stderr)
 
-    def send(self, number: signal.Signals) -> None:
-        """Sends a signal to the client itself: `nsenter` waits above it and would not pass it on."""
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal to the program itself: `nsenter` runs above it and would not forward it."""
         pid = self._process.pid
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
             os.kill(int(child), number)
 
 
-def start_cell(api_program: str, records: Path, disk: Path) -> subprocess.Popen[str]:
-    """Starts the local API as the first process of fresh namespaces, and waits until it listens."""
+def start_namespaces(api_program: str, records: Path, disk: Path) -> subprocess.Popen[str]:
+    """Start the local API as the first process of fresh namespaces and wait until it listens."""
     program = Path(__file__).with_name(api_program)
-    mount = ["sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(disk), str(INSIDE)]
-    command = [*unshare(), *mount, sys.executable, str(program), str(records)]
-    named = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+    mount = ["sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(disk), str(MOUNT_POINT)]
+    command = [*unshare_command(), *mount, sys.executable, str(program), str(records)]
+    environment = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        cell = subprocess.Popen(
+        process = subprocess.Popen(
             command,
-            env=named,
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -289,24 +304,24 @@ def start_cell(api_program: str, records: Path, disk: Path) -> subprocess.Popen[
         raise SandboxError(
             "`unshare` (util-linux) is not here. The real agents run only inside their own network namespace."
         ) from None
-    assert cell.stdout is not None
-    if cell.stdout.readline().strip() != READY:
-        cell.kill()
-        _, words = cell.communicate()
+    assert process.stdout is not None
+    if process.stdout.readline().strip() != READY:
+        process.kill()
+        _, error = process.communicate()
         raise SandboxError(
-            f"no network namespace, or no local API in it; the real agents run only inside one:\n{words.strip()}"
+            f"no network namespace, or no local API in it; the real agents run only inside one:\n{error.strip()}"
         )
-    return cell
+    return process
 
 
-def unshare() -> list[str]:
-    """Needs no privilege where the kernel lets users make their own user namespace."""
+def unshare_command() -> list[str]:
+    """Return the command that creates namespaces; no privilege is needed where the kernel allows user namespaces."""
     as_user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     return ["unshare", *as_user, "--net", "--pid", "--mount-proc", "--fork", "--kill-child"]
 
 
-def enter(cell: int) -> list[str]:
-    """Joins the namespaces of a cell. Its first process is a child of `unshare`, hence pid_for_children."""
-    ns = f"/proc/{cell}/ns"
+def enter_command(pid: int) -> list[str]:
+    """Return the command that joins namespaces; pid_for_children because their first process is a child of `unshare`."""
+    ns = f"/proc/{pid}/ns"
     as_user = [] if os.geteuid() == 0 else [f"--user={ns}/user", "--preserve-credentials"]
     return ["nsenter", *as_user, f"--net={ns}/net", f"--mount={ns}/mnt", f"--pid={ns}/pid_for_children", "--"]

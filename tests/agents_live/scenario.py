@@ -1,10 +1,10 @@
-"""What a scenario is: a fact about the real agents, as a function that fails when the fact does not hold.
+"""Define scenarios: a scenario is a function that states a fact about a real agent and fails when the fact is not true.
 
     @scenario(clients=("claude", "codex"))
     def first_turn(agent: Agent, sandbox: Sandbox) -> None:
         '''A headless prompt works offline.'''
 
-Every scenario gets a fresh sandbox per client. It says what must hold with `assert`, or with the helpers below.
+Every scenario gets a fresh sandbox per client. It checks with `assert` or with the helpers below.
 """
 
 import importlib
@@ -17,7 +17,7 @@ from agent_claude import Claude
 from agent_codex import Codex
 from directives import tool, tools
 from drive import Agent, Run
-from received import Block, Message, flat
+from received import Block, Message, iterate_blocks
 from sandbox import Sandbox
 
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex())}
@@ -36,11 +36,13 @@ _SCENARIOS: dict[str, Scenario] = {}
 
 
 def scenario(*, clients: Sequence[str]) -> Callable[[Check], Check]:
+    """Register a function as a scenario for these clients."""
+
     def register(check: Check) -> Check:
         fact = " ".join((check.__doc__ or "").split())
         if not fact or check.__name__ in _SCENARIOS:
             raise ValueError(
-                f"scenario {check.__name__}: needs a docstring that is its fact, and a name of its own"
+                f"scenario {check.__name__}: needs a unique name and a docstring that states its fact"
             )
         _SCENARIOS[check.__name__] = Scenario(name=check.__name__, fact=fact, clients=clients, check=check)
         return check
@@ -49,50 +51,52 @@ def scenario(*, clients: Sequence[str]) -> Callable[[Check], Check]:
 
 
 def all_scenarios() -> dict[str, Scenario]:
-    """Those of every module in scenarios/, in the order of their names."""
+    """Return the scenarios of every module in scenarios/, sorted by name."""
     for module in pkgutil.iter_modules([str(Path(__file__).with_name("scenarios"))]):
         importlib.import_module(f"scenarios.{module.name}")
     return dict(sorted(_SCENARIOS.items()))
 
 
-def command(agent: Agent, line: str) -> str:
-    """The directive that makes the agent run a shell command."""
-    name, arguments = agent.command_call(line)
+def shell_call(agent: Agent, command: str) -> str:
+    """Return the directive that makes the agent run a shell command."""
+    name, arguments = agent.shell_tool_input(command)
     return tool(name, **arguments)
 
 
-def commands(agent: Agent, *lines: str) -> str:
-    """The directive that makes the agent run several shell commands at once."""
-    return tools(*map(agent.command_call, lines))
+def parallel_shell_calls(agent: Agent, *lines: str) -> str:
+    """Return the directive that makes the agent run several shell commands in one reply."""
+    return tools(*map(agent.shell_tool_input, lines))
 
 
-def succeeded(run: Run) -> Run:
-    """The same run; an error when the client did not end well."""
+def require_success(run: Run) -> Run:
+    """Return the same run, or fail when the client did not exit with 0."""
     assert run.result.code == 0, (
         f"exit {run.result.code}\n{run.result.stdout[-1500:]}\n{run.result.stderr[-1500:]}"
     )
     return run
 
 
-def said(messages: Sequence[Message], role: str, words: str) -> bool:
-    """Whether a role said these words; tool results do not count."""
+def has_text(messages: Sequence[Message], role: str, text: str) -> bool:
+    """Return whether a message of this role contains the text; tool results do not count."""
     return any(
-        words in block["text"] for who, block in flat(messages) if who == role and block["type"] == "text"
+        text in block["text"]
+        for block_role, block in iterate_blocks(messages)
+        if block_role == role and block["type"] == "text"
     )
 
 
-def resulted(messages: Sequence[Message], words: str) -> bool:
-    """Whether these words stand in any tool result."""
-    return any(words in block["text"] for block in blocks(messages, "tool_result"))
+def has_tool_result(messages: Sequence[Message], text: str) -> bool:
+    """Return whether any tool result contains the text."""
+    return any(text in block["text"] for block in blocks_of_type(messages, "tool_result"))
 
 
-def blocks(messages: Sequence[Message], kind: str) -> list[Block]:
-    return [block for _, block in flat(messages) if block["type"] == kind]
+def blocks_of_type(messages: Sequence[Message], kind: str) -> list[Block]:
+    return [block for _, block in iterate_blocks(messages) if block["type"] == kind]
 
 
-def pairs(messages: Sequence[Message]) -> dict[str, str]:
-    """Result text by call id; an error when calls and results do not match."""
-    calls = [block["id"] for block in blocks(messages, "tool_use")]
-    results = {block["id"]: block["text"] for block in blocks(messages, "tool_result")}
+def results_by_call(messages: Sequence[Message]) -> dict[str, str]:
+    """Return result texts by call id, or fail when calls and results do not match."""
+    calls = [block["id"] for block in blocks_of_type(messages, "tool_use")]
+    results = {block["id"]: block["text"] for block in blocks_of_type(messages, "tool_result")}
     assert sorted(calls) == sorted(results), f"calls {calls} and results {list(results)} do not match"
     return results

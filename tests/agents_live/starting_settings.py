@@ -1,13 +1,13 @@
-"""Settings files as people have them, before anything of ours is in them: ten per shape, byte for byte.
+"""Examples of users' settings files before leftoff is installed, byte for byte.
 
-`None` stands for no file. Those of the first kind are settings of Claude Code, those of the second are Codex' `hooks.json`,
-which may hold nothing but `description` and `hooks`.
+`None` means that there is no file. CLAUDE holds settings of Claude Code, CODEX holds Codex's `hooks.json`, which may only
+contain `description` and `hooks`.
 """
 
 import json
 from collections.abc import Mapping
 
-FOREIGN = {"hooks": [{"type": "command", "command": "true # somebody's"}]}
+FOREIGN = {"hooks": [{"type": "command", "command": "true # another tool's"}]}
 _GROUPS = json.dumps(
     {"Stop": [FOREIGN], "UserPromptSubmit": [{"matcher": "", **FOREIGN}], "PreToolUse": [FOREIGN]}
 )

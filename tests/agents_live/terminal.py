@@ -1,6 +1,6 @@
-"""A client on a terminal of its own: what a person would see on it now, and keys to press.
+"""Run a client on a pseudo-terminal: read what is on its screen now, and press keys.
 
-The screen is kept as far as the clients need it: text, line ends, moving the cursor and erasing. Colours are passed over.
+The screen handles what the clients use: text, line ends, cursor movement and erasing. Colours are ignored.
 """
 
 import codecs
@@ -22,48 +22,48 @@ from typing import Self
 ROWS, COLUMNS = 50, 160
 _TOKEN = re.compile(
     r"\x1b\[(?P<numbers>[0-?]*)[ -/]*(?P<final>[@-~])|\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b[()#][A-Z0-9]|\x1b."
-    r"|(?P<letter>.)",
+    r"|(?P<character>.)",
     re.DOTALL,
 )
 _MOVES = {"A": (-1, 0), "B": (1, 0), "C": (0, 1), "D": (0, -1)}
-_UNFINISHED = re.compile(r"\x1b(\[[0-?]*[ -/]*|\][^\x07\x1b]*|[()#])?\Z")
+_INCOMPLETE_SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*|\][^\x07\x1b]*|[()#])?\Z")
 
 
 class Screen:
-    """The letters on a terminal, and where the cursor is."""
+    """The characters on a terminal and the position of the cursor."""
 
     def __init__(self) -> None:
         self.rows = [[" "] * COLUMNS for _ in range(ROWS)]
         self.row = self.column = 0
-        self._rest = ""
+        self._incomplete = ""
 
     @property
     def text(self) -> str:
         return "\n".join("".join(row).rstrip() for row in self.rows)
 
     def write(self, text: str) -> None:
-        text, self._rest = self._rest + text, ""
-        if unfinished := _UNFINISHED.search(text):
-            text, self._rest = text[: unfinished.start()], text[unfinished.start() :]
+        text, self._incomplete = self._incomplete + text, ""
+        if match := _INCOMPLETE_SEQUENCE.search(text):
+            text, self._incomplete = text[: match.start()], text[match.start() :]
         for token in _TOKEN.finditer(text):
-            if token["letter"] is not None:
-                self._letter(token["letter"])
+            if token["character"] is not None:
+                self._put_character(token["character"])
             elif token["final"] is not None:
                 self._control(token["final"], token["numbers"])
 
-    def _letter(self, letter: str) -> None:
-        match letter:
+    def _put_character(self, character: str) -> None:
+        match character:
             case "\r":
                 self.column = 0
             case "\n":
                 self._down()
             case "\b":
                 self.column = max(0, self.column - 1)
-            case _ if letter >= " ":
+            case _ if character >= " ":
                 if self.column >= COLUMNS:
                     self.column = 0
                     self._down()
-                self.rows[self.row][self.column] = letter
+                self.rows[self.row][self.column] = character
                 self.column += 1
 
     def _down(self) -> None:
@@ -73,8 +73,8 @@ class Screen:
             self.row += 1
 
     def _control(self, final: str, numbers: str) -> None:
-        given = [int(part) if part.isdecimal() else 0 for part in numbers.split(";")]
-        first = given[0] or 1
+        parameters = [int(part) if part.isdecimal() else 0 for part in numbers.split(";")]
+        first = parameters[0] or 1
         if final in _MOVES:
             down, right = _MOVES[final]
             self.row = min(max(self.row + down * first, 0), ROWS - 1)
@@ -85,11 +85,11 @@ class Screen:
             case "d":
                 self.row = first - 1
             case "H" | "f":
-                self.row, self.column = first - 1, ((given[1] if len(given) > 1 else 0) or 1) - 1
+                self.row, self.column = first - 1, ((parameters[1] if len(parameters) > 1 else 0) or 1) - 1
             case "K":
-                self._erase_line(given[0])
+                self._erase_line(parameters[0])
             case "J":
-                self._erase_screen(given[0])
+                self._erase_screen(parameters[0])
 
     def _erase_line(self, which: int) -> None:
         begin, end = {0: (self.column, COLUMNS), 1: (0, self.column + 1)}.get(which, (0, COLUMNS))
@@ -103,20 +103,20 @@ class Screen:
 
 
 class Terminal:
-    """Use it with `with`; leaving it ends the client."""
+    """A client on a terminal, used with `with`; leaving the block ends the client."""
 
     def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
-        self._own, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._controller, client_end = pty.openpty()
+        fcntl.ioctl(client_end, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self._process = subprocess.Popen(
             command,
             env={**environment, "TERM": "xterm-256color"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
+            stdin=client_end,
+            stdout=client_end,
+            stderr=client_end,
             start_new_session=True,
         )
-        os.close(theirs)
+        os.close(client_end)
         self._screen = Screen()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -129,33 +129,33 @@ class Terminal:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        os.close(self._own)
+        os.close(self._controller)
 
-    def wait_for(self, *words: str, seconds: float = 30) -> str:
-        """Waits until any of the words are on the screen; all that is on it then."""
+    def wait_for(self, *texts: str, seconds: float = 30) -> str:
+        """Wait until any of the texts is on the screen; return all that is on it then."""
         deadline = time.monotonic() + seconds
-        while not any(each in self._screen.text for each in words):
+        while not any(each in self._screen.text for each in texts):
             if time.monotonic() > deadline:
                 raise AssertionError(
-                    f"waited {seconds:.0f} s in vain for {words}:\n{self._screen.text.strip()}"
+                    f"waited {seconds:.0f} s without result for {texts}:\n{self._screen.text.strip()}"
                 )
             self._read()
         return self._screen.text
 
     def type(self, text: str) -> None:
-        """Pastes a text of any number of lines and sends it off."""
-        os.write(self._own, b"\x1b[200~" + text.encode() + b"\x1b[201~")
-        time.sleep(0.5)  # a return that comes with the paste counts as part of it
-        os.write(self._own, b"\r")
+        """Paste a text of any number of lines and submit it."""
+        os.write(self._controller, b"\x1b[200~" + text.encode() + b"\x1b[201~")
+        time.sleep(0.5)  # a return that arrives with the paste would be part of it
+        os.write(self._controller, b"\r")
 
     def press(self, keys: str) -> None:
-        """Presses keys that are no text."""
-        os.write(self._own, keys.encode())
+        """Press keys that are not text."""
+        os.write(self._controller, keys.encode())
         time.sleep(0.2)
 
     def _read(self) -> None:
-        ready, _, _ = select.select([self._own], [], [], 0.1)
+        ready, _, _ = select.select([self._controller], [], [], 0.1)
         if not ready:
             return
         with suppress(OSError):  # the client has ended
-            self._screen.write(self._decoder.decode(os.read(self._own, 65536)))
+            self._screen.write(self._decoder.decode(os.read(self._controller, 65536)))

@@ -22,13 +22,13 @@ def usage(input_tokens, output_tokens=0, **more):
     return {"input_tokens": input_tokens, "output_tokens": output_tokens, **more}
 
 
-def test_each_threshold_is_told_once_when_it_is_crossed(handler):
-    """And the pause begins at 90 %."""
-    told = [
+def test_each_threshold_is_reported_once_when_it_is_crossed(handler):
+    """The pause begins at 90 %."""
+    crossed = [
         handler.on_usage_update(usage(tokens))
         for tokens in (130_000, 10_000, 1_000, 30_000, 10_000, 500, 10_000)
     ]
-    assert told == [None, "caution", None, "warning", "auto_pause", None, "critical"]
+    assert crossed == [None, "caution", None, "warning", "auto_pause", None, "critical"]
     assert handler.is_pause_active()
 
 
@@ -75,7 +75,7 @@ def test_the_wind_down_is_recorded_and_finalised_at_the_end(handler):
     assert not handler.is_pause_active()
 
 
-def test_a_credential_at_the_cut_is_taken_out_first(handler):
+def test_a_credential_at_the_cut_is_removed_first(handler):
     """Half of it would not be recognised."""
     handler.on_usage_update(usage(181_000))
     handler.on_assistant_response("x" * 189 + " " + SECRET)
@@ -83,8 +83,8 @@ def test_a_credential_at_the_cut_is_taken_out_first(handler):
     assert "ghp_" not in (Path.cwd() / ".leftoff/sessions/ACTIVE-PAUSE.jsonl").read_text("utf-8")
 
 
-def test_a_stop_is_no_end(handler):
-    """L9: there is no call for it; the pause goes on over any number of turns."""
+def test_a_stop_is_not_an_end(handler):
+    """There is no call for it; the pause continues over any number of turns."""
     handler.on_usage_update(usage(181_000))
     for turn in range(5):
         handler.on_assistant_response(f"turn {turn}")
@@ -117,7 +117,7 @@ def test_two_handlers_record_into_one_pause(handler):
 
 
 def test_the_pause_can_be_switched_off(monkeypatch):
-    """pause.enabled: false; thresholds are still told."""
+    """With pause.enabled: false, thresholds are still reported."""
     monkeypatch.setenv("LEFTOFF_PAUSE_ENABLED", "false")
     handler = leftoff.AutoPauseHandler()
     assert handler.on_usage_update(usage(181_000)) == "auto_pause"
@@ -137,11 +137,11 @@ def test_the_status_joins_usage_and_pause(handler):
 
 
 def test_the_warnings_are_those_of_the_design_with_the_real_numbers(handler):
-    """For each threshold; any other word is refused."""
+    """There is one for each threshold; any other word is refused."""
     handler.on_usage_update(usage(181_000))
-    said = handler.emit_threshold_warning("auto_pause")
-    assert said.startswith("⏸ Context Usage Auto-Pause: 90% capacity reached\n19,000 tokens remaining")
-    assert "actions are being recorded for the next session" in said
+    warning = handler.emit_threshold_warning("auto_pause")
+    assert warning.startswith("⏸ Context Usage Auto-Pause: 90% capacity reached\n19,000 tokens remaining")
+    assert "actions are being recorded for the next session" in warning
     for wrong in ("ok", "nonsense"):
         with pytest.raises(UsageError, match="There are: caution, warning, auto_pause, critical"):
             handler.emit_threshold_warning(wrong)

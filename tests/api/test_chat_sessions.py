@@ -1,9 +1,9 @@
-"""``ChatSessions`` of design 003."""
+"""``ChatSessions``: saved chats for programs."""
 
 import pytest
 
 import leftoff
-from leftoff.conversations.summary import END, START
+from leftoff.chat.page import END, START
 from leftoff.errors import InvalidIdError, NotFoundError
 
 PAGE = (
@@ -55,7 +55,7 @@ def test_no_summary_is_none(sessions):
     assert sessions.extract_summary(path) is None
 
 
-def test_a_summary_that_is_given_with_its_markers_stands_between_one_pair(sessions):
+def test_a_summary_that_is_given_with_its_markers_is_between_one_pair(sessions):
     """As an agent's answer or a file has it."""
     path = sessions.save_markdown_with_summary("session_3", PAGE, f"{START}\nthe words\n{END}\n")
     assert path.read_text(encoding="utf-8").count(START) == 1
@@ -63,7 +63,7 @@ def test_a_summary_that_is_given_with_its_markers_stands_between_one_pair(sessio
 
 
 def test_the_summary_of_any_markdown_is_found(tmp_path, sessions):
-    """Without a header too; none is None."""
+    """A file without a header will do; without a summary the result is None."""
     path = tmp_path / "notes.md"
     path.write_text("# Notes\n", encoding="utf-8")
     assert sessions.extract_summary(path) is None

@@ -24,17 +24,16 @@ def test_the_basic_workflow():
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "output"),
     [
         ("discard", "Discarded: True\nOnce more: False\n"),
         ("resume", "Found a pause: True\nNow 7 actions.\nKept as JSON.\n"),
     ],
 )
-def test_the_other_two(word, said):
-    """Thrown away, or gone on with."""
+def test_the_example_discards_or_continues_a_pause(word, output):
     done = run(word)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith(said)
+    assert done.stdout.endswith(output)
 
 
 def test_any_other_word_is_wrong_usage():

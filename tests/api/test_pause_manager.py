@@ -13,8 +13,8 @@ from ruamel.yaml import YAML
 
 import leftoff
 from leftoff.errors import NotFoundError, NothingToDoError, UsageError
-from leftoff.system import paths
-from leftoff.system.register import Register
+from leftoff.platform import paths
+from leftoff.platform.register import Register
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -150,7 +150,7 @@ def test_without_a_pause_the_answers_are_empty(manager):
 
 
 def test_a_second_start_is_refused_and_another_manager_records_into_the_same_pause(manager):
-    """One pause per project, whoever records."""
+    """A project has one pause, whichever manager records."""
     session_id = wind_down(manager)
     other = leftoff.IncrementalPauseManager(Path.cwd())
     with pytest.raises(NothingToDoError, match="running already"):
@@ -160,17 +160,17 @@ def test_a_second_start_is_refused_and_another_manager_records_into_the_same_pau
 
 
 def test_three_pauses_in_one_second_are_three(manager):
-    """L13: ids of one-second resolution made one file of them."""
-    made = set()
+    """Ids with a resolution of one second would make one file of them."""
+    session_ids = set()
     for _ in range(3):
         manager.start_incremental_pause(0.9, {})
-        made.add(manager.finalize_pause())
-    assert len(made) == 3
-    assert all(path.exists() for path in made)
+        session_ids.add(manager.finalize_pause())
+    assert len(session_ids) == 3
+    assert all(path.exists() for path in session_ids)
 
 
-def test_bad_lines_are_skipped_counted_and_told(manager, caplog):
-    """The design's corrupted file: a warning in the log, and everything else goes on."""
+def test_bad_lines_are_skipped_counted_and_reported(manager, caplog):
+    """A corrupted file costs a warning in the log and nothing else."""
     wind_down(manager)
     with (sessions() / "ACTIVE-PAUSE.jsonl").open("ab") as file:
         file.write(b'\n\n{"type": "tool_call", "timest')
@@ -182,8 +182,8 @@ def test_bad_lines_are_skipped_counted_and_told(manager, caplog):
     assert state["incremental_pause"]["bad_lines"] == 1
 
 
-def test_credentials_are_taken_out_before_anything_is_written(manager):
-    """L17: of the state, of actions, of a message."""
+def test_credentials_are_removed_before_anything_is_written(manager):
+    """This holds for the state, the actions and a message."""
     manager.start_incremental_pause(0.9, {"key": SECRET})
     manager.append_action("user_message", {"message": f"use {SECRET}"}, 0.91)
     manager.append_action(
@@ -197,7 +197,7 @@ def test_credentials_are_taken_out_before_anything_is_written(manager):
 
 
 @pytest.mark.parametrize("fraction", [91, -0.1, float("nan"), float("inf"), True])
-def test_a_percentage_that_is_no_fraction_is_refused(manager, fraction):
+def test_a_percentage_that_is_not_a_fraction_is_refused(manager, fraction):
     """91 for 0.91 is the usual slip."""
     with pytest.raises(UsageError, match="a fraction was expected"):
         manager.start_incremental_pause(fraction, {})
@@ -287,7 +287,7 @@ def test_a_session_can_be_paused_without_a_recorded_pause(repository):
 
 
 def test_a_commit_takes_the_snapshot_and_nothing_else(repository):
-    """L16: what the user had staged, changed or left untracked stays exactly as it was."""
+    """What the user had staged, changed or left untracked stays exactly as it was."""
     Path("main.py").write_text("staged\n", encoding="utf-8")
     git("add", "main.py")
     Path("main.py").write_text("staged, then changed\n", encoding="utf-8")
@@ -302,9 +302,9 @@ def test_a_commit_takes_the_snapshot_and_nothing_else(repository):
     assert git("show", ":main.py") == "staged"
 
 
-def test_a_commit_that_git_refuses_leaves_the_snapshot_and_the_stage(repository, own_world, caplog):
-    """Nobody to commit as: said in the log; the documents stand, the stage is as before."""
-    (own_world / ".gitconfig").write_text("[user]\n\tuseConfigOnly = true\n", encoding="utf-8")
+def test_a_commit_that_git_refuses_leaves_the_snapshot_and_the_stage(repository, isolated_home, caplog):
+    """Git has no author to commit as: the log says so, the documents are kept, and the stage is as before."""
+    (isolated_home / ".gitconfig").write_text("[user]\n\tuseConfigOnly = true\n", encoding="utf-8")
     session_id = leftoff.SessionPauseManager().create_pause_session(skip_commit=False)
     assert (sessions() / f"{session_id}.json").exists()
     assert "is written, but not committed" in caplog.text
@@ -312,7 +312,7 @@ def test_a_commit_that_git_refuses_leaves_the_snapshot_and_the_stage(repository,
 
 
 def test_outside_git_there_is_nothing_to_commit_to(caplog):
-    """Said, and the snapshot stands."""
+    """The log says so, and the snapshot is kept."""
     session_id = leftoff.SessionPauseManager().create_pause_session(skip_commit=False)
     assert (sessions() / f"{session_id}.json").exists()
     assert "not a git repository" in caplog.text

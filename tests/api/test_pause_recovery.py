@@ -1,4 +1,4 @@
-"""A pause that somebody left behind: finalised, discarded or gone on with."""
+"""A pause that another process left behind is finalised, discarded or continued."""
 
 from __future__ import annotations
 
@@ -55,23 +55,23 @@ def test_without_a_terminal_a_living_process_s_pause_is_left_alone():
 
 
 @pytest.mark.parametrize(
-    ("choice", "active", "made"), [("f", False, True), ("discard", False, False), ("c", True, False)]
+    ("choice", "active", "is_kept"), [("f", False, True), ("discard", False, False), ("c", True, False)]
 )
-def test_the_three_choices(orphan, choice, active, made):
-    """By letter or by word."""
-    assert (leftoff.recover_orphaned_pause(Path.cwd(), choice) is not None) == made
+def test_the_three_choices(orphan, choice, active, is_kept):
+    """Each choice can be a letter or a word."""
+    assert (leftoff.recover_orphaned_pause(Path.cwd(), choice) is not None) == is_kept
     assert orphan.is_pause_active() == active
 
 
-def test_going_on_makes_us_the_recorder(orphan):
-    """The pause is not orphaned any more, and the next action stands in it."""
+def test_continuing_makes_us_the_recorder(orphan):
+    """The pause is no longer orphaned, and it records the next action."""
     leftoff.recover_orphaned_pause(choice="continue")
     orphan.append_action("tool_call", {"tool": "Read"}, 0.95)
     assert leftoff.recover_orphaned_pause() is None
     assert [each.type for each in orphan.get_recorded_actions()][-2:] == ["system_event", "tool_call"]
 
 
-def test_a_choice_that_is_none_is_refused(orphan):
+def test_a_choice_that_does_not_exist_is_refused(orphan):
     """Before anything is done."""
     with pytest.raises(UsageError, match=r"f \(finalize\), d \(discard\), c \(continue\)"):
         leftoff.recover_orphaned_pause(choice="x")
@@ -80,12 +80,12 @@ def test_a_choice_that_is_none_is_refused(orphan):
 
 @pytest.mark.parametrize(("typed", "active"), [("f", False), ("d", False), ("c", True), ("", True)])
 def test_on_a_terminal_the_question_is_put_as_designed(orphan, typed, active):
-    """What was found, then the three choices; anything else than f and d goes on."""
-    said = on_a_terminal("import leftoff; leftoff.recover_orphaned_pause()", typed)
-    assert "Found incomplete pause session: session-" in said
-    assert "  - 2 actions recorded" in said
-    assert "  - Started: 20" in said
-    assert "Finalize (f), discard (d), or continue (c)? " in said
+    """It shows what was found, then the three choices; any answer but f and d continues the pause."""
+    output = on_a_terminal("import leftoff; leftoff.recover_orphaned_pause()", typed)
+    assert "Found incomplete pause session: session-" in output
+    assert "  - 2 actions recorded" in output
+    assert "  - Started: 20" in output
+    assert "Finalize (f), discard (d), or continue (c)? " in output
     assert orphan.is_pause_active() == active
 
 
@@ -95,7 +95,7 @@ def on_a_terminal(code: str, typed: str) -> str:
     with subprocess.Popen([sys.executable, "-c", code], stdin=theirs, stdout=theirs, stderr=theirs) as child:
         os.close(theirs)
         os.write(ours, f"{typed}\n".encode())
-        said = b""
+        output = b""
         while True:
             try:
                 piece = os.read(ours, 4096)
@@ -103,7 +103,7 @@ def on_a_terminal(code: str, typed: str) -> str:
                 break
             if not piece:
                 break
-            said += piece
-        assert child.wait(timeout=30) == 0, said.decode()
+            output += piece
+        assert child.wait(timeout=60) == 0, output.decode()
     os.close(ours)
-    return said.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n")

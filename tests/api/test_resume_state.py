@@ -1,18 +1,18 @@
 """``ResumeState`` and ``ProjectLoader``: a project's state as an object, safe beside other writers."""
 
 import threading
-from pathlib import Path
 
 import pytest
 
 import leftoff
 from leftoff.errors import DocumentError, NotFoundError, StorageError, UsageError
-from leftoff.flows.project_init import init
+from leftoff.projects.commands import init
+from leftoff.workspace import Workspace
 
 
 @pytest.fixture
 def home():
-    return init("Skills", Path.cwd())
+    return init("Skills", Workspace.open())
 
 
 def test_load_update_save(home):
@@ -76,7 +76,7 @@ def test_the_same_key_changed_by_two_is_refused_by_name(home):
         ours.save()
     assert leftoff.ResumeState.load().state.next_action == "Theirs"
     ours.update({"next_action": "Theirs"})
-    ours.save()  # what stands there already is no clash
+    ours.save()  # an update that is there already is not a conflict
 
 
 def test_many_writers_lose_nothing(home):
@@ -112,8 +112,8 @@ def test_the_loader_gives_the_answer_of_the_design(home):
     assert leftoff.ProjectLoader(home.folder).load()["state"]["project_name"] == "Skills"
 
 
-def test_a_list_in_the_place_of_a_text_can_be_mended(home):
-    """Whoever wrote it so; its comment stays."""
+def test_a_list_in_the_place_of_a_text_can_be_replaced(home):
+    """The comment on its line stays."""
     text = home.state.read_text(encoding="utf-8")
     lines = [
         "next_action: [a, b]  # mine" if line.startswith("next_action:") else line

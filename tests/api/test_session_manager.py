@@ -12,10 +12,11 @@ from leftoff import ResponseTracker, ResumeLog, SessionManager, get_session_mana
 from leftoff.agents import claude
 from leftoff.api import session_manager
 from leftoff.cli.main import run
-from leftoff.stores.files import FileStore
-from leftoff.system import paths
+from leftoff.platform import paths
+from leftoff.storage.file_store import FileStore
 from leftoff.testing.builders import Story, call
 from leftoff.testing.store_promises import a_log
+from tests.support.transcripts import write_transcript
 
 AGENT_SESSION = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 
@@ -83,7 +84,7 @@ def test_what_the_caller_does_to_the_metrics_changes_nothing():
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, "1", None, True])
-def test_numbers_that_are_none_are_refused(wrong):
+def test_numbers_that_are_not_numbers_are_refused(wrong):
     """As a ValueError, and nothing is counted."""
     manager = SessionManager()
     for feed in (
@@ -97,7 +98,7 @@ def test_numbers_that_are_none_are_refused(wrong):
 
 
 def test_threads_that_feed_one_manager_lose_nothing():
-    """Four at once, made to take turns as often as they can; no number is ever seen to fall (L7)."""
+    """Four at once, made to take turns as often as they can; no number is ever seen to fall."""
     manager = SessionManager()
     seen = [[] for _ in range(4)]
 
@@ -121,7 +122,7 @@ def test_threads_that_feed_one_manager_lose_nothing():
 
 
 def test_occupancy_replaces_what_was_known():
-    """It is no sum: what stands in the window, of the window given or of the model's own (L1)."""
+    """It is not a sum: it is what the window holds, of the window given or of the model's own."""
     configure("  windows: {big-1: 1000000}\n")
     manager = SessionManager()
     manager.observe_occupancy(150_000)
@@ -164,7 +165,7 @@ def test_without_a_state_and_a_transcript_the_log_holds_the_metrics():
 
 
 def test_where_nothing_is_known_there_is_no_log(caplog):
-    """An empty one would be offered as the latest; one line says why there is none."""
+    """An empty log would be offered as the latest; one line says why none was written."""
     manager = SessionManager(session_id="s")
     assert manager.generate_resume_log() is None
     assert manager.pause_session() is None
@@ -177,20 +178,20 @@ def test_where_nothing_is_known_there_is_no_log(caplog):
     assert manager.generate_resume_log() is None
 
 
-def transcript(own_world):
-    path = own_world / ".claude" / "projects" / "-slug" / f"{AGENT_SESSION}.jsonl"
+def transcript(isolated_home):
+    path = isolated_home / ".claude" / "projects" / "-slug" / f"{AGENT_SESSION}.jsonl"
     path.parent.mkdir(parents=True)
     story = Story(session_id=AGENT_SESSION, project=str(Path.cwd()), model="claude-sonnet-4-5")
     story.asked("Add rate limiting to the login").replied(
         "Done.", call("shell", {"command": "pytest -q"}, "1 passed"), used=83_500
     )
-    claude.here().transcribe(story.script(), path)
+    write_transcript(claude.here(), story.script(), path)
     return path
 
 
-def test_without_a_state_the_transcript_tells(own_world):
+def test_without_a_state_the_transcript_tells(isolated_home):
     """Given by its path, or found by the session's id; the gauge is the transcript's own."""
-    path = transcript(own_world)
+    path = transcript(isolated_home)
     for manager in (
         SessionManager(session_id="named", transcript=path),
         SessionManager(session_id=AGENT_SESSION),
@@ -203,9 +204,9 @@ def test_without_a_state_the_transcript_tells(own_world):
         assert log.sources, "each item with its source"
 
 
-def test_an_id_that_only_looks_like_a_session_s_takes_nothing_from_it(own_world):
+def test_an_id_that_only_looks_like_a_session_s_takes_nothing_from_it(isolated_home):
     """A number of the list last shown, the beginning of an id, a path: only the very id counts."""
-    transcript(own_world)
+    transcript(isolated_home)
     run(["sessions"])
     for name in ("1", AGENT_SESSION[:8], "nobody.jsonl"):
         manager = SessionManager(session_id=name)
@@ -320,9 +321,9 @@ def test_a_running_session_s_log_is_never_cleaned_up():
     assert saved_logs() == ["session-mine.md"]
 
 
-def test_an_agent_s_running_session_keeps_its_log(own_world):
+def test_an_agent_s_running_session_keeps_its_log(isolated_home):
     """Its transcript grew within the hour."""
-    transcript(own_world)
+    transcript(isolated_home)
     config = {"cleanup": {"keep_count": 1}}
     for name in (AGENT_SESSION, "a", "b"):
         SessionManager(config, session_id=name).pause_session({})
@@ -374,7 +375,7 @@ def test_what_a_reply_does_not_say_is_not_noted():
 
 
 def test_a_tracker_measures_occupancy():
-    """The last reply with all that it was sent, not the sum of all (L1)."""
+    """The last reply with all that it was sent, not the sum of all."""
     tracker = ResponseTracker()
     for _ in range(10):
         tracker.track_stop_response(
@@ -394,7 +395,7 @@ def test_accounting_cumulative_gives_the_design_s_letter():
 
 
 def test_sessions_are_kept_apart():
-    """Each has its own gauge (L7)."""
+    """Each has its own gauge."""
     tracker = ResponseTracker()
     tracker.track_stop_response(reply(180_000), "full", {}, [])
     tracker.track_stop_response(reply(1_000), "empty", {}, [])
@@ -402,7 +403,7 @@ def test_sessions_are_kept_apart():
     assert not get_session_manager("empty").should_warn_context_limit()
 
 
-def test_each_threshold_is_said_once_and_a_log_is_saved_when_due(caplog):
+def test_each_threshold_is_reported_once_and_a_log_is_saved_when_due(caplog):
     """70 % is said, 85 % is said and saved, 95 % is said and saved; replies in between say nothing."""
     tracker = ResponseTracker()
     with caplog.at_level(logging.WARNING, logger="leftoff"):

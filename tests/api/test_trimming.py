@@ -1,4 +1,4 @@
-"""The functions of 002 as its readers call them: by file, with the seed's return values, also on the seed's own simple lines."""
+"""The trimming functions as programs call them: by file, with their return values, also on lines of the simplest shape."""
 
 import json
 from pathlib import Path
@@ -7,16 +7,17 @@ import pytest
 
 import leftoff
 from leftoff.agents import claude
+from leftoff.core.records import RecordKind
 from leftoff.errors import LeftoffError, UsageError
-from leftoff.model.records import RecordKind
 from leftoff.testing.builders import Story, call
+from tests.support.transcripts import write_transcript
 
 FIRST = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 LONG = "the ledger keeps its amounts in cents\n" * 200
 
 
 @pytest.fixture
-def source(own_world):
+def source(isolated_home):
     story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
     for turn in range(6):
         story.asked(f"Step {turn}").replied(
@@ -24,9 +25,9 @@ def source(own_world):
             call("shell", {"command": f"cat {turn}"}, f"{turn} {LONG}"),
             used=60_000 + turn,
         ).replied("Seen.", used=61_000 + turn)
-    path = own_world / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
+    path = isolated_home / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
     path.parent.mkdir(parents=True)
-    claude.here().transcribe(story.script(), path)
+    write_transcript(claude.here(), story.script(), path)
     return path
 
 
@@ -165,8 +166,8 @@ def test_a_rollover_by_file(source):
     assert leftoff.rollover_session(source)["summary_included"] is False
 
 
-def test_lineage_is_told_from_either_end(source):
-    """Oldest first, newest first, and the parent alone."""
+def test_lineage_can_be_read_from_either_end(source):
+    """It is given oldest first, newest first, or as the parent alone."""
     trimmed = leftoff.trim_and_create_session("claude", source, None, 1000).output_file
     fresh = leftoff.rollover_session(trimmed).output_file
     nodes = leftoff.get_continuation_lineage(fresh)
@@ -182,14 +183,14 @@ def test_lineage_is_told_from_either_end(source):
     assert leftoff.get_parent_info(fresh) == (trimmed, "continued", None)
 
 
-def test_a_parent_that_is_gone_is_told_as_missing(source):
-    """Nothing raises (L37)."""
+def test_a_parent_that_is_gone_is_marked_as_missing(source):
+    """Nothing raises."""
     trimmed = leftoff.trim_and_create_session("claude", source, None, 1000).output_file
     source.unlink()
     assert [node.missing for node in leftoff.get_continuation_lineage(trimmed)] == [True, False]
 
 
-def test_the_block_is_put_into_a_file_that_somebody_else_made(source, tmp_path):
+def test_the_block_is_put_into_a_file_that_another_program_made(source, tmp_path):
     """On the first real prompt, once; never into the session itself."""
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes(source.read_bytes())
@@ -220,8 +221,7 @@ def test_plans_are_values_and_copies_are_written_from_them(source):
     assert leftoff.extract(session)["mission_summary"]
 
 
-def test_an_unknown_agent_and_a_file_of_nobody_are_said(source, tmp_path):
-    """With what there is."""
+def test_an_unknown_agent_and_a_file_of_no_agent_are_reported(source, tmp_path):
     with pytest.raises(LeftoffError, match="No agent is called"):
         leftoff.trim_and_create_session("nobody", source, None, 1000)
     other = tmp_path / "other.jsonl"
@@ -239,17 +239,19 @@ def test_the_copy_has_the_very_name_that_was_asked_for(source, tmp_path):
     assert [*out.parent.iterdir()] == [out]
 
 
-def test_a_copy_for_elsewhere_never_stands_in_the_agents_folder(source, tmp_path):
-    """Not even for a moment: it is drafted where it is to be, so that nobody lists it when we are killed."""
+def test_a_copy_for_elsewhere_is_never_in_the_agents_folder(source, tmp_path):
+    """It is drafted in its own folder, so the agent never lists it, even if we are killed."""
     before = source.parent.stat().st_mtime_ns  # changes with every name that comes or goes
-    made = leftoff.trim_and_create_session("claude", source, None, 1000, output_dir=tmp_path / "out.d.jsonl")
+    trimmed = leftoff.trim_and_create_session(
+        "claude", source, None, 1000, output_dir=tmp_path / "out.d.jsonl"
+    )
     leftoff.trim_lines(source, [3], tmp_path / "named.jsonl")
     assert source.parent.stat().st_mtime_ns == before
-    assert made.output_file.parent == tmp_path / "out.d.jsonl"
+    assert trimmed.output_file.parent == tmp_path / "out.d.jsonl"
 
 
-def test_a_file_of_the_other_agent_is_said(source):
-    """Its records would be nobody's, and "nothing to trim" would be a lie."""
+def test_a_file_of_the_other_agent_is_reported(source):
+    """No agent could read its records, and "nothing to trim" would be wrong."""
     with pytest.raises(UsageError, match=r"no transcript of Codex.*Claude Code"):
         leftoff.trim_and_create_session("codex", source, None, 1000)
 
@@ -274,8 +276,8 @@ def test_a_threshold_below_one_is_refused(source, threshold):
         leftoff.plan_trim(leftoff.open_session(str(source)), threshold=threshold)
 
 
-def test_what_is_proposed_can_be_trimmed(own_world, tmp_path):
-    """Thoughts, the last turns and errors that nothing has mended are not named, because they would be skipped."""
+def test_what_is_proposed_can_be_trimmed(isolated_home, tmp_path):
+    """Thoughts, the last turns and unsolved errors are not proposed, because they would be skipped."""
     story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
     for turn in range(8):
         story.asked(f"Step {turn}").replied(
@@ -284,9 +286,9 @@ def test_what_is_proposed_can_be_trimmed(own_world, tmp_path):
             call("shell", {"command": f"make {turn % 2}"}, LONG, failed=turn == 2),
             thinking=f"Long thoughts. {LONG}",
         )
-    path = own_world / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
+    path = isolated_home / ".claude" / "projects" / "-slug" / f"{FIRST}.jsonl"
     path.parent.mkdir(parents=True)
-    claude.here().transcribe(story.script(), path)
+    write_transcript(claude.here(), story.script(), path)
     found = leftoff.identify_trimmable_lines_cli(path)
     assert found
     lines = [index for index, _, _ in found]

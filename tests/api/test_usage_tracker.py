@@ -10,8 +10,8 @@ import pytest
 
 import leftoff
 from leftoff.errors import DocumentError, StorageError
-from leftoff.flows.track_usage import kept_state
-from leftoff.system import paths
+from leftoff.pause.usage_state import load_usage
+from leftoff.platform import paths
 
 
 def test_usage_is_added_up():
@@ -100,7 +100,7 @@ def test_a_tracker_of_its_own_keeps_no_file():
 
 
 def test_processes_that_share_a_session_lose_no_update():
-    """L7: four processes, 40 updates each; a predecessor lost 44 % of them."""
+    """Four processes make 40 updates each."""
     code = (
         "import leftoff\ntracker = leftoff.ContextUsageTracker(session_id='shared')\n"
         "for _ in range(40): tracker.update_usage(10, 1)\n"
@@ -120,22 +120,22 @@ def test_sessions_do_not_mix():
 
 
 def test_an_id_cannot_lead_anywhere():
-    """L14."""
+    """An id with a path in it is refused."""
     with pytest.raises(ValueError, match="may hold letters"):
         leftoff.ContextUsageTracker(session_id="../../evil")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"schema": 1}', '{"schema": 99}', "\udcff"])
-def test_a_broken_state_is_said_with_what_to_do(content):
+def test_a_broken_state_is_reported_with_what_to_do(content):
     """It is never taken for zero."""
     leftoff.ContextUsageTracker(session_id="x").update_usage(1, 1)
     path = paths.state_folder() / "usage" / "x.json"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(DocumentError, match=r"x\.json"):
-        kept_state("x")
+        load_usage("x")
 
 
-def test_a_state_that_cannot_be_read_is_said():
+def test_a_state_that_cannot_be_read_is_reported():
     """A folder in its place."""
     (paths.state_folder() / "usage" / "x.json").mkdir(parents=True)
     with pytest.raises(StorageError, match="cannot be read: a folder stands"):

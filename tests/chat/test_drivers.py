@@ -1,471 +1,349 @@
-"""Agents of every shape: called, read, stopped, reset."""
+"""What the user types becomes an agent: a file, a folder, a registered agent, an address."""
 
-import asyncio
+import json
+import socket
 import sys
 import threading
-import time
-from dataclasses import dataclass, field
-from types import ModuleType, SimpleNamespace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
-from leftoff.chat.drivers import results
-from leftoff.chat.drivers.choose import agent_from
-from leftoff.chat.drivers.python_agent import PythonAgent
-from leftoff.conversations.values import Tokens
-from leftoff.errors import PluginError, ProcessError, UsageError
+from leftoff.chat.drivers import HeadlessAgent, find_agent
+from leftoff.chat.endpoint import Endpoint, parse_address
+from leftoff.errors import NotFoundError, PluginError, ProcessError, UsageError
+from tests.chat.terminal_session import SALLY
 
 
-def driven(agent, **options):
-    return PythonAgent(agent, name="A", path="a", **options)
+def written(text, name="my_agent.py"):
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
 
 
-def asked(agent, prompt="hi", seconds=30):
-    pieces = []
-    reply = driven(agent).ask(prompt, heard=pieces.append, timeout_seconds=seconds)
-    return reply, pieces
-
-
-def plain(prompt):
-    return f"plain {prompt}"
-
-
-async def coroutine(prompt):
-    await asyncio.sleep(0)
-    return f"awaited {prompt}"
-
-
-def generator(prompt):
-    yield "piece "
-    yield {"data": "by "}
-    yield SimpleNamespace(delta="piece")
-
-
-async def async_generator(prompt):
-    yield "one "
-    yield {"data": "two"}
-    yield {"result": SimpleNamespace(message={"role": "assistant", "content": [{"text": "one two"}]})}
-
-
-class Callable:
-    def __call__(self, prompt):
-        return f"called {prompt}"
-
-
-class Runs:
-    def run(self, prompt):
-        return {"output": f"ran {prompt}"}
-
-
-class Invokes:
-    async def invoke(self, prompt):
-        return SimpleNamespace(content=f"invoked {prompt}")
-
-
-class Streams:
-    async def stream_async(self, prompt):
-        yield {"init": True}
-        yield {"data": "streamed "}
-        yield {"data": prompt}
+def answer_of(agent, prompt="hi"):
+    return agent.ask(prompt, on_text=lambda _: None, timeout_seconds=30).text
 
 
 @pytest.mark.parametrize(
-    ("agent", "text", "pieces"),
+    ("text", "answer"),
     [
-        (plain, "plain hi", []),
-        (coroutine, "awaited hi", []),
-        (generator, "piece by piece", ["piece ", "by ", "piece"]),
-        (async_generator, "one two", ["one ", "two"]),
-        (Callable(), "called hi", []),
-        (Runs(), "ran hi", []),
-        (Invokes(), "invoked hi", []),
-        (Streams(), "streamed hi", ["streamed ", "hi"]),
-        (lambda prompt: iter(["a", "b"]), "ab", ["a", "b"]),
-        (lambda prompt: None, None, []),
-        (lambda prompt: "", None, []),
-        (lambda prompt: b"caf\xc3\xa9 \xff", "café \ufffd", []),
-    ],
-    ids=[
-        "function",
-        "coroutine",
-        "generator",
-        "async generator",
-        "__call__",
-        "run",
-        "invoke",
-        "stream_async",
-        "iterator",
-        "nothing",
-        "empty",
-        "bytes",
+        ("def agent(prompt): return 'by name'", "by name"),
+        ("class A:\n    def run(self, p): return 'made'\nagent = A", "made"),
+        ("def create_agent(): return lambda p: 'from a factory'", "from a factory"),
+        ("def respond(p): return 'a function'\ndef helper(): pass", "a function"),
+        (
+            "import json\nclass A:\n    def run(self, p): return 'the only one'\nmine = A()\nDEPTH = 3",
+            "the only one",
+        ),
+        ("def _hidden(): pass\ndef whatever(p): return 'the only function'", "the only function"),
+        ("from neighbour import word\ndef agent(p): return word", "beside"),
     ],
 )
-def test_every_form_is_driven(agent, text, pieces):
-    """Plain, awaited or streamed; what it streams is heard as it comes."""
-    reply, heard = asked(agent)
-    assert (reply.text, heard) == (text, pieces)
+def test_the_agent_in_a_file_is_found(text, answer):
+    """By its name, by a factory, or because it is the only one."""
+    written("word = 'beside'", "neighbour.py")
+    assert answer_of(find_agent(written(text))) == answer
 
 
-@dataclass
-class Usage:
-    input_tokens: int = 5
-    output_tokens: int = 7
+def test_a_file_attribute_or_a_folder_may_be_named():
+    """``agent.py:name``; the agent is called like its folder."""
+    path = written("def one(p): return '1'\ndef two(p): return '2'", "simple_sue/agent.py")
+    assert answer_of(find_agent(f"{path}:two")) == "2"
+    with pytest.raises(UsageError, match=r"which is the agent: one, two\? Say it: leftoff chat agent.py:one"):
+        find_agent("simple_sue")
+    with pytest.raises(NotFoundError, match="called three"):
+        find_agent(f"{path}:three")
+    assert find_agent(f"{path}:two").name == "Simple Sue"
+    assert find_agent(str(SALLY)).name == "Simple Sally"
 
 
-MESSAGE = SimpleNamespace(
-    content="words", usage_metadata={"input_tokens": 5, "output_tokens": 7, "total_tokens": 12}
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = 1\nraise ValueError('no key')", r":2: could not be loaded: ValueError: no key"),
+        ("import sys\nsys.exit(4)", r"could not be loaded: SystemExit: 4"),
+        ("def agent(:", r"could not be loaded: SyntaxError"),
+        ("def create_agent(): raise OSError('gone')", r"create_agent\(\) failed: OSError: gone"),
+    ],
 )
-SHAPES = {
-    "pydantic-ai": SimpleNamespace(output="words", usage=Usage()),
-    "pydantic-ai before": SimpleNamespace(
-        output="words", usage=lambda: SimpleNamespace(request_tokens=5, response_tokens=7)
-    ),
-    "openai-agents": SimpleNamespace(final_output="words", context_wrapper=SimpleNamespace(usage=Usage())),
-    "langchain": MESSAGE,
-    "strands": SimpleNamespace(
-        message={"role": "assistant", "content": [{"toolUse": {}}, {"text": "words"}]},
-        metrics=SimpleNamespace(
-            accumulated_usage={"inputTokens": 500, "outputTokens": 700},
-            agent_invocations=[
-                SimpleNamespace(usage={"inputTokens": 495, "outputTokens": 693}),
-                SimpleNamespace(usage={"inputTokens": 5, "outputTokens": 7}),
-            ],
-        ),
-    ),
-    "openai": SimpleNamespace(
-        choices=[SimpleNamespace(message=SimpleNamespace(content="words"))],
-        usage={"prompt_tokens": 5, "completion_tokens": 7},
-    ),
-    "anthropic": SimpleNamespace(
-        content=[SimpleNamespace(type="thinking", text="hm"), SimpleNamespace(type="text", text="words")],
-        usage=SimpleNamespace(
-            input_tokens=1, output_tokens=7, cache_read_input_tokens=3, cache_creation_input_tokens=1
-        ),
-    ),
-    "a mapping": {
-        "messages": [{"content": "old"}, {"content": [{"type": "text", "text": "words"}]}],
-        "usage": {"input_tokens": 5, "output_tokens": 7},
+def test_a_file_that_cannot_be_loaded_says_where(text, words):
+    """With the line of the file, whatever it raised."""
+    with pytest.raises(PluginError, match=words):
+        find_agent(written(text))
+
+
+def test_a_selector_without_an_agent_is_refused():
+    """No file, no agent in it, no Python."""
+    with pytest.raises(NotFoundError, match=r"no such agent file. One line makes one: def agent"):
+        find_agent("missing.py")
+    with pytest.raises(NotFoundError, match=r"no agent in it. Call it agent"):
+        find_agent(written("x = 1"))
+    with pytest.raises(UsageError, match=r"ends with .py"):
+        find_agent(written("x", "agent.txt"))
+    with pytest.raises(NotFoundError, match=r"no agent of that name. There are: "):
+        find_agent("nobody")
+
+
+def test_a_reset_runs_the_file_again():
+    """This also resets a history in a global of the file."""
+    agent = find_agent(
+        written("prompts = []\ndef agent(p):\n    prompts.append(p)\n    return str(len(prompts))")
+    )
+    assert [answer_of(agent), answer_of(agent)] == ["1", "2"]
+    assert agent.reset() == "fresh"
+    assert answer_of(agent) == "1"
+
+
+def test_a_headless_agent_receives_the_conversation():
+    """Each run receives the whole conversation; after a reset, none of it."""
+    echo = (sys.executable, "-c", "import sys; sys.stdout.write(str(sys.stdin.read().count('banana')))")
+    agent = HeadlessAgent(echo, name="Echo", path="echo")
+    assert [answer_of(agent, "banana"), answer_of(agent, "banana"), answer_of(agent, "banana")] == [
+        "1",
+        "2",
+        "3",
+    ]
+    assert agent.reset() == "dropped"
+    assert answer_of(agent, "banana") == "1"
+    assert agent.ask("banana", on_text=lambda _: None, timeout_seconds=30).tokens.estimated
+    failing = HeadlessAgent((sys.executable, "-c", "import sys; sys.exit('no login')"), name="F", path="f")
+    with pytest.raises(ProcessError, match="no login"):
+        answer_of(failing)
+
+
+def test_every_agent_that_can_run_headless_can_be_named():
+    """By its id; its name is shown."""
+    agent = find_agent("claude")
+    assert isinstance(agent, HeadlessAgent)
+    assert (agent.name, agent.path) == ("Claude Code", "claude")
+
+
+OPENAI = [
+    {"choices": [{"delta": {"role": "assistant", "content": ""}}]},
+    {"choices": [{"delta": {"content": "one "}}]},
+    {"choices": [{"delta": {"content": "two"}}]},
+    {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 2}},
+]
+ANTHROPIC = [
+    {
+        "type": "message_start",
+        "message": {"usage": {"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": 6}},
     },
-    "metadata": {
-        "answer": "words",
-        "response_metadata": {"token_usage": {"prompt_tokens": 5, "completion_tokens": 7}},
-    },
-}
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_results_of_the_common_frameworks_are_read(name):
-    """Their text, and the tokens of this answer alone."""
-    assert results.text_of(SHAPES[name]) == "words"
-    assert results.tokens_of(SHAPES[name]) == Tokens(input_tokens=5, output_tokens=7)
-
-
-def test_what_says_nothing_of_tokens_is_estimated_by_others():
-    """None, and never 0, where nobody counted."""
-    for silent in (
-        "words",
-        {"usage": {}},
-        {"usage": {"input_tokens": 0, "output_tokens": 0}},
-        {"usage": {"input_tokens": True}},
-    ):
-        assert results.tokens_of(silent) is None
-
-
-def test_odd_results_do_no_harm():
-    """Properties that raise, circles, objects without words, numbers."""
-
-    class Odd:
-        @property
-        def content(self):
-            raise RuntimeError
-
-        def usage(self):
-            raise RuntimeError
-
-    circle = {}
-    circle["content"] = circle
-    assert results.text_of(Odd()) is None
-    assert results.tokens_of(Odd()) is None
-    assert results.text_of(circle) is None
-    assert results.text_of(42) == "42"
-    assert results.text_of({"model_dump": 1}) is None
-    assert results.text_of(ValueError("said")) == "said"
-    assert results.piece_of({"delta": {"text": "x"}}) == "x"
-    assert results.piece_of({"content": [{"type": "text", "text": "y"}]}) == "y"
-    assert results.piece_of({"other": 1}) is None
-    assert results.model_of({"response_metadata": {"model_name": "m"}}) == "m"
-
-
-def test_a_stream_may_say_what_it_took():
-    """In an event of its own."""
-
-    def agent(prompt):
-        yield "words"
-        yield {"usage": {"input_tokens": 5, "output_tokens": 7}}
-
-    reply, _ = asked(agent)
-    assert (reply.text, reply.tokens) == ("words", Tokens(input_tokens=5, output_tokens=7))
-
-
-@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3), KeyError("x")])
-def test_an_agent_that_raises_is_told_of(error):
-    """Whatever it raises; the next question is answered."""
-
-    def agent(prompt):
-        if prompt == "fail":
-            raise error
-        return "fine"
-
-    driver = driven(agent)
-    with pytest.raises(PluginError, match=f"A failed: {type(error).__name__}"):
-        driver.ask("fail", heard=lambda _: None, timeout_seconds=30)
-    assert driver.ask("again", heard=lambda _: None, timeout_seconds=30).text == "fine"
-
-
-async def sleeps_forever(prompt):
-    await asyncio.sleep(3600)
-
-
-async def streams_forever(prompt):
-    while True:
-        await asyncio.sleep(0.01)
-        yield "more "
-
-
-def yields_forever(prompt):
-    while True:
-        time.sleep(0.01)
-        yield "more "
-
-
-@pytest.mark.parametrize("agent", [sleeps_forever, streams_forever, yields_forever])
-def test_an_agent_that_does_not_end_is_stopped_at_its_limit(agent):
-    """A task is cancelled, a stream is closed, and the worker is free again."""
-    driver = driven(agent)
-    with pytest.raises(ProcessError, match=r"no answer within 0\.2 s"):
-        driver.ask("x", heard=lambda _: None, timeout_seconds=0.2)
-    assert not driver.is_hanging
+    {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "one "}},
+    {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "two"}},
+    {"type": "message_delta", "usage": {"output_tokens": 2}},
+]
 
 
 @pytest.fixture
-def stubborn():
-    """Plain code that waits for its gate and for nothing else."""
-    gate = threading.Event()
+def server():
+    """A server that answers from a script and records its requests."""
+    script = {"events": OPENAI, "status": 200, "whole": None, "end": "data: [DONE]\n\n", "missing": 0}
+    received = []
 
-    def agent(prompt):
-        if prompt == "hang":
-            gate.wait()
-        return f"answered {prompt}"
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            received.append((self.path, dict(self.headers), body))
+            lines = "".join(f"data: {json.dumps(each)}\n\n" for each in script["events"]) + script["end"]
+            content = (script["whole"] or lines).encode()
+            self.send_response(script["status"])
+            if script["status"] == 302:
+                self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", str(len(content) + script["missing"]))
+            self.end_headers()
+            self.wfile.write(content)
 
-    agent.gate = gate
-    yield agent
-    gate.set()
+        def log_message(self, *_):
+            pass
 
-
-def test_an_agent_that_will_not_stop_is_left_behind(stubborn):
-    """A fresh one takes its place; what the old one says later is heard by nobody."""
-    driver = driven(stubborn, make=lambda: plain)
-    heard = []
-    with pytest.raises(ProcessError):
-        driver.ask("hang", heard=heard.append, timeout_seconds=0.1)
-    assert driver.is_hanging
-    assert driver.ask("y", heard=heard.append, timeout_seconds=30).text == "plain y"
-    assert driver.is_hanging, "the old one may still be at it"
-    assert heard == []
-
-
-@pytest.mark.parametrize("make", [None, lambda: 1 / 0], ids=["no factory", "a factory that fails"])
-def test_an_agent_that_will_not_stop_and_cannot_be_made_anew_says_so(stubborn, make):
-    """Until it has ended by itself; then it is asked again."""
-    driver = driven(stubborn, make=make)
-    for words in ("no answer within", "still at work on the answer that was stopped"):
-        with pytest.raises(ProcessError, match=words):
-            driver.ask("hang", heard=lambda _: None, timeout_seconds=0.1)
-    stubborn.gate.set()
-    while driver.is_hanging:
-        time.sleep(0.01)
-    assert driver.ask("y", heard=lambda _: None, timeout_seconds=30).text == "answered y"
-
-
-class Hooked:
-    def __init__(self):
-        self.told = []
-
-    def __call__(self, prompt):
-        self.told.append(prompt)
-        return str(len(self.told))
-
-    def reset(self):
-        self.told.clear()
-
-
-@dataclass
-class Listing:
-    messages: list = field(default_factory=lambda: [{"role": "system", "content": "be kind"}])
-
-    def run(self, prompt):
-        self.messages.append({"role": "user", "content": prompt})
-        return str(len(self.messages))
-
-
-class NeedsMore(Listing):
-    def reset(self, everything):
-        raise AssertionError
-
-
-class Stateful:
-    def __init__(self):
-        self._told = 0
-
-    def __call__(self, prompt):
-        self._told += 1
-        return str(self._told)
-
-
-class ByHistory:
-    def run(self, prompt, message_history=None):
-        history = [*(message_history or []), prompt]
-        return SimpleNamespace(output=str(len(history)), all_messages=lambda: history)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.script, server.received = script, received
+    server.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    yield server
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.mark.parametrize(
-    ("agent", "make", "how", "after"),
+    ("path", "api", "events", "key"),
     [
-        (Hooked(), None, "hook", "1"),
-        (Stateful(), Stateful, "fresh", "1"),
-        (Listing(), None, "cleared", "2"),
-        (NeedsMore(), None, "cleared", "2"),
-        (ByHistory(), None, "dropped", "1"),
-        (Stateful(), None, "cannot", "3"),
-        (Stateful(), lambda: 1 / 0, "cannot", "3"),
+        ("", None, OPENAI, "Authorization"),
+        ("/messages", None, ANTHROPIC, "X-Api-Key"),
+        ("", "anthropic", ANTHROPIC, "X-Api-Key"),
+    ],
+)
+def test_both_apis_stream_and_report_usage(server, monkeypatch, path, api, events, key):
+    """The whole conversation is sent until it is reset."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k-1")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-1")
+    server.script["events"] = events
+    agent = find_agent(server.url + path, model="m", api=api)
+    pieces = []
+    reply = agent.ask("hi", on_text=pieces.append, timeout_seconds=30)
+    assert (reply.text, pieces, reply.tokens.input_tokens, reply.tokens.output_tokens) == (
+        "one two",
+        ["one ", "two"],
+        11,
+        2,
+    )
+    answer_of(agent, "more")
+    sent_path, headers, body = server.received[1]
+    assert sent_path == ("/v1/messages" if events is ANTHROPIC else "/v1/chat/completions")
+    assert "k-1" in headers[key] or "k-1" in headers[key.lower()]
+    assert [each["content"] for each in body["messages"]] == ["hi", "one two", "more"]
+    assert agent.reset() == "dropped"
+    answer_of(agent, "new")
+    assert [each["content"] for each in server.received[2][2]["messages"]] == ["new"]
+
+
+def test_a_server_that_does_not_stream_is_understood(server):
+    """One object instead of events; unreported tokens are None."""
+    server.script["whole"] = json.dumps({"choices": [{"message": {"content": "all"}}]})
+    agent = find_agent(server.url, model="m")
+    reply = agent.ask("hi", on_text=lambda _: None, timeout_seconds=30)
+    assert (reply.text, reply.tokens) == ("all", None)
+    server.script["whole"] = json.dumps(
+        {"type": "message", "content": [{"type": "text", "text": "mine"}], "usage": {"input_tokens": 1}}
+    )
+    assert answer_of(find_agent(server.url, model="m", api="anthropic")) == "mine"
+
+
+def test_a_server_that_refuses_is_quoted(server):
+    """The error has the status; a redirect is not followed."""
+    server.script.update(status=401, whole='{"error": "bad key"}')
+    with pytest.raises(ProcessError, match=r"HTTP 401: .*bad key.* No key was sent: is OPENAI_API_KEY set"):
+        answer_of(find_agent(server.url, model="m"))
+    server.script.update(status=302, whole="moved")
+    with pytest.raises(ProcessError, match="HTTP 302"):
+        answer_of(find_agent(server.url, model="m"))
+    assert len(server.received) == 2
+    server.script.update(status=200, whole="data: not json\n")
+    with pytest.raises(ProcessError, match="cannot be reached"):
+        answer_of(find_agent(server.url, model="m"))
+    with pytest.raises(ProcessError, match="cannot be reached"):
+        answer_of(find_agent("http://127.0.0.1:1/v1", model="m"))
+
+
+DELTA = {"choices": [{"delta": {"content": "half"}}]}
+BLOCK = {"type": "content_block_delta", "delta": {"text": "half"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"events": [DELTA], "end": ""}, "the answer was cut off"),
+        ({"events": [BLOCK], "end": ""}, "the answer was cut off"),
+        ({"events": [DELTA], "end": "", "missing": 99}, "the answer was cut off"),
+        ({"events": [DELTA, {"error": {"message": "overloaded"}}]}, "overloaded"),
+        (
+            {"events": [BLOCK, {"type": "error", "error": {"type": "x", "message": "overloaded"}}]},
+            "overloaded",
+        ),
+        ({"events": [DELTA, {"error": "too busy"}]}, "too busy"),
+        ({"events": [BLOCK, {"type": "error"}]}, "an error that it does not name"),
     ],
     ids=[
-        "hook",
-        "fresh",
-        "list",
-        "a hook that needs more",
-        "carried by us",
-        "cannot",
-        "a factory that fails",
+        "no end",
+        "no stop",
+        "less than promised",
+        "error",
+        "error event",
+        "error in words",
+        "nameless error",
     ],
 )
-def test_a_reset_really_empties_the_history(agent, make, how, after):
-    """By a hook, a fresh instance, its list or ours; and where it cannot be, that is said (L38)."""
-    driver = driven(agent, make=make)
-    for _ in range(2):
-        driver.ask("x", heard=lambda _: None, timeout_seconds=30)
-    assert driver.reset() == how
-    assert driver.ask("y", heard=lambda _: None, timeout_seconds=30).text == after
-
-
-def test_what_cannot_be_talked_to_is_refused():
-    """With the ways that there are."""
-    with pytest.raises(UsageError, match="must be callable, or have one of: stream_async, run, invoke"):
-        driven(object())
-
-
-def test_an_object_at_hand_gets_a_name():
-    """Its own, its function's, or its class's; a driver of ours is taken as it is."""
-    assert agent_from(plain).name == "Plain"
-    assert agent_from(SimpleNamespace(run=plain, name="Sally")).name == "Sally"
-    assert agent_from(Hooked()).path.endswith(".Hooked")
-    driver = driven(plain)
-    assert agent_from(driver) is driver
-
-
-class Graph:
-    """As a compiled graph: messages in, all messages out."""
-
-    channels = ("messages",)
-
-    def __init__(self, checkpointer=None):
-        self.checkpointer = checkpointer
-        self.kept = {}
-
-    def get_graph(self):
-        raise AssertionError
-
-    def invoke(self, given, config=None):
-        thread = config["configurable"]["thread_id"] if config else None
-        human = [
-            SimpleNamespace(type="human", content=each[1]) if isinstance(each, tuple) else each
-            for each in given["messages"]
-        ]
-        messages = [*self.kept.get(thread, []), *human]
-        answer = SimpleNamespace(
-            type="ai",
-            content=f"{len(messages)}",
-            usage_metadata={"input_tokens": len(messages), "output_tokens": 1},
-        )
-        if thread:
-            self.kept[thread] = [*messages, answer]
-        return {"messages": [*messages, answer]}
+def test_an_answer_cut_off_by_the_server_is_an_error(server, changes, words):
+    """Earlier pieces were passed on, and the conversation continues without them."""
+    server.script.update(changes)
+    agent, pieces = find_agent(server.url, model="m"), []
+    with pytest.raises(ProcessError, match=words):
+        agent.ask("hi", on_text=pieces.append, timeout_seconds=30)
+    assert pieces == ["half"]
+    server.script.update(events=OPENAI, end="data: [DONE]\n\n", missing=0)
+    answer_of(agent, "more")
+    assert [each["content"] for each in server.received[1][2]["messages"]] == ["more"]
 
 
 @pytest.mark.parametrize(
-    "graph", [Graph(), Graph(checkpointer=object())], ids=["without memory", "with memory"]
+    "last",
+    [{"choices": [{"delta": {}, "finish_reason": "stop"}]}, {"type": "message_stop"}],
+    ids=["finish_reason", "message_stop"],
 )
-def test_a_graph_is_carried_or_given_a_thread(graph):
-    """Tokens are those of this turn's messages."""
-    driver = driven(graph)
-    replies = [driver.ask("x", heard=lambda _: None, timeout_seconds=30) for _ in range(2)]
-    assert [(each.text, each.tokens.input_tokens, each.used_tokens) for each in replies] == [
-        ("1", 1, 2),
-        ("3", 3, 4),
+def test_an_answer_may_end_in_several_ways(server, last):
+    """Not every server says [DONE]."""
+    server.script.update(events=[DELTA, last], end="")
+    assert answer_of(find_agent(server.url, model="m")) == "half"
+
+
+def test_a_connection_that_ends_too_soon_is_an_error():
+    """A missing header or a short body raises an error of ours, not of urllib."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    replies = [
+        b"no http at all\r\n\r\n",
+        b"",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:",
     ]
-    assert driver.reset() == "dropped"
-    assert driver.ask("x", heard=lambda _: None, timeout_seconds=30).text == "1"
+
+    def serve():
+        for reply in replies:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(reply)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        for _ in replies:
+            with pytest.raises(ProcessError, match=r"cannot be reached|cut off"):
+                answer_of(find_agent(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", model="m"))
+    finally:
+        listener.close()
+        thread.join(30)
 
 
-def test_a_chain_without_messages_is_carried_too():
-    """A chat model answers with one message."""
-
-    class Model:
-        def get_graph(self):
-            raise AssertionError
-
-        def invoke(self, messages):
-            return SimpleNamespace(content=str(len(messages)))
-
-    driver = driven(Model())
-    assert [driver.ask("x", heard=lambda _: None, timeout_seconds=30).text for _ in range(2)] == ["1", "3"]
+def test_an_empty_answer_is_left_out_of_the_conversation(server):
+    """Servers refuse an empty message."""
+    server.script["events"] = [{"choices": [{"delta": {"content": ""}}]}]
+    agent = find_agent(server.url, model="m")
+    assert answer_of(agent, "hi") is None
+    answer_of(agent, "more")
+    assert [each["content"] for each in server.received[1][2]["messages"]] == ["more"]
 
 
-def test_an_agent_that_a_runner_runs_is_handed_to_it(monkeypatch):
-    """With what was said so far; forgetting is ours to do."""
-
-    class Handed:
-        name, handoffs, instructions = "Sally", (), "be kind"
-
-    class Runner:
-        @staticmethod
-        async def run(agent, items):
-            answer = {"role": "assistant", "content": str(len(items))}
-            return SimpleNamespace(final_output=answer["content"], to_input_list=lambda: [*items, answer])
-
-    module = ModuleType("a_framework")
-    module.Runner = Runner
-    monkeypatch.setitem(sys.modules, "a_framework", module)
-    Handed.__module__ = "a_framework.agent"
-    driver = driven(Handed())
-    assert [driver.ask("x", heard=lambda _: None, timeout_seconds=30).text for _ in range(2)] == ["1", "3"]
-    assert driver.reset() == "dropped"
-    assert driver.ask("x", heard=lambda _: None, timeout_seconds=30).text == "1"
+def test_another_model_at_the_same_address_is_another_agent():
+    """Resuming a chat with the other one asks first."""
+    agents = [find_agent("https://x/v1", model=model) for model in ("small", "large")]
+    assert [each.path for each in agents] == [
+        "https://x/v1/chat/completions#small",
+        "https://x/v1/chat/completions#large",
+    ]
 
 
-def test_an_agent_that_prints_what_it_streams_is_quieted(capsys):
-    """Every word would stand there twice."""
+@pytest.mark.parametrize(
+    ("url", "model", "words"),
+    [
+        ("ftp://x", "m", "begins with https"),
+        ("https://user:key@x/v1", "m", "must hold no key"),
+        ("https://x/v1?key=1", "m", "must hold no key"),
+        ("https://x/v1", None, "which model"),
+        ("http://example.com/v1", "m", "not sent over plain http"),
+    ],
+)
+def test_addresses_that_would_give_a_key_away_are_refused(monkeypatch, url, model, words):
+    """Before anything is sent."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k-1")
+    with pytest.raises(UsageError, match=words):
+        parse_address(url, model, None, None)
 
-    class PrintingCallbackHandler:
-        def __call__(self, **event):
-            print(event)  # noqa: T201
 
-    class Prints(Streams):
-        callback_handler = PrintingCallbackHandler()
-
-        async def stream_async(self, prompt):
-            self.callback_handler(data="aloud")
-            yield {"data": "once"}
-
-    assert asked(Prints())[1] == ["once"]
-    assert capsys.readouterr().out == ""
+def test_the_key_may_come_from_another_variable(monkeypatch):
+    """And the address may already be complete."""
+    monkeypatch.setenv("MY_KEY", "k-2")
+    where = parse_address("https://x/v1/chat/completions", "m", None, "MY_KEY")
+    assert (where.key, where.url) == ("k-2", "https://x/v1/chat/completions")
+    assert Endpoint(where).name == "m"

@@ -1,4 +1,4 @@
-"""The flows of design 003 on a real terminal, and the files that they leave."""
+"""Chats on a real terminal, and the files that they leave."""
 
 import os
 import re
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.conversations import reading
-from tests.chat.talking import SALLY, Talk
+from leftoff.chat import chat_file
+from tests.chat.terminal_session import SALLY, TerminalSession
 
 pytestmark = pytest.mark.measured
 
@@ -70,7 +70,7 @@ Combined\ Total:\ [\d,]+\ tokens\n
 def chats() -> list[Path]:
     """The saved chats, oldest first."""
     found = [*Path(".leftoff/chats").glob("*.md")]
-    return sorted(found, key=lambda each: reading.read(each.read_text(), each.stem, where="").header.date)
+    return sorted(found, key=lambda each: chat_file.parse(each.read_text(), each.stem, where="").header.date)
 
 
 def page(path: Path) -> re.Match[str]:
@@ -81,43 +81,43 @@ def page(path: Path) -> re.Match[str]:
     return found
 
 
-def test_exit_writes_the_summary_and_says_what_003_says():
-    """Queries, summary, goodbye; the file is the page of the design."""
-    with Talk(SALLY) as talk:
-        talk.says("Let's implement the rate limiter")
+def test_exit_writes_the_summary_and_says_goodbye():
+    """Queries, summary, goodbye, and the complete page."""
+    with TerminalSession(SALLY) as talk:
+        talk.type_line("Let's implement the rate limiter")
         talk.expect("Simple Sally: You said: Let's implement the rate limiter")
         talk.expect("Tokens: ")
-        talk.says("With a token bucket")
-        talk.says("exit")
+        talk.type_line("With a token bucket")
+        talk.type_line("exit")
         talk.expect(
             "📝 Generating session summary... ✓\nGoodbye!\n✓ Conversation saved successfully!\n  Session ID: "
         )
-        told = talk.expect("\n  Queries: 2\n  Tokens: ")
-        assert talk.ended() == 0
+        session_id = talk.expect("\n  Queries: 2\n  Tokens: ")
+        assert talk.wait_for_exit() == 0
     (only,) = chats()
-    assert told == only.stem
+    assert session_id == only.stem
     assert page(only)["queries"] == "2"
     assert page(only)["end"]
     assert "- With a token bucket" in only.read_text(encoding="utf-8")
 
 
 def test_compact_three_times_makes_a_chain_of_four():
-    """Each session knows its parent alone, and the restoration is no query."""
-    with Talk(SALLY) as talk:
+    """Each session names only its parent, and the restoration does not count as a query."""
+    with TerminalSession(SALLY) as talk:
         for topic in ("JWT tokens", "Redis sessions", "rate limits"):
-            talk.says(topic)
-            talk.says("compact")
+            talk.type_line(topic)
+            talk.type_line("compact")
             talk.expect("📝 Generating session summary...\n💾 Saved session: simple_sally_")
             talk.expect(" (1 query, ")
             talk.expect("🔄 Starting new session with summary...\n")
             talk.expect(
                 f"Simple Sally: I've reviewed our previous conversation about {topic}. Ready to continue!"
             )
-        talk.says("What now?")
+        talk.type_line("What now?")
         talk.expect("I remember 1 things you told me before.")
-        talk.says("quit")
+        talk.type_line("quit")
         talk.expect("Goodbye!")
-        assert talk.ended() == 0
+        assert talk.wait_for_exit() == 0
     first, second, third, last = map(page, chats())
     assert first["parent"] is None
     assert [each["parent"] for each in (second, third, last)] == [first["id"], second["id"], third["id"]]
@@ -127,32 +127,32 @@ def test_compact_three_times_makes_a_chain_of_four():
 
 def test_resume_by_number_and_by_id_then_compact_then_resume():
     """resume → compact → resume along the chain."""
-    with Talk(SALLY) as talk:
-        talk.says("auth refactoring")
-        talk.says("exit")
-        assert talk.ended() == 0
+    with TerminalSession(SALLY) as talk:
+        talk.type_line("auth refactoring")
+        talk.type_line("exit")
+        assert talk.wait_for_exit() == 0
     (first,) = chats()
-    with Talk(SALLY) as talk:
-        talk.says("resume 1")
+    with TerminalSession(SALLY) as talk:
+        talk.type_line("resume 1")
         talk.expect("📋 Loading session...\n✓ Found: Simple Sally - ")
         talk.expect(" (1 query, ")
         talk.expect("🔄 Restoring context...\n")
         talk.expect("I've reviewed our previous conversation about auth refactoring.")
-        talk.says("go on")
-        talk.says("#compact")
+        talk.type_line("go on")
+        talk.type_line("#compact")
         talk.expect("I've reviewed our previous conversation about go on.")
-        talk.says(f"resume {first.stem}")
+        talk.type_line(f"resume {first.stem}")
         talk.expect("about auth refactoring.")
-        talk.says("and again")
-        talk.says("exit")
-        assert talk.ended() == 0
+        talk.type_line("and again")
+        talk.type_line("exit")
+        assert talk.wait_for_exit() == 0
     parents = [page(each)["parent"] for each in chats()]
     assert parents == [None, first.stem, first.stem]
-    with Talk(SALLY, "--resume", "1") as talk:
+    with TerminalSession(SALLY, "--resume", "1") as talk:
         talk.expect("about and again.")
-        talk.says("exit")
+        talk.type_line("exit")
         talk.expect("Nothing was said since.")
-        assert talk.ended() == 0
+        assert talk.wait_for_exit() == 0
 
 
 SLOW = """
@@ -166,28 +166,28 @@ def agent(prompt):
 
 
 def test_ctrl_c_stops_the_answer_and_not_the_loop():
-    """What was heard is kept; the next question is answered."""
+    """The text so far is kept; the next query is answered."""
     Path("slow.py").write_text(SLOW, encoding="utf-8")
-    with Talk("slow.py", environment={"LEFTOFF_CHAT_SUMMARISER": "rules"}) as talk:
-        talk.says("tell me everything")
+    with TerminalSession("slow.py", environment={"LEFTOFF_CHAT_SUMMARISER": "rules"}) as talk:
+        talk.type_line("tell me everything")
         talk.expect("I begin and go on")
         talk.press("\x03")
         talk.expect("Stopped. What was said so far is kept.")
         talk.expect("You:")
         talk.press("\x03")
         talk.expect("Type exit to leave; Ctrl-C stops an answer.")
-        talk.says("exit")
+        talk.type_line("exit")
         talk.expect("Queries: 1")
-        assert talk.ended() == 0
+        assert talk.wait_for_exit() == 0
     (only,) = chats()
     assert "I begin and go on" in only.read_text(encoding="utf-8")
 
 
-def test_a_killed_chat_has_kept_every_answer():
-    """The page is whole but for the summary, and says why it cannot be resumed."""
-    with Talk(SALLY) as talk:
+def test_a_killed_chat_keeps_every_answer():
+    """The page is complete except for the summary, and resuming says why it cannot."""
+    with TerminalSession(SALLY) as talk:
         for number in range(11):
-            talk.says(f"thing {number}")
+            talk.type_line(f"thing {number}")
             talk.expect(f"You said: thing {number}")
             talk.expect("Tokens: ")
         talk.expect("You:")
@@ -195,23 +195,23 @@ def test_a_killed_chat_has_kept_every_answer():
         talk.process.wait()
     (only,) = chats()
     assert (page(only)["queries"], page(only)["end"]) == ("11", None)
-    with Talk(SALLY) as talk:
-        talk.says("resume 1")
+    with TerminalSession(SALLY) as talk:
+        talk.type_line("resume 1")
         talk.expect("⚠️ Session can't be resumed (no summary), starting fresh")
 
 
 def test_help_lists_the_commands():
     """compact among them, and the key for a new line."""
-    with Talk(SALLY) as talk:
-        talk.says("#help")
+    with TerminalSession(SALLY) as talk:
+        talk.type_line("#help")
         talk.expect("  compact ")
         talk.expect("  resume N|ID")
         talk.expect("Alt-Enter")
 
 
 def test_several_lines_and_the_gauge():
-    """Alt-Enter begins a line, the toolbar says how full the window is."""
-    with Talk(SALLY, "--window", "100") as talk:
+    """Alt-Enter begins a line, and the toolbar shows how full the window is."""
+    with TerminalSession(SALLY, "--window", "100") as talk:
         talk.expect("? of 100 tokens")
         talk.press("first line\x1b\rsecond line\r")
         talk.expect("second line")

@@ -26,7 +26,7 @@ def main() -> int:
 
 def ensure() -> Path:
     """Its interpreter; made first when it is not there."""
-    kept = os.environ.get("LEFTOFF_CLIENTS", "")  # noqa: TID251 - the harness stands outside leftoff
+    kept = os.environ.get("LEFTOFF_CLIENTS", "")  # noqa: TID251 - the harness is not part of leftoff
     if not kept:
         raise EnvironmentMissingError("LEFTOFF_CLIENTS is not set. `make live` sets it.")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -38,7 +38,7 @@ def ensure() -> Path:
 
 
 def install(folder: Path) -> None:
-    """Not moved afterwards: an environment knows where it stands. `ready` says that it is whole."""
+    """The environment is not moved afterwards, because it contains its own path. `ready` says that it is complete."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     for command in (

@@ -98,7 +98,7 @@ def talk(python: Path, agent: Path, work: Path, url: str, lines: list[str], *opt
         [python, "-m", "leftoff", "chat", agent, *options],
         cwd=work,
         env={
-            "PATH": os.environ["PATH"],  # noqa: TID251 - the harness stands outside leftoff
+            "PATH": os.environ["PATH"],  # noqa: TID251 - the harness is not part of leftoff
             "HOME": str(work.parent),
             "PYTHONPATH": str(SOURCE),
             "PYTHONDONTWRITEBYTECODE": "1",

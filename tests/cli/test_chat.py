@@ -3,17 +3,19 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from leftoff.cli.main import run
-from tests.chat.talking import SALLY
+from tests.chat.terminal_session import SALLY
 
 
-def said(capsys, monkeypatch, *arguments, lines=(), code=0):
+def output_of(capsys, monkeypatch, *arguments, lines=(), code=0):
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     assert run(["chat", *map(str, arguments)]) == code, capsys.readouterr().err
     return capsys.readouterr().out
@@ -21,7 +23,7 @@ def said(capsys, monkeypatch, *arguments, lines=(), code=0):
 
 @pytest.fixture
 def talk(capsys, monkeypatch):
-    return lambda *arguments, **options: said(capsys, monkeypatch, *arguments, **options)
+    return lambda *arguments, **options: output_of(capsys, monkeypatch, *arguments, **options)
 
 
 @pytest.fixture
@@ -33,26 +35,26 @@ def two(talk):
 
 def test_a_chat_as_json_is_one_object(talk):
     """Answers, sessions and warnings; nothing else on standard output."""
-    told = json.loads(talk(SALLY, "--json", lines=["hello", "resume 9", "exit"]))
-    assert (told["agent"], told["agent_path"]) == ("Simple Sally", str(SALLY))
-    assert told["answers"][0].startswith("You said: *hello*")
-    assert told["notes"] == ["Parent session 9 not found"]
-    assert Path(told["folder"], f"{told['sessions'][0]}.md").is_file()
+    data = json.loads(talk(SALLY, "--json", lines=["hello", "resume 9", "exit"]))
+    assert (data["agent"], data["agent_path"]) == ("Simple Sally", str(SALLY))
+    assert data["answers"][0].startswith("You said: *hello*")
+    assert data["notes"] == ["Parent session 9 not found"]
+    assert Path(data["folder"], f"{data['sessions'][0]}.md").is_file()
 
 
 def test_saved_chats_are_listed_with_numbers(talk, two):
-    """For people, and with every field for scripts."""
+    """JSON has every field of them."""
     first, second = talk("--list").splitlines()
     assert first.startswith(f"  1  {two[0]}  Simple Sally - ")
     assert second.startswith(f"  2  {two[1]}  Simple Sally - ")
-    told = json.loads(talk("--list", "--json"))[0]
-    assert (told["resumed_from"], told["queries"], told["has_summary"], told["estimated"]) == (
+    data = json.loads(talk("--list", "--json"))[0]
+    assert (data["resumed_from"], data["queries"], data["has_summary"], data["estimated"]) == (
         two[1],
         1,
         True,
         False,
     )
-    assert Path(told["path"]).is_file()
+    assert Path(data["path"]).is_file()
 
 
 def test_the_numbers_stay_those_of_the_list_that_was_shown(talk, two):
@@ -71,7 +73,7 @@ def test_show_and_export_print_the_page_and_the_chain(talk, two):
 
 
 def test_delete_needs_consent(talk, two, capsys):
-    """Where nobody can be asked: --yes."""
+    """Without a terminal it needs --yes."""
     talk("--delete", two[1], code=2)
     assert f"{two[1]}.md" in {each.name for each in Path(".leftoff/chats").iterdir()}
     assert json.loads(talk("--delete", two[1], "--yes", "--json")) == {"deleted": two[1]}
@@ -171,7 +173,7 @@ def test_input_that_is_not_utf_8_is_a_question_like_any_other():
         (("https://example.com/v1",), 2, "which model"),
     ],
 )
-def test_what_is_wrong_is_said_with_what_to_type(capsys, monkeypatch, arguments, code, words):
+def test_what_is_wrong_is_reported_with_what_to_type(capsys, monkeypatch, arguments, code, words):
     """In words, and as JSON."""
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert run(["chat", *arguments]) == code
@@ -188,8 +190,7 @@ def test_resume_on_the_command_line(talk, two):
     assert len(json.loads(talk("--list", "--json"))) == 2, "a session in which nothing was said is not kept"
 
 
-def test_an_ambiguous_beginning_is_told(capsys, talk, two):
-    """With the ids that begin so."""
+def test_an_ambiguous_beginning_of_an_id_is_reported(capsys, talk, two):
     assert run(["chat", "--show", "simple"]) == 2
     assert "2 chats begin so" in capsys.readouterr().err
 
@@ -237,9 +238,9 @@ def test_nothing_of_the_line_editor_is_loaded_without_a_terminal():
 
 
 def test_without_prompt_toolkit_a_terminal_gets_plain_lines(monkeypatch, capsys):
-    """And is told what would be better."""
+    """A line says what to install for a better terminal."""
     monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
-    monkeypatch.delitem(sys.modules, "leftoff.chat.line_editor", raising=False)
+    monkeypatch.delitem(sys.modules, "leftoff.chat.terminal", raising=False)
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -255,7 +256,7 @@ def test_without_prompt_toolkit_a_terminal_gets_plain_lines(monkeypatch, capsys)
     assert "📝 Generating session summary... ✓" in out.getvalue()
 
 
-def test_a_missing_agent_file_is_said_with_what_a_wheel_has(talk, capsys, monkeypatch):
+def test_a_missing_agent_file_is_reported_with_what_a_wheel_has(talk, capsys, monkeypatch):
     """The repository's examples are not installed: one line that makes an agent is, and it works."""
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     assert run(["chat", "nothere.py"]) == 1
@@ -280,3 +281,43 @@ def test_what_the_page_shows_first_can_be_typed_by_who_has_a_wheel_alone(talk):
     assert json.loads(talk(name, "--json", lines=["hello", "exit"]))["answers"] == ["HELLO"]
     sentences = " ".join(page.split()).split(". ")
     assert all("repository" in sentence for sentence in sentences if "examples/" in sentence)
+
+
+@pytest.mark.slow
+def test_a_chat_ends_although_code_of_the_agent_hangs_in_a_thread_of_its_own(tmp_path):
+    """Python itself would wait for the threads of an executor until they are done."""
+    agent = tmp_path / "hangs.py"
+    agent.write_text(
+        "import time\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from pathlib import Path\n"
+        "class Agent:\n"
+        "    def run(self, message):\n"
+        "        if message == 'hello':\n"
+        "            return 'Hello.'\n"
+        "        Path(__file__).with_name('hanging').touch()\n"
+        "        return ThreadPoolExecutor(1).submit(time.sleep, 1000).result()\n"
+        "agent = Agent()\n",
+        encoding="utf-8",
+    )
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "leftoff", "chat", agent],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+    ) as chat:
+        chat.stdin.write(b"hello\nexit\n")
+        chat.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "hanging").exists():  # it is asked for a summary
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        try:
+            while chat.poll() is None and time.monotonic() < deadline:
+                chat.send_signal(signal.SIGINT)  # once may be too early to be noticed
+                time.sleep(1)
+        finally:
+            chat.kill()
+    assert chat.returncode == 0
+    assert [*tmp_path.glob(".leftoff/chats/*.md")]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.system import paths
+from leftoff.cli.main import run
+from leftoff.platform import paths
 
 pytestmark = pytest.mark.measured
 
@@ -17,10 +18,10 @@ BEFORE = b'{\n  "model": "opus"\n}\n'
 
 
 @pytest.fixture
-def settings(own_world):
-    (own_world / ".claude").mkdir()
-    (own_world / ".claude" / "settings.json").write_bytes(BEFORE)
-    return own_world / ".claude" / "settings.json"
+def settings(isolated_home):
+    (isolated_home / ".claude").mkdir()
+    (isolated_home / ".claude" / "settings.json").write_bytes(BEFORE)
+    return isolated_home / ".claude" / "settings.json"
 
 
 def leftoff(*arguments, code=0):
@@ -37,10 +38,10 @@ def leftoff(*arguments, code=0):
 
 def test_there_and_back(settings):
     """What was done, to which file, and how it is undone."""
-    said = leftoff("install", "claude")
-    assert str(settings) in said
-    assert "leftoff uninstall claude" in said
-    assert "SessionStart" in said
+    output = leftoff("install", "claude")
+    assert str(settings) in output
+    assert "leftoff uninstall claude" in output
+    assert "SessionStart" in output
     assert b"fast.py" in settings.read_bytes()
     assert "already" in leftoff("install", "claude")
     assert str(settings) in leftoff("uninstall")
@@ -49,7 +50,7 @@ def test_there_and_back(settings):
 
 
 def test_the_command_that_was_installed_runs(settings):
-    """As the client would run it: with sh, anywhere, and an event that is none."""
+    """It runs as the client would run it: with sh, in any folder, and with an object that is not an event."""
     leftoff("install", "claude")
     command = json.loads(settings.read_bytes())["hooks"]["Stop"][0]["hooks"][0]["command"]
     ended = subprocess.run(
@@ -58,38 +59,38 @@ def test_the_command_that_was_installed_runs(settings):
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
-def test_a_dry_run_shows_the_diff_and_writes_nothing(settings, own_world):
-    """Both ways."""
-    said = leftoff("install", "claude", "--dry-run")
-    assert f"--- {settings}" in said
-    assert '+  "hooks": {' in said
-    assert "Nothing was written" in said
+def test_a_dry_run_shows_the_diff_and_writes_nothing(settings, isolated_home):
+    """This holds for install and uninstall."""
+    output = leftoff("install", "claude", "--dry-run")
+    assert f"--- {settings}" in output
+    assert '+  "hooks": {' in output
+    assert "Nothing was written" in output
     assert settings.read_bytes() == BEFORE
     assert not paths.data_folder().exists()
     leftoff("install", "claude")
     wired = settings.read_bytes()
-    said = leftoff("uninstall", "--dry-run")
-    assert '-  "hooks": {' in said
-    assert "Nothing was changed" in said
+    output = leftoff("uninstall", "--dry-run")
+    assert '-  "hooks": {' in output
+    assert "Nothing was changed" in output
     assert settings.read_bytes() == wired
     assert "No setting would change" in leftoff("install", "claude", "--dry-run")
 
 
+@pytest.mark.slow
 def test_json_says_the_same(settings):
-    """For scripts."""
-    said = json.loads(leftoff("install", "claude", "--json"))
-    assert (said["settings_file"], said["changed"], said["written"]) == (str(settings), True, True)
-    assert said["to_do"] == []
-    assert "+++" in said["diff"]
+    data = json.loads(leftoff("install", "claude", "--json"))
+    assert (data["settings_file"], data["changed"], data["written"]) == (str(settings), True, True)
+    assert data["to_do"] == []
+    assert "+++" in data["diff"]
     assert json.loads(leftoff("install", "claude", "--dry-run", "--json"))["written"] is False
-    said = json.loads(leftoff("uninstall", "--json"))
-    assert [each["settings_file"] for each in said["removed"]] == [str(settings)]
+    data = json.loads(leftoff("uninstall", "--json"))
+    assert [each["settings_file"] for each in data["removed"]] == [str(settings)]
     assert "error" in json.loads(leftoff("uninstall", "--json", code=3))
 
 
-def test_the_user_is_told_what_codex_wants(own_world):
-    """Otherwise nothing would ever happen, in silence."""
-    (own_world / ".codex").mkdir()
+def test_install_says_to_approve_the_hooks_in_codex(isolated_home):
+    """Without approval Codex silently runs no hook."""
+    (isolated_home / ".codex").mkdir()
     assert "type /hooks" in leftoff("install", "codex")
     assert "/hooks" in json.loads(leftoff("install", "codex", "--json"))["to_do"][0]
 
@@ -97,37 +98,39 @@ def test_the_user_is_told_what_codex_wants(own_world):
 def test_broken_settings_are_named_with_their_line(settings):
     """Exit code 1, and nothing is written."""
     settings.write_bytes(b'{\n "a": 1,\n}')
-    said = leftoff("install", "claude", code=1)
-    assert f"{settings}: line 3" in said
-    assert "Traceback" not in said
+    output = leftoff("install", "claude", code=1)
+    assert f"{settings}: line 3" in output
+    assert "Traceback" not in output
     assert settings.read_bytes() == b'{\n "a": 1,\n}'
 
 
 @pytest.mark.parametrize(
     "arguments", [["install"], ["install", "claude", "--scope", "world"], ["uninstall", "a", "b"]]
 )
-def test_wrong_usage_is_2(arguments):
+def test_wrong_usage_is_2(arguments, capsys):
     """With the help to read."""
-    assert f"leftoff {arguments[0]} --help" in leftoff(*arguments, code=2)
+    assert run(arguments) == 2
+    assert f"leftoff {arguments[0]} --help" in capsys.readouterr().err
 
 
 def test_an_unknown_agent_is_named():
-    """With those that are known."""
-    said = leftoff("install", "nobody", code=2)
-    assert "claude" in said
-    assert "codex" in said
+    """The known agents are listed."""
+    output = leftoff("install", "nobody", code=2)
+    assert "claude" in output
+    assert "codex" in output
 
 
-def test_purge_asks_first_and_where_nobody_can_be_asked_keeps_everything(settings):
+@pytest.mark.slow
+def test_purge_asks_first_and_where_no_one_can_be_asked_keeps_everything(settings):
     """The settings are cleaned all the same."""
     leftoff("install", "claude")
-    said = leftoff("uninstall", "--purge", code=1)
-    assert str(paths.data_folder()) in said
-    assert "--yes" in said
+    output = leftoff("uninstall", "--purge", code=1)
+    assert str(paths.data_folder()) in output
+    assert "--yes" in output
     assert settings.read_bytes() == BEFORE
     assert paths.data_folder().exists()
-    said = json.loads(leftoff("uninstall", "--purge", "--json", code=1))
-    assert (said["purged"], said["removed"]) == (False, [])
+    output = json.loads(leftoff("uninstall", "--purge", "--json", code=1))
+    assert (output["purged"], output["removed"]) == (False, [])
     assert leftoff("uninstall", "--purge", "--dry-run").count(str(paths.data_folder())) == 1
     assert "gone" in leftoff("uninstall", "--purge", "--yes")
     assert not paths.data_folder().exists()
@@ -155,7 +158,7 @@ def test_on_a_terminal_purge_takes_the_answer(settings, answer, kept):
 
 
 def test_project_scope_from_a_folder_below(settings):
-    """The settings stand at the project's root."""
+    """The settings are at the project's root."""
     subprocess.run(["git", "init", "-q"], check=True)
     below = Path("src")
     below.mkdir()

@@ -12,8 +12,9 @@ import pytest
 from leftoff import ResumeLogGenerator
 from leftoff.agents import claude
 from leftoff.cli.main import run
-from leftoff.system import paths
+from leftoff.platform import paths
 from leftoff.testing.builders import Story
+from tests.support.transcripts import write_transcript
 
 STATE = {
     "context_metrics": {"total_budget": 200_000, "used_tokens": 170_000},
@@ -33,16 +34,16 @@ def save(generator, session_id, **fields):
     return generator.save_resume_log(generator.generate_from_session_state(session_id, STATE | fields))
 
 
-def asked(capsys, *arguments):
-    """Exit code, and what stands on standard output and standard error."""
+def run_command(capsys, *arguments):
+    """Run the command and return its exit code, standard output and standard error."""
     capsys.readouterr()
     code = run([*arguments])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    output = capsys.readouterr()
+    return code, output.out, output.err
 
 
 def as_json(capsys, *arguments):
-    code, out, _ = asked(capsys, *arguments, "--json")
+    code, out, _ = run_command(capsys, *arguments, "--json")
     assert code == 0, out
     return json.loads(out)
 
@@ -60,8 +61,8 @@ def predecessor_log():
 
 
 def test_an_empty_project_says_what_to_type(capsys):
-    """And creates nothing."""
-    code, out, _ = asked(capsys, "log", "list")
+    """Nothing is created."""
+    code, out, _ = run_command(capsys, "log", "list")
     assert code == 0
     assert "leftoff log save" in out
     assert as_json(capsys, "log", "list") == []
@@ -73,7 +74,7 @@ def test_logs_are_listed_newest_first_with_where_they_came_from(capsys, generato
     save(generator, "one")
     path = save(generator, "two", mission_summary="Second\nmission")
     old = predecessor_log()
-    code, out, _ = asked(capsys, "log", "list")
+    code, out, _ = run_command(capsys, "log", "list")
     assert code == 0
     assert out.index("two") < out.index("one") < out.index(old)
     assert "claude-mpm" in out
@@ -91,16 +92,16 @@ def test_a_narrow_list_keeps_session_and_mission(capsys, generator, monkeypatch,
     """The rest gives way; nothing is wider than the terminal."""
     save(generator, "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11")
     monkeypatch.setenv("COLUMNS", str(columns))
-    _, out, _ = asked(capsys, "log", "list")
+    _, out, _ = run_command(capsys, "log", "list")
     assert max(map(len, out.splitlines())) <= columns
-    shown = "".join(out.split())
+    text = "".join(out.split())
     for words in ("mission", "Add", "0b54f7aa"):
-        assert words in shown
+        assert words in text
     assert all(part in out for part in ("Add", "rate", "limits", "login"))
 
 
 def test_one_bad_log_is_listed_as_such(capsys, generator):
-    """The others are listed as ever (L20)."""
+    """The others are listed as ever."""
     save(generator, "good")
     save(generator, "bad").with_suffix(".json").write_text("torn", encoding="utf-8")
     (generator.storage_dir / "session-text.md").write_text("# only text\n", encoding="utf-8")
@@ -108,62 +109,63 @@ def test_one_bad_log_is_listed_as_such(capsys, generator):
     assert set(listed) == {"good", "bad", "text"}
     assert "session-bad.json: not JSON" in listed["bad"]["trouble"]
     assert "only the text" in listed["text"]["trouble"]
-    assert "cannot be read" in asked(capsys, "log", "list")[1]
+    assert "cannot be read" in run_command(capsys, "log", "list")[1]
 
 
 def test_text_from_logs_cannot_touch_the_terminal(capsys, generator):
     """Control characters are shown."""
     save(generator, "s", mission_summary="evil \x1b[2J\x1b]0;title\x07 text")
     for arguments in (["log", "list"], ["log", "show", "s"]):
-        assert "\x1b" not in asked(capsys, *arguments)[1]
+        assert "\x1b" not in run_command(capsys, *arguments)[1]
 
 
 # show
 
 
-def test_a_log_is_shown_as_it_stands(capsys, generator):
+def test_a_log_is_shown_as_it_is(capsys, generator):
     """The latest, one by its id, one by the beginning of its id."""
     save(generator, "20251101_115000")
     path = save(generator, "20251102_090000")
     text = path.read_text(encoding="utf-8")
     for words in ([], ["latest"], ["20251102_090000"], ["20251102"]):
-        code, out, _ = asked(capsys, "log", "show", *words)
+        code, out, _ = run_command(capsys, "log", "show", *words)
         assert code == 0
         assert out.strip() == text.strip()
     assert as_json(capsys, "log", "show")["mission_summary"] == STATE["mission_summary"]
     assert as_json(capsys, "log", "show")["origin"] == "leftoff"
 
 
-def test_a_log_can_be_named_by_its_session(capsys, generator, own_world):
+def test_a_log_can_be_named_by_its_session(capsys, generator, isolated_home):
     """A path of a transcript, or the number of the list last shown."""
     session_id = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
-    transcript = own_world / ".claude" / "projects" / "-slug" / f"{session_id}.jsonl"
+    transcript = isolated_home / ".claude" / "projects" / "-slug" / f"{session_id}.jsonl"
     transcript.parent.mkdir(parents=True)
-    claude.here().transcribe(
-        Story(session_id=session_id, project=str(Path.cwd())).asked("Hi").replied("Ho").script(), transcript
+    write_transcript(
+        claude.here(),
+        Story(session_id=session_id, project=str(Path.cwd())).asked("Hi").replied("Ho").script(),
+        transcript,
     )
     save(generator, "other")
-    code, _, err = asked(capsys, "log", "show", str(transcript))
+    code, _, err = run_command(capsys, "log", "show", str(transcript))
     assert code == 1
     assert f"leftoff log save {session_id}" in err
     save(generator, session_id)
-    asked(capsys, "sessions")
+    run_command(capsys, "sessions")
     for words in (str(transcript), "1"):
         assert as_json(capsys, "log", "show", words)["session_id"] == session_id
 
 
-def test_words_that_name_no_log_or_several_are_said(capsys, generator):
-    """With what to type."""
-    code, _, err = asked(capsys, "log", "show")
+def test_words_that_name_no_log_or_several_are_reported(capsys, generator):
+    code, _, err = run_command(capsys, "log", "show")
     assert code == 1
     assert "leftoff log save" in err
     save(generator, "20251101_115000")
     save(generator, "20251101_120000")
-    code, _, err = asked(capsys, "log", "show", "2025110")
+    code, _, err = run_command(capsys, "log", "show", "2025110")
     assert code == 2
     assert "names 2 logs: 20251101_120000, 20251101_115000" in err
     for words in ("nobody", "202", "../../etc/passwd", "x" * 500):
-        code, _, err = asked(capsys, "log", "show", words)
+        code, _, err = run_command(capsys, "log", "show", words)
         assert code == 1
         assert "leftoff log list" in err
 
@@ -172,14 +174,14 @@ def test_a_predecessor_s_log_is_shown(capsys):
     """The latest when there is no other, and in the words of today."""
     old = predecessor_log()
     assert as_json(capsys, "log", "show")["origin"] == "claude-mpm"
-    assert f"# Session Resume Log: {old}" in asked(capsys, "log", "show", old)[1]
+    assert f"# Session Resume Log: {old}" in run_command(capsys, "log", "show", old)[1]
 
 
 def test_a_log_of_which_only_the_text_is_left_is_shown_as_text(capsys, generator):
-    """With --json the reason why there is no more."""
+    """With --json the output says why there is no more."""
     save(generator, "s").with_suffix(".json").unlink()
-    assert "Add rate limits" in asked(capsys, "log", "show", "s")[1]
-    code, out, _ = asked(capsys, "log", "show", "s", "--json")
+    assert "Add rate limits" in run_command(capsys, "log", "show", "s")[1]
+    code, out, _ = run_command(capsys, "log", "show", "s", "--json")
     assert code == 1
     assert "only the text" in json.loads(out)["error"]
 
@@ -198,7 +200,7 @@ def editor(tmp_path, monkeypatch, code):
     monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
 
 
-def test_what_a_person_changes_stands_and_survives_later_saves(capsys, generator, tmp_path, monkeypatch):
+def test_what_a_person_changes_is_kept_and_survives_later_saves(capsys, generator, tmp_path, monkeypatch):
     """In both files at once, and in every later log of the session."""
     save(generator, "s")
     editor(
@@ -206,13 +208,13 @@ def test_what_a_person_changes_stands_and_survives_later_saves(capsys, generator
         monkeypatch,
         "text = text.replace('- Deploy', '- Deploy on Monday\\n- Tell Bob').replace('Wrote src/limits.py', '')",
     )
-    code, out, _ = asked(capsys, "log", "edit", "s")
+    code, out, _ = run_command(capsys, "log", "edit", "s")
     assert code == 0
     assert "3 changes stand in the log of s" in out
     log = generator.load_resume_log("s")
     assert log.next_steps == ["Write the migration", "Deploy on Monday", "Tell Bob"]
     assert log.accomplishments == []
-    assert "- Tell Bob" in asked(capsys, "log", "show", "s")[1]
+    assert "- Tell Bob" in run_command(capsys, "log", "show", "s")[1]
     assert as_json(capsys, "log", "list")[0]["edited"] is True
 
     path = save(
@@ -241,17 +243,17 @@ def test_a_change_of_what_is_computed_is_named(capsys, generator, tmp_path, monk
     """Beside other changes it is said; alone it is nothing to do."""
     save(generator, "s")
     editor(tmp_path, monkeypatch, "text = text.replace('170,000', '1')")
-    code, _, err = asked(capsys, "log", "edit")
+    code, _, err = run_command(capsys, "log", "edit")
     assert code == 3
     assert "Context Metrics is made anew at each save" in err
     editor(tmp_path, monkeypatch, "text = text.replace('170,000', '1').replace('Deploy', 'Ship')")
-    code, out, _ = asked(capsys, "log", "edit")
+    code, out, _ = run_command(capsys, "log", "edit")
     assert code == 0
     assert "1 change stands" in out
     assert "Not kept: Context Metrics" in out
 
 
-def test_a_credential_that_a_person_writes_is_taken_out(generator, tmp_path, monkeypatch):
+def test_a_credential_that_a_person_writes_is_removed(generator, tmp_path, monkeypatch):
     """Nothing is written with one."""
     secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
     path = save(generator, "s")
@@ -263,7 +265,7 @@ def test_a_credential_that_a_person_writes_is_taken_out(generator, tmp_path, mon
 
 
 def test_a_log_saved_while_a_person_thinks_is_not_undone(generator, tmp_path, monkeypatch):
-    """The changes are put on the log as it stands afterwards."""
+    """The edits are applied to the newly saved log."""
     save(generator, "s")
     code = (
         "from leftoff import ResumeLogGenerator\n"
@@ -280,7 +282,7 @@ def test_a_compressed_log_can_be_edited(capsys, generator, tmp_path, monkeypatch
     """It is plain afterwards."""
     save(generator, "s")
     save(generator, "new")
-    assert asked(capsys, "log", "cleanup", "--keep", "1", "--compress")[0] == 0
+    assert run_command(capsys, "log", "cleanup", "--keep", "1", "--compress")[0] == 0
     editor(tmp_path, monkeypatch, "text = text.replace('- Deploy', '- Ship')")
     assert run(["log", "edit", "s"]) == 0
     assert generator.load_resume_log("s").next_steps == ["Write the migration", "Ship"]
@@ -293,7 +295,7 @@ def test_an_editor_that_changes_nothing_is_nothing_to_do(capsys, generator, tmp_
     path = save(generator, "s")
     before = path.read_bytes()
     editor(tmp_path, monkeypatch, code)
-    exit_code, _, err = asked(capsys, "log", "edit")
+    exit_code, _, err = run_command(capsys, "log", "edit")
     assert exit_code == 3
     assert "stays as it was" in err
     assert path.read_bytes() == before
@@ -305,7 +307,7 @@ def test_an_emptied_file_changes_nothing(capsys, generator, tmp_path, monkeypatc
     path = save(generator, "s")
     before = path.read_bytes()
     editor(tmp_path, monkeypatch, f"text = '{left}'")
-    code, _, err = asked(capsys, "log", "edit", "--yes")
+    code, _, err = run_command(capsys, "log", "edit", "--yes")
     assert code == 3
     assert "came back empty: nothing kept, and the log of s is unchanged" in err
     assert path.read_bytes() == before
@@ -314,16 +316,16 @@ def test_an_emptied_file_changes_nothing(capsys, generator, tmp_path, monkeypatc
 WITHOUT_STEPS = "at = text.index('## Next Steps'); text = text[:at] + text[text.index('## ', at + 3):]"
 
 
-def test_a_whole_section_goes_only_when_that_is_said(capsys, generator, tmp_path, monkeypatch):
-    """Where nobody can be asked it needs --yes; an emptied one whose heading stands was meant so."""
+def test_a_whole_section_goes_only_when_that_is_reported(capsys, generator, tmp_path, monkeypatch):
+    """Without a terminal it needs --yes; a section that is empty but has its heading was emptied on purpose."""
     path = save(generator, "s")
     before = path.read_bytes()
     editor(tmp_path, monkeypatch, WITHOUT_STEPS)
-    code, _, err = asked(capsys, "log", "edit")
+    code, _, err = run_command(capsys, "log", "edit")
     assert code == 2
     assert "Next Steps: removed with all that stood there. If that is meant: leftoff log edit --yes." in err
     assert path.read_bytes() == before
-    assert asked(capsys, "log", "edit", "--yes")[0] == 0
+    assert run_command(capsys, "log", "edit", "--yes")[0] == 0
     assert generator.load_resume_log("s").next_steps == []
     assert generator.load_resume_log("s").accomplishments == ["Wrote src/limits.py"]
 
@@ -357,7 +359,7 @@ def test_an_editor_that_fails_changes_nothing(capsys, generator, monkeypatch, co
     path = save(generator, "s")
     before = path.read_bytes()
     monkeypatch.setenv("EDITOR", command)
-    code, _, err = asked(capsys, "log", "edit")
+    code, _, err = run_command(capsys, "log", "edit")
     assert code == 1
     assert command.split()[0] in err
     assert "The log is unchanged." in err
@@ -365,20 +367,20 @@ def test_an_editor_that_fails_changes_nothing(capsys, generator, monkeypatch, co
 
 
 def test_an_editor_that_saves_no_text_changes_nothing(capsys, generator, tmp_path, monkeypatch):
-    """Bytes that are no UTF-8."""
+    """It saves bytes that are not UTF-8."""
     save(generator, "s")
     editor(tmp_path, monkeypatch, "path.write_bytes(b'\\xff\\xfe\\xfa'); sys.exit(0)")
-    code, _, err = asked(capsys, "log", "edit")
+    code, _, err = run_command(capsys, "log", "edit")
     assert code == 1
     assert "not UTF-8" in err
 
 
-def test_without_an_editor_it_is_said_how_to_name_one(capsys, generator, monkeypatch):
-    """Exit code 2."""
+def test_without_an_editor_it_is_reported_how_to_name_one(capsys, generator, monkeypatch):
+    """The exit code is 2."""
     monkeypatch.delenv("EDITOR", raising=False)
     monkeypatch.delenv("VISUAL", raising=False)
     save(generator, "s")
-    code, _, err = asked(capsys, "log", "edit")
+    code, _, err = run_command(capsys, "log", "edit")
     assert code == 2
     assert "EDITOR=nano leftoff log edit" in err
 
@@ -387,7 +389,7 @@ def test_a_predecessor_s_log_is_not_edited(capsys, monkeypatch):
     """It is only read."""
     monkeypatch.setenv("EDITOR", "true")
     predecessor_log()
-    code, _, err = asked(capsys, "log", "edit")
+    code, _, err = run_command(capsys, "log", "edit")
     assert code == 2
     assert "written by claude-mpm, and leftoff only reads it" in err
 
@@ -396,13 +398,13 @@ def test_a_predecessor_s_log_is_not_edited(capsys, monkeypatch):
 
 
 def test_cleaning_up_deletes_what_is_beyond_the_newest(capsys, generator):
-    """First only told, then done."""
+    """A dry run only lists the files."""
     for name in ("a", "b", "c"):
         save(generator, name)
-    told = as_json(capsys, "log", "cleanup", "--keep", "1", "--dry-run")
-    assert [Path(path).name for path in told["files"]] == ["session-b.md", "session-a.md"]
-    assert told["left"] == 3
-    code, out, _ = asked(capsys, "log", "cleanup", "--keep", "1")
+    preview = as_json(capsys, "log", "cleanup", "--keep", "1", "--dry-run")
+    assert [Path(path).name for path in preview["files"]] == ["session-b.md", "session-a.md"]
+    assert preview["left"] == 3
+    code, out, _ = run_command(capsys, "log", "cleanup", "--keep", "1")
     assert code == 0
     assert out.count("deleted: ") == 2
     assert "2 deleted, 1 there now." in out
@@ -420,19 +422,19 @@ def test_old_logs_can_be_compressed_instead(capsys, generator):
     """They are listed and shown as ever."""
     for name in ("a", "b", "c"):
         save(generator, name)
-    code, out, _ = asked(capsys, "log", "cleanup", "--keep", "1", "--compress")
+    code, out, _ = run_command(capsys, "log", "cleanup", "--keep", "1", "--compress")
     assert code == 0
     assert "2 compressed, 3 there now." in out
     assert [each["compressed"] for each in as_json(capsys, "log", "list")] == [False, True, True]
-    assert "compressed" in asked(capsys, "log", "list")[1]
-    assert "Add rate limits" in asked(capsys, "log", "show", "a")[1]
+    assert "compressed" in run_command(capsys, "log", "list")[1]
+    assert "Add rate limits" in run_command(capsys, "log", "show", "a")[1]
     assert as_json(capsys, "log", "cleanup", "--keep", "1", "--compress")["files"] == []
 
 
 def test_a_negative_number_is_wrong_usage(capsys, generator):
     """Exit code 2, and everything is there still."""
     save(generator, "a")
-    code, _, err = asked(capsys, "log", "cleanup", "--keep", "-1")
+    code, _, err = run_command(capsys, "log", "cleanup", "--keep", "-1")
     assert code == 2
     assert "Nothing was deleted" in err
     assert len(as_json(capsys, "log", "list")) == 1
@@ -447,13 +449,13 @@ def test_cleaning_that_is_switched_off_does_nothing(capsys, generator):
         encoding="utf-8",
     )
     save(generator, "a")
-    code, _, err = asked(capsys, "log", "cleanup", "--keep", "0")
+    code, _, err = run_command(capsys, "log", "cleanup", "--keep", "0")
     assert code == 3
     assert "resume_logs.cleanup.enabled" in err
     (folder / "configuration.yaml").write_text(
         "context_management:\n  storage: nothing-of-the-kind\n", encoding="utf-8"
     )
-    code, out, err = asked(capsys, "log", "cleanup", "--keep", "0")
+    code, out, err = run_command(capsys, "log", "cleanup", "--keep", "0")
     assert code == 0
     assert "1 deleted, 0 there now." in out
     assert "nothing called 'nothing-of-the-kind'" in err
@@ -463,14 +465,14 @@ def test_cleaning_that_is_switched_off_does_nothing(capsys, generator):
 
 
 def test_the_numbers(capsys, generator):
-    """In words and as JSON."""
+    """They are given in words and as JSON."""
     assert as_json(capsys, "log", "stats")["total_logs"] == 0
-    assert "0 logs" in asked(capsys, "log", "stats")[1]
+    assert "0 logs" in run_command(capsys, "log", "stats")[1]
     for name in ("a", "b"):
         save(generator, name)
     predecessor_log()
     run(["log", "cleanup", "--keep", "1", "--compress"])
-    code, out, _ = asked(capsys, "log", "stats")
+    code, out, _ = run_command(capsys, "log", "stats")
     assert code == 0
     assert "2 logs" in out
     assert "1 compressed" in out
@@ -484,15 +486,16 @@ def test_the_numbers(capsys, generator):
 
 def test_the_commands_are_found_by_their_names(capsys):
     """An unknown one is wrong usage."""
-    code, out, _ = asked(capsys, "log", "--help")
+    code, out, _ = run_command(capsys, "log", "--help")
     assert code == 0
     for name in ("list", "show", "edit", "cleanup", "stats"):
         assert f"  {name} " in out
-    code, _, err = asked(capsys, "log", "nonsense")
+    code, _, err = run_command(capsys, "log", "nonsense")
     assert code == 2
     assert "leftoff log --help" in err
 
 
+@pytest.mark.slow
 def test_no_log_command_minds_a_closed_pipe(generator):
     """Exit code 0 and nothing on standard error."""
     save(generator, "s", accomplishments=[f"thing {number}" for number in range(2000)])

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.cli.commands.log_verify import verify
-from leftoff.stores.files import FileStore
-from tests.restore.logs import full, log
+from leftoff.cli.log_commands import verify
+from leftoff.cli.main import run
+from leftoff.storage.file_store import FileStore
+from tests.resume_logs.sample_logs import full, log
 
 pytestmark = pytest.mark.measured
 
@@ -23,6 +24,7 @@ def leftoff(*arguments, **options):
     )
 
 
+@pytest.mark.slow
 def test_pin_list_and_unpin():
     """Words need no quotes; each step says what happened."""
     ended = leftoff("pin", "never", "push", "to", "main")
@@ -41,7 +43,7 @@ def test_pin_list_and_unpin():
     assert "leftoff pins lists them" in ended.stderr
 
 
-def test_a_credential_is_taken_out_and_said():
+def test_a_credential_is_removed_and_said():
     """What is kept is shown; the secret is nowhere on disk."""
     secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0" + "K1l2M3n4O5p6Q7r8"
     ended = leftoff("pin", f"the token is {secret}", "--json")
@@ -64,12 +66,12 @@ def test_a_credential_is_taken_out_and_said():
 @pytest.mark.parametrize(
     "arguments", [["pin"], ["pin", ""], ["pin", "a\x1bb"], ["unpin"], ["unpin", "0"], ["unpin", "x"]]
 )
-def test_wrong_usage(arguments):
+def test_wrong_usage(arguments, capsys):
     """Exit code 2 and what to type."""
-    ended = leftoff(*arguments)
-    assert ended.returncode == 2
-    assert "leftoff" in ended.stderr
-    assert ended.stdout == ""
+    assert run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert "leftoff" in err
+    assert out == ""
 
 
 @pytest.fixture
@@ -79,8 +81,8 @@ def foreign():
     return Path.cwd() / ".leftoff" / "resume-logs" / "session-s1.json"
 
 
-def test_trust_lists_what_waits_and_trusts_only_when_told(foreign):
-    """Without a terminal nobody is asked: nothing is trusted, and the sentence says what to type."""
+def test_trust_lists_what_waits_and_trusts_only_with_consent(foreign):
+    """Without a terminal there is no question: nothing is trusted, and the output says what to type."""
     ended = leftoff("trust", stdin=subprocess.DEVNULL)
     assert (ended.returncode, "session-s1.json" in ended.stdout) == (0, True)
     assert "Session Resume Log: s1" in ended.stdout
@@ -102,16 +104,16 @@ def test_trust_tells_what_each_is_and_what_the_project_sets(foreign):
     settings.write_text(
         "context_management:\n  thresholds:\n    caution: 0.6\n  summariser: rm -rf\n", encoding="utf-8"
     )
-    said = leftoff("trust").stdout
-    assert "    a resume log: offered to the next session here\n" in said
-    assert f"    thresholds.caution: 0.6  {settings}:3\n" in said
-    assert "in force without your word: they run nothing and send nothing" in said
-    assert "summariser may not be set by a project's file" in " ".join(said.split())
-    told = json.loads(leftoff("trust", "--json").stdout)
-    assert [*told] == ["documents", "trusted", "settings", "passed_over"]
-    assert {each["what"] for each in told["documents"]} == {"a resume log: offered to the next session here"}
-    assert told["settings"] == [{"key": "thresholds.caution", "value": 0.6, "line": 3}]
-    assert len(told["passed_over"]) == 1
+    output = leftoff("trust").stdout
+    assert "    a resume log: offered to the next session here\n" in output
+    assert f"    thresholds.caution: 0.6  {settings}:3\n" in output
+    assert "in force without your word: they run nothing and send nothing" in output
+    assert "summariser may not be set by a project's file" in " ".join(output.split())
+    data = json.loads(leftoff("trust", "--json").stdout)
+    assert [*data] == ["documents", "trusted", "settings", "passed_over"]
+    assert {each["what"] for each in data["documents"]} == {"a resume log: offered to the next session here"}
+    assert data["settings"] == [{"key": "thresholds.caution", "value": 0.6, "line": 3}]
+    assert len(data["passed_over"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_verify_shows_what_is_not_supported(foreign, capsys):
 
 
 def test_verify_checks_a_text(foreign, capsys, tmp_path):
-    """Struck where nobody knows it; then the exit code is 1."""
+    """Unknown files are struck out; then the exit code is 1."""
     text = tmp_path / "text.md"
     text.write_text("Wrote src/part_1.py and src/evil.py\x1b[2J", encoding="utf-8")
     code, out = run_verify(capsys, "--text", str(text))
@@ -168,7 +170,7 @@ def test_verify_checks_a_text(foreign, capsys, tmp_path):
     assert "1 thing in it can be checked by the words: all known." in out
 
 
-def test_a_text_without_anything_to_check_is_said_to_be_so(foreign, capsys, tmp_path):
+def test_a_text_without_anything_to_check_is_reported_as_such(foreign, capsys, tmp_path):
     """Nothing unknown would sound like praise; exit code 3, for nothing was done."""
     text = tmp_path / "text.md"
     text.write_text("We deployed to production and everybody is happy.", encoding="utf-8")
@@ -181,8 +183,8 @@ def test_verify_ends_with_one_when_something_is_contradicted(capsys, tmp_path):
     """With the line of the record that decided."""
     import hashlib  # noqa: PLC0415
 
-    from leftoff.model.records import Place  # noqa: PLC0415
-    from leftoff.model.sources import Source  # noqa: PLC0415
+    from leftoff.core.provenance import Source  # noqa: PLC0415
+    from leftoff.core.records import Place  # noqa: PLC0415
 
     raw = b'{"text": "never push"}\n'
     (tmp_path / "t").write_bytes(raw)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents import claude
-from leftoff.flows.choose import Chosen
-from leftoff.flows.save_log import save_log_of
-from leftoff.system import paths
+from leftoff.platform import paths
+from leftoff.resume_logs.save import save_session_log
 from leftoff.testing.builders import Story, call
+from leftoff.workspace import SessionRef, Workspace
+from tests.support.transcripts import write_transcript
 
 SESSION = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 
@@ -25,20 +26,22 @@ def leftoff(*arguments, **options):
 
 
 @pytest.fixture
-def session(own_world):
+def session(isolated_home):
     """A session of this project, as the agent left it."""
     story = Story(session_id=SESSION, project=str(Path.cwd()), model="claude-sonnet-4-5")
     story.asked("Fix the lock in src/lock.py. Never push to main.").replied(
         "Reading.", call("shell", {"command": "pytest -q tests/test_lock.py"}, "1 failed", failed=True)
     )
-    path = own_world / ".claude" / "projects" / "x" / f"{SESSION}.jsonl"
+    path = isolated_home / ".claude" / "projects" / "x" / f"{SESSION}.jsonl"
     path.parent.mkdir(parents=True)
-    claude.here().transcribe(story.script(), path)
+    write_transcript(claude.here(), story.script(), path)
     return path
 
 
 def saved(path: Path):
-    return save_log_of(Chosen(agent=claude.here(), transcript=path), Path.cwd(), stop_reason="manual_pause")
+    return save_session_log(
+        SessionRef(agent=claude.here(), transcript=path), Workspace.open(), stop_reason="manual_pause"
+    )
 
 
 def test_a_session_without_a_log_gets_one_and_is_shown(session):
@@ -61,16 +64,16 @@ def test_a_session_without_a_log_gets_one_and_is_shown(session):
     assert (Path(".leftoff") / "resume-logs" / f"session-{SESSION}.json").is_file()
 
 
-def test_where_nothing_is_open_nothing_is_counted_as_open(own_world):
+def test_where_nothing_is_open_nothing_is_counted_as_open(isolated_home):
     """A log says aloud that nothing is left; that is no step."""
     story = Story(session_id=SESSION, project=str(Path.cwd()), model="claude-sonnet-4-5")
     story.asked("What does src/lock.py do?").replied("It locks.")
-    path = own_world / ".claude" / "projects" / "x" / f"{SESSION}.jsonl"
+    path = isolated_home / ".claude" / "projects" / "x" / f"{SESSION}.jsonl"
     path.parent.mkdir(parents=True)
-    claude.here().transcribe(story.script(), path)
-    shown = leftoff("resume").stdout
-    assert " done, 0 open" in shown
-    assert "Next Task: nothing is noted" in shown
+    write_transcript(claude.here(), story.script(), path)
+    output = leftoff("resume").stdout
+    assert " done, 0 open" in output
+    assert "Next Task: nothing is noted" in output
 
 
 def test_json_says_the_same(session):
@@ -83,7 +86,7 @@ def test_json_says_the_same(session):
     assert found["text"].count("<leftoff-record-") == 1
 
 
-def test_a_session_that_went_on_since_is_saved_anew(session):
+def test_a_session_that_continued_since_is_saved_again(session):
     """The log of this morning says nothing about this afternoon."""
     kept = saved(session)
     later = session.stat().st_mtime + 3600
@@ -91,7 +94,7 @@ def test_a_session_that_went_on_since_is_saved_anew(session):
         Story(session_id=SESSION, project=str(Path.cwd())).asked("Now write docs/lock.md").replied("Written.")
     )
     other = session.with_name("other.jsonl")
-    claude.here().transcribe(story.script(), other)
+    write_transcript(claude.here(), story.script(), other)
     session.write_bytes(session.read_bytes() + other.read_bytes())
     other.unlink()
     os.utime(session, (later, later))
@@ -145,7 +148,7 @@ def test_a_copy_is_re_homed_into_this_folder(session, tmp_path):
     assert claude.here().open(session).project != str(elsewhere)
 
 
-def test_without_much_in_the_window_one_goes_on_in_the_session_itself(session):
+def test_without_much_in_the_window_the_session_itself_is_resumed(session):
     """As advised, and the reason is said."""
     ended = leftoff("resume", "--how", "trim")
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -153,7 +156,7 @@ def test_without_much_in_the_window_one_goes_on_in_the_session_itself(session):
     assert f"Go on in it: claude --resume {SESSION}" in ended.stdout
 
 
-def test_a_fresh_session_can_be_gone_on_in(session):
+def test_a_fresh_session_can_be_continued(session):
     """With --how rollover."""
     ended = leftoff("resume", "--how", "rollover", "--json")
     way = json.loads(ended.stdout)["way"]
@@ -161,8 +164,8 @@ def test_a_fresh_session_can_be_gone_on_in(session):
     assert Path(way["made"]["output_file"]).is_file()
 
 
-def test_nothing_to_go_on_from_is_said():
-    """An empty project, and a session that nobody knows."""
+def test_nothing_to_continue_from_is_reported():
+    """This holds for an empty project and for an unknown session."""
     for words in ((), ("0123456789",)):
         ended = leftoff("resume", *words)
         assert (ended.returncode, ended.stdout) == (1, "")

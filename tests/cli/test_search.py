@@ -7,15 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import platformdirs
 import pytest
 
-from leftoff.__main__ import _short_way
 from leftoff.agents import claude
-from leftoff.cli import search as face
-from leftoff.cli.main import run
-from leftoff.system import paths, user_folders
+from leftoff.platform import paths
 from leftoff.testing.builders import Story, call
+from tests.support.transcripts import write_transcript
 
 pytestmark = pytest.mark.measured
 
@@ -38,24 +35,24 @@ def leftoff(*arguments, code=0, **environment):
 
 
 @pytest.fixture
-def session(own_world):
+def session(isolated_home):
     story = Story(session_id=SESSION, project=str(Path.cwd())).asked("Why does the limiter drop bursts?")
     story.replied("I look.", call("shell", {"command": "pytest tests"}, "E  burst dropped", failed=True))
     story.asked(HOSTILE).replied("The bucket refills.")
-    path = own_world / ".claude" / "projects" / "-slug" / f"{SESSION}.jsonl"
+    path = isolated_home / ".claude" / "projects" / "-slug" / f"{SESSION}.jsonl"
     path.parent.mkdir(parents=True)
-    claude.here().transcribe(story.script(), path)
+    write_transcript(claude.here(), story.script(), path)
     os.utime(path, (1_760_000_000, 1_760_000_000))
     return path
 
 
 def test_what_was_found_is_shown_with_what_to_type_next(session):
     """Grouped by session, with line and kind, and the number for show and resume."""
-    said = leftoff("search", "limiter")
-    assert "claude" in said
-    assert "Why does the limiter drop bursts?" in said
-    assert "leftoff show 1 --at" in said
-    assert "leftoff resume 1" in said
+    output = leftoff("search", "limiter")
+    assert "claude" in output
+    assert "Why does the limiter drop bursts?" in output
+    assert "leftoff show 1 --at" in output
+    assert "leftoff resume 1" in output
     assert "limiter" in leftoff("show", "1")
 
 
@@ -72,17 +69,17 @@ def test_scripts_get_the_shape_they_rely_on(session):
 
 def test_hostile_text_does_nothing_to_the_terminal(session):
     """Escapes are shown, not sent; markup stays text; also on a terminal, where our own colours are."""
-    said = leftoff("search", "numbat")
-    assert "\x1b" not in said
-    assert "\u202e" not in said
-    assert "[bold red]x[/]" in said
+    output = leftoff("search", "numbat")
+    assert "\x1b" not in output
+    assert "\u202e" not in output
+    assert "[bold red]x[/]" in output
     raw = leftoff("search", "numbat", "--json")
     assert not {"\x1b", "\x9b", "\u202e"} & {*raw}
     assert "\u202eevil" in json.loads(raw)["hits"][0]["snippet"]
     ours = on_terminal("search", "numbat")
     assert "\x1b]0;" not in ours
     assert "\x1b[2J" not in ours
-    assert "\x1b[1;33m" in ours
+    assert "\x1b[33m\x1b[1m" in ours
     assert "\x1b" not in on_terminal("search", "numbat", NO_COLOR="1")
 
 
@@ -96,17 +93,17 @@ def on_terminal(*arguments, **environment):
         env=paths.environment() | {"TERM": "xterm", "COLUMNS": "200"} | environment,
     )
     os.close(side)
-    said = b""
+    output = b""
     try:
         while chunk := os.read(main, 65536):
-            said += chunk
+            output += chunk
     except OSError:  # the other side is closed
         pass
     finally:
         child.wait(timeout=120)
         os.close(main)
-    assert child.returncode == 0, said
-    return said.decode()
+    assert child.returncode == 0, output
+    return output.decode()
 
 
 def test_nothing_found_is_exit_3_with_a_hint(session):
@@ -117,50 +114,21 @@ def test_nothing_found_is_exit_3_with_a_hint(session):
 
 def test_questions_that_people_ask_have_options(session):
     """What ran, and what followed an error; words in parts when none has them all."""
-    said = leftoff("search", "--command", "pytest")
-    assert "pytest tests" in said
-    assert "failed" in said or "exit" in said
+    output = leftoff("search", "--command", "pytest")
+    assert "pytest tests" in output
+    assert "failed" in output or "exit" in output
     assert "then reply" in leftoff("search", "--error=burst dropped")
     assert "limiter" in leftoff("search", "--newest", "--limit", "1", "--hits=1", "--", "limiter")
     assert "most telling" in leftoff("search", "limiter", "refills")
 
 
-def test_the_short_way_and_the_command_line_agree(session, capsys):
-    """Whatever is typed ends the same by both."""
-    for arguments in (["limiter"], ["limiter", "--json"], ["limiter", "-wombat"], ["since:soon"], []):
-        capsys.readouterr()
-        short = _short_way("search", *arguments), *capsys.readouterr()
-        long = run(["search", *arguments]), *capsys.readouterr()
-        if "--json" not in arguments:
-            assert short == long
-        else:
-            assert json.loads(short[1])["hits"] == json.loads(long[1])["hits"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["-h"],
-        ["--nonsense"],
-        ["--limit"],
-        ["x", "--limit", "9" * 5000],
-        ["--limit", "0"],
-        ["--limit", "x"],
-        ["--json=1"],
-        ["--update"],
-    ],
-)
-def test_what_the_short_way_does_not_know_is_left_to_the_command_line(arguments):
-    """Help and mistakes are said there."""
-    assert face.run(arguments) is None
-
-
+@pytest.mark.slow
 def test_help_update_and_rebuild(session):
-    """The whole language stands in the help."""
-    said = leftoff("search", "--help")
+    """The help explains the whole query language."""
+    output = leftoff("search", "--help")
     assert all(
-        name in said for name in ("agent:", "since:", "--file", "--command", "--error", "--newest", "Example")
+        name in output
+        for name in ("agent:", "since:", "--file", "--command", "--error", "--newest", "Example")
     )
     assert "1 sessions" in leftoff("search", "--update")
     assert json.loads(leftoff("search", "--rebuild", "--json"))["sessions"] == 1
@@ -168,48 +136,24 @@ def test_help_update_and_rebuild(session):
     assert "Try: leftoff search --help" in leftoff("search", "--nonsense", code=2)
 
 
-def test_a_closed_pipe_is_no_error(session):
+def test_a_closed_pipe_is_not_an_error(session):
     """``| head -1``."""
     command = f"{sys.executable} -m leftoff search limiter OR bucket OR numbat | head -1"
     ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=120)
     assert ended.stderr == ""
 
 
-def test_a_search_loads_neither_agents_nor_the_command_line(session, unmeasured, run_python):
-    """Where nothing is new: that is what makes it quick."""
-    leftoff("search", "limiter")
-    done = run_python(
-        "import sys\nfrom leftoff.cli.search import run\nrun(['limiter'])\n"
-        "print('LOADED', *sorted({'click', 'orjson', 'pathlib', 'dataclasses', 'platformdirs', 'leftoff.flows.agents',"
-        " 'leftoff.system.redaction', 're', 'enum', 'typing', 'json'} & {*sys.modules}))"
-    )
-    assert done.stdout.splitlines()[-1] == "LOADED"
-
-
-def test_the_users_folders_are_those_of_platformdirs(monkeypatch):
-    """Followed by hand where there is no time to ask it."""
-    for value in (None, "", "  ", "/x/y", "relative"):
-        for which, variable in (
-            ("data", "XDG_DATA_HOME"),
-            ("state", "XDG_STATE_HOME"),
-            ("config", "XDG_CONFIG_HOME"),
-        ):
-            monkeypatch.delenv(variable) if value is None else monkeypatch.setenv(variable, value)
-            asked = getattr(platformdirs, f"user_{which}_dir")("leftoff", appauthor=False)
-            assert user_folders.user_folder(which) == asked
-            monkeypatch.setenv(variable, "/x")
-
-
+@pytest.mark.slow
 def test_forgetting_asks_and_says_what_it_did(session):
-    """Nothing happens where nobody can be asked; --yes does it; the agent's file is named and stays."""
+    """Without a terminal it needs --yes; the agent's file is named and stays."""
     leftoff("search", "limiter")
     before = session.read_bytes()
     refused = leftoff("forget", SESSION[:8], code=1)
     assert "Nothing was erased" in refused
     assert str(session) in refused
     assert "Nothing was erased" in leftoff("forget", SESSION, "--dry-run")
-    said = leftoff("forget", SESSION, "--yes")
-    assert "none holds it" in said
+    output = leftoff("forget", SESSION, "--yes")
+    assert "none holds it" in output
     assert session.read_bytes() == before
     assert "Nothing was found" in leftoff("search", "limiter", code=3)
     assert "keeps nothing" in leftoff("forget", "--text", "never heard of", code=3)
@@ -226,7 +170,7 @@ def test_forgetting_for_scripts(session):
     assert json.loads(leftoff("forget", "--project", "--yes", "--json"))["sessions"] == [SESSION]
 
 
-def test_the_archive_is_listed_and_gives_back(session, own_world):
+def test_the_archive_is_listed_and_gives_back(session, isolated_home):
     """What its agent deleted."""
     assert "No deleted session" in leftoff("archive", "list")
     leftoff("search", "--update", LEFTOFF_ARCHIVE_ENABLED="true")
@@ -241,9 +185,9 @@ def test_the_archive_is_listed_and_gives_back(session, own_world):
     assert "in the archive" in leftoff("archive", "restore", "nobody", code=1)
 
 
-def test_installing_asks_a_person_about_the_archive(own_world):
-    """Once; the answer stands in the user's configuration, beside whatever stood there."""
-    mine = own_world / ".config" / "leftoff" / "configuration.yaml"
+def test_installing_asks_a_person_about_the_archive(isolated_home):
+    """It asks once; the answer is added to the user's configuration, which is otherwise unchanged."""
+    mine = isolated_home / ".config" / "leftoff" / "configuration.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("context_management:\n  # mine\n  triggers_prefix: '!'\n", encoding="utf-8")
     main, side = pty.openpty()

@@ -3,23 +3,22 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from leftoff.cli.statusline import line
-from leftoff.config.layers import thresholds
+from leftoff.cli.agent_statusline import line
+from leftoff.config.load import thresholds
 from leftoff.config.settings import Settings
-from leftoff.flows.statusline import StatusLine
-from leftoff.model.context_metrics import ContextMetrics, Level
-from leftoff.system import own_log, paths
+from leftoff.core.metrics import ContextMetrics, Level
+from leftoff.live.status_line import StatusLine
+from leftoff.platform import log, paths
 
 pytestmark = pytest.mark.measured
 
 NOW = datetime(2026, 1, 6, 12, tzinfo=UTC)
-SAID = {
+CLIENT_JSON = {
     "session_id": "0c712d1c-a758-4b93-8967-1be809d58c86",
     "workspace": {},
     "model": {"id": "claude-sonnet-4-5"},
@@ -27,7 +26,7 @@ SAID = {
 }
 
 
-def shown(raw, *arguments, program=("-m", "leftoff"), **environment):
+def run_statusline(raw, *arguments, program=("-m", "leftoff"), **environment):
     ended = subprocess.run(
         [sys.executable, *program, "statusline", *arguments],
         input=raw if isinstance(raw, bytes) else json.dumps(raw).encode(),
@@ -40,7 +39,7 @@ def shown(raw, *arguments, program=("-m", "leftoff"), **environment):
     return ended.stdout.decode()
 
 
-def found(used=120_000, *, saved=None, turns=4, level=Level.CAUTION, ahead=Level.WARNING):
+def build_status(used=120_000, *, saved=None, turns=4, level=Level.CAUTION, ahead=Level.WARNING):
     budget = None if used is None else 160_000
     metrics = ContextMetrics(
         total_budget=budget,
@@ -65,23 +64,23 @@ def found(used=120_000, *, saved=None, turns=4, level=Level.CAUTION, ahead=Level
     ("status", "expected"),
     [
         (
-            found(saved=timedelta(minutes=5)),
+            build_status(saved=timedelta(minutes=5)),
             "█████████░┊┊ 75% caution · ~4 turns to warning · saved 5 min ago",
         ),
         (
-            found(turns=1, saved=timedelta(seconds=3)),
+            build_status(turns=1, saved=timedelta(seconds=3)),
             "█████████░┊┊ 75% caution · ~1 turn to warning · saved now",
         ),
-        (found(turns=None), "█████████░┊┊ 75% caution · not saved yet"),
+        (build_status(turns=None), "█████████░┊┊ 75% caution · not saved yet"),
         (
-            found(146_000, level=Level.AUTO_PAUSE, ahead=Level.CRITICAL),
+            build_status(146_000, level=Level.AUTO_PAUSE, ahead=Level.CRITICAL),
             "██████████┊┊ 91% pause · ~4 turns to critical · not saved yet",
         ),
         (
-            found(170_000, level=Level.CRITICAL, ahead=None, turns=None),
+            build_status(170_000, level=Level.CRITICAL, ahead=None, turns=None),
             "████████████ 106% critical · not saved yet",
         ),
-        (found(None, level=None, turns=None), "leftoff: no reply to measure yet · not saved yet"),
+        (build_status(None, level=None, turns=None), "leftoff: no reply to measure yet · not saved yet"),
     ],
 )
 def test_the_line_says_gauge_level_turns_and_save(status, expected):
@@ -89,31 +88,31 @@ def test_the_line_says_gauge_level_turns_and_save(status, expected):
     assert line(status, coloured=False) == expected
 
 
-def test_a_window_that_is_not_known_is_said_to_be_so():
-    """Question marks tell nobody anything."""
+def test_a_window_that_is_not_known_is_reported_as_such():
+    """Question marks would not help the user."""
     metrics = ContextMetrics(
         total_budget=None, used_tokens=12_000, stop_reason="", model="m", basis="reported"
     )
-    text = line(replace(found(level=None, turns=None), metrics=metrics), coloured=True)
+    text = line(build_status(level=None, turns=None)._replace(metrics=metrics), coloured=True)
     assert text == "leftoff: 12,000 tokens used of a window that is not known · not saved yet"
 
 
 def test_colours_are_of_the_level_and_only_the_bar_has_them():
     """The agent draws it on its terminal."""
-    text = line(found(), coloured=True)
+    text = line(build_status(), coloured=True)
     assert text.startswith("\x1b[33m█████████░┊┊\x1b[0m 75%")
     assert text.count("\x1b") == 2
-    assert "\x1b" not in line(found(None, level=None), coloured=True)
+    assert "\x1b" not in line(build_status(None, level=None), coloured=True)
 
 
 def test_one_line_comes_out():
     """Coloured, although standard output is a pipe; plain with NO_COLOR or a dumb terminal."""
-    coloured = shown(SAID, TERM="xterm")
+    coloured = run_statusline(CLIENT_JSON, TERM="xterm")
     assert coloured.count("\n") == 1
     assert "\x1b[33m" in coloured
     assert "71% caution · not saved yet" in coloured
     for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-        assert "\x1b" not in shown(SAID, **{"TERM": "xterm", **plain})
+        assert "\x1b" not in run_statusline(CLIENT_JSON, **{"TERM": "xterm", **plain})
 
 
 @pytest.mark.parametrize(
@@ -121,30 +120,30 @@ def test_one_line_comes_out():
 )
 def test_trouble_shows_nothing_and_is_noted(raw):
     """An agent's screen is no place for our troubles."""
-    assert shown(raw) == ""
-    assert "statusline: " in own_log.path().read_text(encoding="utf-8")
+    assert run_statusline(raw) == ""
+    assert "statusline: " in log.log_path().read_text(encoding="utf-8")
 
 
 def test_switched_off_it_shows_nothing():
     """Nor in a summariser that we started ourselves."""
-    assert shown(SAID, LEFTOFF_DISABLE="1") == ""
+    assert run_statusline(CLIENT_JSON, LEFTOFF_DISABLE="1") == ""
 
 
 def test_the_same_numbers_as_json():
-    """For scripts, and for a bug report; still always 0."""
-    said = json.loads(shown(SAID, "--json"))
-    assert (said["used_tokens"], said["window_tokens"], said["level"]) == (120_000, 200_000, "caution")
-    assert json.loads(shown({}, "--json")) == {}
-    assert "error" in json.loads(shown(b"garbage", "--json"))
+    """Scripts and bug reports use them; the exit code is still always 0."""
+    data = json.loads(run_statusline(CLIENT_JSON, "--json"))
+    assert (data["used_tokens"], data["window_tokens"], data["level"]) == (120_000, 200_000, "caution")
+    assert json.loads(run_statusline({}, "--json")) == {}
+    assert "error" in json.loads(run_statusline(b"garbage", "--json"))
 
 
 def test_the_command_line_knows_it_too():
     """`leftoff statusline` through the door gives the same line."""
     code = "import sys; from leftoff.cli.main import run; sys.exit(run(sys.argv[1:]))"
-    assert "71% caution" in shown(SAID, program=("-c", code))
+    assert "71% caution" in run_statusline(CLIENT_JSON, program=("-c", code))
 
 
-def test_nothing_of_the_command_line_is_loaded(unmeasured):
+def test_nothing_of_the_command_line_is_loaded(without_coverage):
     """The agent asks again and again: neither click nor rich nor another agent's adapter."""
     code = (
         "import sys, json; sys.argv = ['leftoff', 'statusline']\n"
@@ -153,10 +152,14 @@ def test_nothing_of_the_command_line_is_loaded(unmeasured):
         "print(json.dumps([*sys.modules]), file=sys.stderr)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(SAID), capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        input=json.dumps(CLIENT_JSON),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     modules = json.loads(ended.stderr)
-    assert "leftoff.flows.statusline" in modules
+    assert "leftoff.live.status_line" in modules
     heavy = ("click", "rich", "ruamel", "importlib.metadata", "subprocess", "sqlite3", "leftoff.agents.codex")
     assert [name for name in heavy if name in modules] == []
     assert Path(__file__).name not in modules

@@ -1,4 +1,4 @@
-"""The plugin folder and the skills: what stands in them fits the program; that the client takes them is shown live."""
+"""The contents of the plugin folder and the skills fit the program; the live scenarios show that the client accepts them."""
 
 import json
 import re
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import leftoff
-from leftoff.agents.claude import wiring
+from leftoff.agents.claude import hooks
 from leftoff.cli.main import COMMANDS
-from leftoff.flows import fast_path
-from leftoff.model.wiring import PLUGIN_NAME
-from leftoff.system import paths
+from leftoff.core.hook_event import PLUGIN_NAME
+from leftoff.live import installed
+from leftoff.platform import paths
 
 ROOT = Path(__file__).parents[2] / "integrations"
 PLUGIN = ROOT / "claude" / "leftoff"
@@ -37,10 +37,12 @@ def test_the_marketplace_lists_the_plugin_under_the_name_we_look_for():
 
 
 def test_the_plugin_is_called_at_the_same_events_as_wired_settings():
-    """With the same time for each."""
-    said = read(PLUGIN / "hooks" / "hooks.json")["hooks"]
-    assert {event: groups[0]["hooks"][0]["timeout"] for event, groups in said.items()} == wiring._events(None)
-    (command,) = {groups[0]["hooks"][0]["command"] for groups in said.values()}
+    """The time-outs are the same too."""
+    hook_groups = read(PLUGIN / "hooks" / "hooks.json")["hooks"]
+    assert {
+        event: groups[0]["hooks"][0]["timeout"] for event, groups in hook_groups.items()
+    } == hooks._events(None)
+    (command,) = {groups[0]["hooks"][0]["command"] for groups in hook_groups.values()}
     assert command == 'sh "${CLAUDE_PLUGIN_ROOT}/hooks/leftoff.sh" || exit 0'
 
 
@@ -73,7 +75,7 @@ def test_every_slash_command_says_what_it_does_and_what_it_may_run(file):
 
 
 @pytest.fixture
-def call(own_world, tmp_path):
+def call(isolated_home, tmp_path):
     """Calls it as the client does; gives exit code and what it printed."""
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -97,8 +99,8 @@ def call(own_world, tmp_path):
 
 
 def put_fast_path(code, python=sys.executable):
-    fast_path.place().parent.mkdir(parents=True, exist_ok=True)
-    fast_path.place().write_text(f"#!{python} -IS\n{code}", encoding="utf-8")
+    installed.fast_path_file().parent.mkdir(parents=True, exist_ok=True)
+    installed.fast_path_file().write_text(f"#!{python} -IS\n{code}", encoding="utf-8")
 
 
 ECHO = "import sys; print(sys.argv[1], sys.stdin.read(), sys.flags.isolated, sys.flags.no_site)"
@@ -111,24 +113,24 @@ def test_the_plugin_runs_the_installed_fast_path(call):
 
 
 @pytest.mark.parametrize("where", ["user", "shared", "local"])
-def test_beside_wired_settings_the_plugin_does_nothing(call, own_world, where):
+def test_beside_wired_settings_the_plugin_does_nothing(call, isolated_home, where):
     """Each event is handled once."""
     put_fast_path(ECHO)
     file = {
-        "user": own_world / ".claude" / "settings.json",
+        "user": isolated_home / ".claude" / "settings.json",
         "shared": Path(".claude/settings.json"),
         "local": Path(".claude/settings.local.json"),
     }[where]
     file.parent.mkdir()
-    file.write_text(f'{{"hooks": "{fast_path.place()}"}}', encoding="utf-8")
+    file.write_text(f'{{"hooks": "{installed.fast_path_file()}"}}', encoding="utf-8")
     assert call() == (0, "")
 
 
-def test_a_status_line_in_the_settings_does_not_silence_the_plugin(call, own_world):
+def test_a_status_line_in_the_settings_does_not_silence_the_plugin(call, isolated_home):
     """Only hooks do."""
     put_fast_path(ECHO)
-    (own_world / ".claude").mkdir()
-    (own_world / ".claude" / "settings.json").write_text(
+    (isolated_home / ".claude").mkdir()
+    (isolated_home / ".claude" / "settings.json").write_text(
         '{"statusLine": "-P -m leftoff statusline"}', encoding="utf-8"
     )
     assert call() == (0, "claude EVENT 1 1\n")
@@ -153,9 +155,9 @@ def test_without_a_fast_path_the_program_is_asked(call, tmp_path):
     assert call() == (0, "hook claude EVENT\n")
 
 
-def test_the_data_folder_is_found_where_it_is(call, monkeypatch, own_world):
+def test_the_data_folder_is_found_where_it_is(call, monkeypatch, isolated_home):
     """Without XDG_DATA_HOME too."""
     monkeypatch.delenv("XDG_DATA_HOME")
-    assert paths.data_folder() == own_world / ".local" / "share" / "leftoff" or sys.platform == "darwin"
+    assert paths.data_folder() == isolated_home / ".local" / "share" / "leftoff" or sys.platform == "darwin"
     put_fast_path(ECHO)
     assert call() == (0, "claude EVENT 1 1\n")

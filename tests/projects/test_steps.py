@@ -1,4 +1,4 @@
-"""The check-boxes of steps.md: what counts as a task, where it stands, and how it is ticked."""
+"""The check-boxes of steps.md: what counts as a task, in which section it is, and how it is ticked."""
 
 import pytest
 
@@ -49,13 +49,16 @@ text
 """
 
 
-def told(text):
-    return [(task.number, task.text, task.mark, task.depth, task.section) for task in steps.read(text).tasks]
+def tasks_of(text):
+    return [
+        (task.number, task.text, task.mark, task.depth, task.section)
+        for task in steps.parse_steps(text).tasks
+    ]
 
 
-def test_what_is_a_task():
-    """Bullets of all kinds, numbers, nesting; not what stands in code or comments."""
-    assert told(TEXT) == [
+def test_tasks_are_check_boxes_outside_code_and_comments():
+    """Bullets of all kinds, numbers, nesting."""
+    assert tasks_of(TEXT) == [
         (1, "one", "done", 0, 1),
         (2, "two", "done", 0, 1),
         (3, "given up", "given_up", 0, 1),
@@ -68,60 +71,56 @@ def test_what_is_a_task():
     ]
 
 
-def test_progress_counts_what_was_not_given_up():
-    """And is never 100 before the end."""
-    found = steps.read(TEXT)
+def test_progress_ignores_abandoned_tasks():
+    """It is never 100 before the end."""
+    found = steps.parse_steps(TEXT)
     assert (found.done, found.total, found.percentage) == (3, 8, 37)
     assert [(each.number, each.name, each.done, len(each.counted)) for each in found.sections] == [
         (1, "Setup", 2, 2),
         (2, "Implementation", 1, 6),
     ]
     assert [each.is_complete for each in found.sections] == [True, False]
-    assert steps.read("- [x] a\n" * 199 + "- [ ] b\n").percentage == 99
-    assert steps.read("").percentage == 0
+    assert steps.parse_steps("- [x] a\n" * 199 + "- [ ] b\n").percentage == 99
+    assert steps.parse_steps("").percentage == 0
 
 
-def test_the_next_task_is_the_first_that_can_be_done():
-    """Of one with open sub-tasks, the first of those."""
-    assert steps.read(TEXT).next.text == "three a"
-    assert steps.read("- [ ] a\n  - [x] b\n").next.text == "a"
-    assert steps.read("- [x] a\n- [-] b\n").next is None
+def test_the_next_task_is_the_first_open_one():
+    """For a task with open sub-tasks, the first of those."""
+    assert steps.parse_steps(TEXT).next.text == "three a"
+    assert steps.parse_steps("- [ ] a\n  - [x] b\n").next.text == "a"
+    assert steps.parse_steps("- [x] a\n- [-] b\n").next is None
 
 
 def test_ticking_changes_one_character_for_each_box():
-    """A task takes its sub-tasks along; what was given up stays so."""
-    made = steps.ticked(TEXT, [1, 3, 4])
-    assert made == TEXT.replace("[ ] three\n", "[x] three\n").replace(
+    """Sub-tasks are ticked too; abandoned ones stay abandoned."""
+    updated = steps.tick(TEXT, [1, 3, 4])
+    assert updated == TEXT.replace("[ ] three\n", "[x] three\n").replace(
         "[ ] three a\n", "[x] three a\n"
     ).replace("[ ] three b\n", "[x] three b\n")
-    assert steps.ticked(TEXT, [1, 2]) is TEXT
+    assert steps.tick(TEXT, [1, 2]) is TEXT
 
 
-def test_line_ends_and_odd_characters_stay():
-    """Windows, and what other readers take for line ends."""
+def test_line_ends_and_unusual_characters_stay():
     text = "- [ ] a\u2028b\r\n- [ ] c\x0b\r\n- [ ] d"
-    assert steps.ticked(text, [1, 3]) == "- [x] a\u2028b\r\n- [ ] c\x0b\r\n- [x] d"
+    assert steps.tick(text, [1, 3]) == "- [x] a\u2028b\r\n- [ ] c\x0b\r\n- [x] d"
 
 
-def test_a_task_that_is_not_there_is_an_error():
-    """Nothing is ticked then."""
+def test_an_unknown_task_is_an_error():
     with pytest.raises(NotFoundError, match="no task 9"):
-        steps.ticked("- [ ] a\n", [1, 9])
+        steps.tick("- [ ] a\n", [1, 9])
 
 
 @pytest.mark.parametrize(
     ("words", "found"), [("3", [3]), ("1-3", [1, 2, 3]), ("1-2, 5", [1, 2, 5]), ("1\u20132", [1, 2])]
 )
-def test_numbers_are_named_as_people_do(words, found):
-    """Single ones, ranges, lists."""
-    assert steps.numbers(words) == found
+def test_tasks_are_selected_by_numbers_ranges_and_lists(words, found):
+    assert steps.parse_task_numbers(words) == found
 
 
 @pytest.mark.parametrize("words", ["", "a", "3-1", "0", "1,,2", "1-", "-1", "1 2"])
-def test_words_that_name_no_tasks_are_refused(words):
-    """With an example."""
+def test_an_invalid_selection_is_refused_with_an_example(words):
     with pytest.raises(UsageError, match="1-5"):
-        steps.numbers(words)
+        steps.parse_task_numbers(words)
 
 
 @pytest.mark.parametrize(
@@ -145,13 +144,12 @@ def test_words_that_name_no_tasks_are_refused(words):
     ],
 )
 def test_sections_are_the_headings_that_divide_the_tasks(text, sections):
-    """Numbered as they say themselves; those that say nothing come after; underlined ones are headings too."""
-    assert [(each.number, each.name) for each in steps.read(text).sections] == sections
+    """Numbers come from the headings; the others get the next ones. Underlined headings count."""
+    assert [(each.number, each.name) for each in steps.parse_steps(text).sections] == sections
 
 
-def test_a_task_outside_of_all_sections_has_none():
-    """It is a task all the same."""
-    found = steps.read("- [ ] x\n## A\n- [ ] y\n")
+def test_a_task_can_be_outside_of_all_sections():
+    found = steps.parse_steps("- [ ] x\n## A\n- [ ] y\n")
     assert [task.section for task in found.tasks] == [0, 1]
     assert found.section(7) is None
 
@@ -167,15 +165,14 @@ def test_a_task_outside_of_all_sections_has_none():
         ("> ```\n> - [ ] code\n> ```\n> - [ ] seen\n", ["seen"]),
     ],
 )
-def test_comments_begin_anywhere_and_a_quote_ends_its_code(text, tasks):
-    """As a reader of Markdown sees it."""
-    assert [task.text for task in steps.read(text).tasks] == tasks
+def test_comments_can_begin_anywhere_and_a_quote_ends_its_code(text, tasks):
+    assert [task.text for task in steps.parse_steps(text).tasks] == tasks
 
 
-def test_a_long_document_is_read_and_ticked_in_one_go():
-    """Each line and each task is looked at once: ten times as long is not a hundred times as slow."""
+@pytest.mark.slow
+def test_a_long_document_is_parsed_and_ticked_in_linear_time():
     text = "".join(f"## Section {n}: S\n- [ ] a\n  - [ ] b\n" for n in range(1, 5001))
-    found = steps.read(text)
+    found = steps.parse_steps(text)
     assert (found.total, len(found.sections), found.next.number) == (10_000, 5_000, 2)
-    done = steps.ticked(text, range(1, 10_001))
-    assert (steps.read(done).done, len(done)) == (10_000, len(text))
+    done = steps.tick(text, range(1, 10_001))
+    assert (steps.parse_steps(done).done, len(done)) == (10_000, len(text))

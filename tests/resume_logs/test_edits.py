@@ -1,4 +1,4 @@
-"""What a person changes in a resume log's Markdown: found again, kept, and put on the next log of the same session."""
+"""A person's changes of a log's Markdown are found, kept, and applied to the next log of the session."""
 
 import json
 import re
@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leftoff.core.metrics import ContextMetrics
+from leftoff.core.provenance import Source
+from leftoff.core.records import Place
+from leftoff.core.resume_log import CustomSection, Edit, ResumeLog
 from leftoff.errors import DocumentError
-from leftoff.model.context_metrics import ContextMetrics
-from leftoff.model.edits import Edit
-from leftoff.model.records import Place
-from leftoff.model.resume_log import CustomSection, ResumeLog
-from leftoff.model.sources import Source
-from leftoff.resume_logs.edited_text import FIELDS, changes, is_empty, items_of
-from leftoff.resume_logs.edits import applied
-from tests.model import nasty
+from leftoff.resume_logs.edits import FIELDS, apply_edits, find_changes, is_empty, parse_items
+from tests.support import strategies
 
 METRICS = ContextMetrics(200_000, 170_000, timestamp="2026-01-06T12:00:00Z")
 
@@ -39,50 +37,50 @@ def a_log(**fields):
 
 
 def edited(log, old, new):
-    """The log after a person replaced ``old`` by ``new`` in its Markdown."""
+    """Return the log after a person replaced ``old`` by ``new`` in its Markdown."""
     before = log.to_markdown()
     assert before.count(old) == 1, f"{old!r} stands there {before.count(old)} times"
-    found = changes(before, before.replace(old, new))
+    found = find_changes(before, before.replace(old, new))
     assert found.not_kept == ()
-    return applied(log, found.edits)
+    return apply_edits(log, found.edits)
 
 
-@given(nasty.resume_logs, st.integers(500, 10_000))
-def test_a_document_that_came_back_as_it_was_has_no_changes(log, max_tokens):
-    """Whatever stands in it."""
+@given(strategies.resume_logs, st.integers(500, 10_000))
+def test_an_unchanged_document_has_no_changes(log, max_tokens):
+    """Any content, however odd."""
     text = log.to_markdown(max_tokens)
-    assert changes(text, text).edits == ()
-    assert changes(text, text.replace("\n", "\r\n")).edits == () or "\r" in text
+    assert find_changes(text, text).edits == ()
+    assert find_changes(text, text.replace("\n", "\r\n")).edits == () or "\r" in text
 
 
-@given(nasty.resume_logs, st.data())
-def test_taking_out_any_one_item_takes_out_that_item(log, data):
-    """Of the lists, however odd the item is; all others stay as they were, in full."""
+@given(strategies.resume_logs, st.data())
+def test_removing_an_item_removes_only_that_item(log, data):
+    """All others stay as they were, in full."""
     field = data.draw(st.sampled_from(["accomplishments", "key_findings", "next_steps", "decisions"]))
     heading = next(heading for heading, each in FIELDS.items() if each == field)
     log = replace(log, custom_sections=[])
     body = re.split(r"^## .*$", log.to_markdown().split(f"\n## {heading}\n\n")[1], flags=re.MULTILINE)[0]
-    items = items_of(body)
+    items = parse_items(body)
     if not items or "(none)" in body or "truncated to fit" in body or "(left out)" in body:
         return
     gone = data.draw(st.sampled_from(items))
-    after = applied(log, [Edit(section=field, before=gone)])
+    after = apply_edits(log, [Edit(section=field, before=gone)])
     left = [*getattr(log, field)]
     kept = getattr(after, field)
     assert any(left[:place] + left[place + 1 :] == kept for place in range(len(left)))
     assert after.edits == [Edit(section=field, before=gone)]
 
 
-def test_an_item_that_was_added_stands_where_it_was_written():
-    """Next steps are in order of doing."""
+def test_an_added_item_stays_where_it_was_written():
+    """The order of next steps matters."""
     log = edited(a_log(), "- Deploy\n", "- Deploy\n- Watch the graphs\n")
     assert log.next_steps == ["Write the migration", "Deploy", "Watch the graphs", "Tell Bob"]
     first = edited(a_log(), "- Write the migration\n", "- Read the docs\n- Write the migration\n")
     assert first.next_steps[0] == "Read the docs"
 
 
-def test_an_item_that_was_changed_or_taken_out_is():
-    """And nothing else."""
+def test_a_changed_or_removed_item_is_the_only_change():
+    """Nothing else changes."""
     assert edited(a_log(), "- Deploy\n", "").next_steps == ["Write the migration", "Tell Bob"]
     changed = edited(a_log(), "Redis answers in 2 ms", "Redis answers in 3 ms")
     assert changed.key_findings == ["# Title is quoted", "Redis answers in 3 ms"]
@@ -97,7 +95,7 @@ def test_an_item_of_many_lines_is_one_item():
     assert edited(a_log(), "and it passed", "and it failed").accomplishments[1].endswith("```\nand it failed")
 
 
-def test_an_empty_section_can_be_written_into_and_emptied():
+def test_an_empty_section_can_be_filled_and_emptied():
     """``(none)`` is no item."""
     log = edited(a_log(next_steps=[]), "## Next Steps\n\n(none)", "## Next Steps\n\n- Ask Bob")
     assert log.next_steps == ["Ask Bob"]
@@ -151,14 +149,14 @@ def test_critical_context_without_a_name_is_kept_as_notes():
     assert log.critical_context == {"notes": ["mind the gap", "and the door"]}
     log = edited(a_log(), "- service: src/a.py\n", "- service: src/a.py\n- no pair\n")
     assert log.critical_context["notes"] == ["no pair"]
-    assert applied(log, log.edits).critical_context == log.critical_context, "twice is once"
+    assert apply_edits(log, log.edits).critical_context == log.critical_context, "twice is once"
     single = a_log(critical_context={"branch": "main"})
-    under = applied(single, [Edit(section="critical_context", wrote="and dev", after="Branch")])
+    under = apply_edits(single, [Edit(section="critical_context", wrote="and dev", after="Branch")])
     assert under.critical_context == {"branch": ["main", "and dev"]}
 
 
-def test_a_heading_that_a_person_adds_is_a_section_of_its_own():
-    """It can be changed and taken out again."""
+def test_an_added_heading_is_a_new_section():
+    """It can be changed and removed again."""
     log = edited(a_log(), "## Session Metadata\n", "## My Notes\n\nRead this first.\n\n## Session Metadata\n")
     assert [(each.name, each.content) for each in log.custom_sections] == [("My Notes", "Read this first.")]
     log = edited(log, "Read this first.", "Read this last.")
@@ -166,13 +164,13 @@ def test_a_heading_that_a_person_adds_is_a_section_of_its_own():
     assert edited(log, "## My Notes\n\nRead this last.", "").custom_sections == []
 
 
-def test_a_provider_s_section_stays_what_the_person_made_of_it():
-    """Though the provider makes it anew."""
+def test_an_edited_plugin_section_stays_edited():
+    """The plugin writes its section again at each save."""
     own = CustomSection(name="Code Changes", budget_tokens=500, content="+ x")
     other = CustomSection(name="Weather", budget_tokens=5, content="rain")
     log = edited(a_log(custom_sections=[own, other]), "+ x", "+ y")
     fresh = a_log(custom_sections=[other, replace(own, content="+ z")])
-    assert [each.content for each in applied(fresh, log.edits).custom_sections] == ["rain", "+ y"]
+    assert [each.content for each in apply_edits(fresh, log.edits).custom_sections] == ["rain", "+ y"]
 
 
 @pytest.mark.parametrize(
@@ -183,71 +181,71 @@ def test_a_provider_s_section_stays_what_the_person_made_of_it():
         ("# Session Resume Log: s", "# Mine", ("the title",)),
     ],
 )
-def test_what_is_computed_is_named_and_not_kept(old, new, where):
-    """It is made anew at each save."""
+def test_changes_of_computed_sections_are_reported_and_not_kept(old, new, where):
+    """They are computed at each save."""
     text = a_log().to_markdown()
     assert old in text
-    found = changes(text, text.replace(old, new))
+    found = find_changes(text, text.replace(old, new))
     assert found.edits == ()
     assert found.not_kept == where
 
 
-def test_edits_stand_on_a_log_that_is_made_anew():
-    """What was added is there again, what was taken out stays out, what was changed stays changed; the new is there too."""
+def test_edits_apply_to_a_log_that_is_built_again():
+    """Additions, removals and changes are applied; new items are kept too."""
     before = a_log().to_markdown()
     after = (
         before.replace("- Deploy\n", "")
         .replace("- Tell Bob", "- Tell Bob and Ann\n- Celebrate")
         .replace("Add rate limits.", "Add rate limits, gently.")
     )
-    log = applied(a_log(), changes(before, after).edits)
+    log = apply_edits(a_log(), find_changes(before, after).edits)
     anew = a_log(
         mission_summary="Add rate limits. Then docs.",
         next_steps=["Write docs", "Deploy", "Write the migration", "Tell Bob"],
     )
-    again = applied(anew, log.edits)
+    again = apply_edits(anew, log.edits)
     assert again.next_steps == ["Write docs", "Write the migration", "Tell Bob and Ann", "Celebrate"]
     assert again.mission_summary == "Add rate limits, gently."
     assert again.edits == log.edits
-    assert applied(replace(again, edits=[]), log.edits) == again, (
+    assert apply_edits(replace(again, edits=[]), log.edits) == again, (
         "putting them on twice is putting them on once"
     )
 
 
-def test_what_was_changed_stands_even_where_the_original_is_gone():
-    """A person's own words are never lost: first of what is to come, last of what was."""
+def test_a_change_is_kept_even_if_the_original_is_gone():
+    """What a person wrote is never lost: first of the next steps, last of what happened."""
     log = edited(a_log(), "Tell Bob", "Tell Bob and Ann")
     log = edited(log, "Redis answers in 2 ms", "Redis answers in 3 ms")
-    anew = applied(a_log(next_steps=["x"], key_findings=["y"]), log.edits)
+    anew = apply_edits(a_log(next_steps=["x"], key_findings=["y"]), log.edits)
     assert anew.next_steps == ["Tell Bob and Ann", "x"]
     assert anew.key_findings == ["y", "Redis answers in 3 ms"]
 
 
-def test_an_item_that_was_moved_is_in_its_new_place():
-    """Taken out and put in again."""
+def test_a_moved_item_is_in_its_new_place():
+    """It is removed and added again."""
     before = a_log().to_markdown()
     after = before.replace("- Tell Bob", "").replace(
         "- Write the migration\n", "- Tell Bob\n- Write the migration\n"
     )
-    assert applied(a_log(), changes(before, after).edits).next_steps == [
+    assert apply_edits(a_log(), find_changes(before, after).edits).next_steps == [
         "Tell Bob",
         "Write the migration",
         "Deploy",
     ]
 
 
-def test_items_that_had_no_room_stay():
+def test_items_that_did_not_fit_stay():
     """The line that counts them is no item, and an item cut short is found by its beginning."""
     many = [f"step {number} " + "word " * 40 for number in range(400)]
     log = a_log(next_steps=many)
     text = log.to_markdown()
     assert "further left out" in text
-    after = applied(log, changes(text, text.replace(f"- {many[0].rstrip()}\n", "- Mine\n")).edits)
+    after = apply_edits(log, find_changes(text, text.replace(f"- {many[0].rstrip()}\n", "- Mine\n")).edits)
     assert after.next_steps == ["Mine", *many[1:]]
     long = a_log(next_steps=["A very long one. " * 5000])
     text = long.to_markdown()
     body = text.split("## Next Steps\n\n")[1].split("\n\n## ")[0]
-    after = applied(long, changes(text, text.replace(body, "- Short")).edits)
+    after = apply_edits(long, find_changes(text, text.replace(body, "- Short")).edits)
     assert after.next_steps == ["Short"]
 
 
@@ -256,7 +254,7 @@ def source(item):
 
 
 def test_sources_follow_their_items():
-    """And go with those that are gone; a person's own words need none."""
+    """Sources of removed items are removed; what a person wrote needs none."""
     log = a_log(
         sources=[
             source("mission_summary"),
@@ -282,7 +280,7 @@ def test_sources_follow_their_items():
 
 
 def test_edits_are_in_the_json_and_come_back():
-    """A log without any has no such key."""
+    """A log without edits has no such key."""
     log = edited(a_log(), "- Deploy\n", "- Deploy tonight\n")
     wire = log.to_dict()
     assert wire["edits"] == [
@@ -299,19 +297,19 @@ def test_edits_are_in_the_json_and_come_back():
         ResumeLog.from_dict(wire | {"edits": [{"section": 1}]})
 
 
-def test_an_edit_of_a_section_that_nobody_knows_is_kept_and_does_nothing():
-    """A newer leftoff wrote it."""
-    log = applied(a_log(), [Edit(section="dreams", wrote="x")])
+def test_an_edit_of_an_unknown_section_is_kept_and_has_no_effect():
+    """A newer version wrote it."""
+    log = apply_edits(a_log(), [Edit(section="dreams", wrote="x")])
     assert replace(log, edits=[]) == a_log()
     assert log.edits == [Edit(section="dreams", wrote="x")]
 
 
 def test_two_headings_of_one_name_are_one_section():
-    """Somebody's provider may have taken a name of ours."""
+    """A plugin may use one of our names."""
     log = a_log(custom_sections=[CustomSection(name="Next Steps", budget_tokens=50, content="- theirs")])
     text = log.to_markdown()
-    assert changes(text, text).edits == ()
-    assert applied(log, changes(text, text.replace("- Deploy\n", "")).edits).next_steps == [
+    assert find_changes(text, text).edits == ()
+    assert apply_edits(log, find_changes(text, text.replace("- Deploy\n", "")).edits).next_steps == [
         "Write the migration",
         "Tell Bob",
     ]
@@ -322,18 +320,18 @@ def test_two_headings_of_one_name_are_one_section():
     [("", True), (" \n\t", True), ("<!-- a\nb --> <!-- c -->\n", True), ("<!-- a --> b", False)],
 )
 def test_a_text_of_blanks_and_comments_is_empty(text, empty):
-    """Which says that nothing is to be changed."""
+    """It means that nothing is to be changed."""
     assert is_empty(text) is empty
 
 
-def test_sections_whose_heading_is_gone_are_named():
-    """Not those that were empty, nor what is made anew at each save, nor one whose items alone were taken out."""
+def test_removed_sections_are_named():
+    """Empty and computed sections are not, nor one of which only the items were removed."""
     text = a_log().to_markdown()
     at = text.index("## Next Steps")
-    assert changes(text, text[:at] + text[text.index("## ", at + 3) :]).removed == ("Next Steps",)
+    assert find_changes(text, text[:at] + text[text.index("## ", at + 3) :]).removed == ("Next Steps",)
     at = text.index("## Context Metrics")
-    assert changes(text, text[:at] + text[text.index("## ", at + 3) :]).removed == ()
+    assert find_changes(text, text[:at] + text[text.index("## ", at + 3) :]).removed == ()
     empty = a_log(next_steps=[]).to_markdown()
     at = empty.index("## Next Steps")
-    assert changes(empty, empty[:at] + empty[empty.index("## ", at + 3) :]).removed == ()
-    assert changes(text, empty).removed == ()
+    assert find_changes(empty, empty[:at] + empty[empty.index("## ", at + 3) :]).removed == ()
+    assert find_changes(text, empty).removed == ()

@@ -1,4 +1,4 @@
-"""Pins: word for word, each with a place that a source can point to, and never more than a log can carry."""
+"""Pins are kept word for word, each with a place that a source can name, within a limit."""
 
 import hashlib
 import json
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.errors import NotFoundError, NothingToDoError, StorageError, UsageError
+from leftoff.platform import paths
 from leftoff.resume_logs import pins
-from leftoff.system import paths
 
 AT = datetime(2026, 1, 6, 12, 5, tzinfo=UTC)
 GOLDEN = Path(__file__).parents[1] / "golden" / "wire" / "pin.v1.jsonl"
@@ -25,7 +25,7 @@ def file(tmp_path):
 
 
 def test_a_pin_is_kept_word_for_word_with_its_place(file):
-    """Bytes, hash and line of its place are those of the file."""
+    """Bytes, hash and line are those of the file."""
     pins.add(file, "never push to main", AT)
     pins.add(file, "ports: 8080\nand `日本語`", AT)
     first, second = pins.read(file)
@@ -41,7 +41,7 @@ def test_a_pin_is_kept_word_for_word_with_its_place(file):
 
 
 def test_the_golden_file_is_read_and_written_byte_for_byte(file):
-    """What stands on users' disks stays readable."""
+    """Files on users' disks stay readable."""
     kept = pins.read(GOLDEN)
     assert [pin.text for pin in kept] == ["never push to main; 日本語も", "the API is at :8080\nuntil March"]
     for pin in kept:
@@ -49,8 +49,8 @@ def test_the_golden_file_is_read_and_written_byte_for_byte(file):
     assert file.read_bytes() == GOLDEN.read_bytes()
 
 
-def test_taking_one_out_leaves_the_places_of_the_others_true(file):
-    """A log that names the second pin as its source is still right after the first is gone."""
+def test_removing_a_pin_keeps_the_places_of_the_others(file):
+    """A log that names the second pin as its source stays right after the first is removed."""
     for text in ("one", "two", "three"):
         pins.add(file, text, AT)
     before = pins.read(file)
@@ -64,24 +64,24 @@ def test_taking_one_out_leaves_the_places_of_the_others_true(file):
 
 
 @pytest.mark.parametrize("number", [0, 3, -1])
-def test_a_number_that_is_none_is_refused(file, number):
-    """The error says how many there are."""
+def test_an_invalid_number_is_refused(file, number):
+    """The error says how many pins there are."""
     pins.add(file, "one", AT)
     pins.add(file, "two", AT)
     with pytest.raises(NotFoundError, match=r"no pin -?\d in this project. There are 2; leftoff pins"):
         pins.remove(file, number)
 
 
-def test_without_a_file_there_is_nothing_to_take_out(file):
-    """And nothing is created."""
+def test_without_a_file_there_is_nothing_to_remove(file):
+    """Nothing is created."""
     assert pins.read(file) == ()
     with pytest.raises(NotFoundError, match="There are none"):
         pins.remove(file, 1)
     assert not file.parent.exists()
 
 
-def test_broken_lines_hide_no_others(file):
-    """Torn, foreign or of a newer form: passed over."""
+def test_broken_lines_are_skipped(file):
+    """Torn lines, foreign lines, and lines of a newer version."""
     pins.add(file, "one", AT)
     with file.open("ab") as out:
         out.write(
@@ -103,15 +103,15 @@ def test_broken_lines_hide_no_others(file):
         ("\ud800", r"U\+D800"),
     ],
 )
-def test_what_nobody_could_read_is_not_pinned(file, text, words):
-    """Empty texts and control characters are refused, with what is wrong."""
+def test_empty_texts_and_control_characters_are_refused(file, text, words):
+    """The error says what is wrong."""
     with pytest.raises(UsageError, match=words):
         pins.add(file, text, AT)
     assert not file.exists()
 
 
-def test_the_same_words_are_pinned_once(file):
-    """There is nothing to do, and the number says where they are."""
+def test_the_same_text_is_pinned_once(file):
+    """The error says which number it has."""
     pins.add(file, "one", AT)
     with pytest.raises(NothingToDoError, match="as number 1"):
         pins.add(file, " one ", AT)
@@ -119,33 +119,33 @@ def test_the_same_words_are_pinned_once(file):
 
 
 def test_all_pins_together_have_a_limit(file):
-    """Beyond it the sentence says what each takes and what to type."""
+    """The error says what each takes and what to type."""
     pins.add(file, "word " * 1000, AT)
     with pytest.raises(
         UsageError, match=r"takes 1,0\d\d tokens.*1,2\d\d of the 2,000.*leftoff unpin N"
-    ) as told:
+    ) as refused:
         pins.add(file, "words" * 800, AT)
-    assert "nothing was pinned" in str(told.value)
+    assert "nothing was pinned" in str(refused.value)
     assert len(pins.read(file)) == 1
     pins.add(file, "short", AT)
 
 
-def test_one_enormous_text_is_refused_by_itself(file):
-    """With nothing to take out, that is not suggested."""
+def test_one_enormous_text_is_refused(file):
+    """Removing a pin is not suggested when there is none."""
     with pytest.raises(UsageError, match="Pin what matters most"):
         pins.add(file, "x" * 1_000_000, AT)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=80))
-def test_any_text_comes_back_as_it_was(tmp_path_factory, text):
-    """Word for word, whatever the script."""
+def test_any_text_is_kept_unchanged(tmp_path_factory, text):
+    """In any script."""
     file = tmp_path_factory.mktemp("pins") / "p.jsonl"
     if text.strip():
         assert pins.add(file, text, AT)[-1].text == text.strip() == pins.read(file)[0].text
 
 
-def test_pins_are_those_of_a_project_wherever_in_it_one_is(tmp_path):
-    """Folders of a repository and its worktrees share them; another project has its own."""
+def test_all_folders_of_a_project_share_its_pins(tmp_path):
+    """So do its worktrees; another project has its own."""
     repo, other = tmp_path / "repo", tmp_path / "other"
     for folder in (repo, other):
         folder.mkdir()
@@ -154,14 +154,14 @@ def test_pins_are_those_of_a_project_wherever_in_it_one_is(tmp_path):
     subprocess.run(["git", "worktree", "add", "-q", str(tmp_path / "tree")], cwd=repo, check=True)
     (repo / "src").mkdir()
     found = [
-        pins.file_of(paths.project_of(folder)) for folder in (repo, repo / "src", tmp_path / "tree", other)
+        pins.file_of(paths.find_project(folder)) for folder in (repo, repo / "src", tmp_path / "tree", other)
     ]
     assert found[0] == found[1] == found[2] != found[3]
     assert found[0].is_relative_to(paths.data_folder())
 
 
-def test_many_at_once_lose_nothing_and_keep_the_limit(file):
-    """Eight processes pin; look and append are one step, so the limit holds for all together."""
+def test_concurrent_pins_are_not_lost_and_keep_the_limit(file):
+    """Eight processes pin at once; reading and appending are one step."""
     code = (
         "import sys; from pathlib import Path; from datetime import datetime, UTC; from leftoff.resume_logs import pins\n"
         "from leftoff.errors import UsageError\n"
@@ -178,7 +178,7 @@ def test_many_at_once_lose_nothing_and_keep_the_limit(file):
 
 
 def test_a_file_that_cannot_be_read_is_an_error(file):
-    """A folder in its place is said so."""
+    """For example a folder in its place."""
     file.mkdir(parents=True)
     with pytest.raises(StorageError, match="a folder stands where a file should be"):
         pins.read(file)

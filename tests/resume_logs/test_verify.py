@@ -1,341 +1,244 @@
-"""Verifying a log: each item is supported, contradicted, or its source is gone; no judgement beyond that."""
+"""Verifying against real transcripts of both agents, pins and stored logs."""
 
+import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
-from leftoff.model.edits import Edit
-from leftoff.model.records import Place
-from leftoff.model.sources import Source
-from leftoff.resume_logs.verify import (
-    Event,
-    evidence_of,
-    items,
-    last_run_passed,
-    log_says_passed,
-    marked,
-    runs_tests,
-    struck,
-    verify,
-    verify_text,
-    words_of,
-)
-from tests.restore.logs import full, log
+from leftoff.agents import claude, codex
+from leftoff.core.provenance import Source
+from leftoff.core.records import ToolResult, ToolUse
+from leftoff.errors import NotFoundError
+from leftoff.resume_logs import pins
+from leftoff.resume_logs.verify import check_text, verify_log
+from leftoff.storage.file_store import FileStore
+from leftoff.testing.builders import Story, call
+from leftoff.workspace import Workspace
+from tests.resume_logs.sample_logs import log
+from tests.support.transcripts import write_transcript
 
-T = "/t.jsonl"
+SHELL = {"claude": "Bash", "codex": "shell"}
 
 
-def record(line, **value):
-    """A record and its place."""
-    raw = json.dumps(value, ensure_ascii=False).encode() + b"\n"
-    return Place(T, line, line * 1000, line * 1000 + len(raw)), raw
-
-
-def source(item, place, raw):
-    return Source(item=item, place=place, sha256=evidence_of(raw).sha256, excerpt="")
-
-
-def verdict(item, text_fields, raw_value, *, events=(), line=3):
-    """The verdict on one item that rests on one record."""
-    place, raw = record(line, **raw_value)
-    of = log(**text_fields, sources=[source(item, place, raw)])
-    (found,) = verify(of, {place: evidence_of(raw)}, events)
-    assert found.item == item
-    return found
-
-
-def test_an_item_whose_words_stand_in_its_source_is_supported():
-    """Names and paths where there are any, words otherwise."""
-    fields = {"key_findings": ["`refill` in src/bucket.py leaks 3 tokens"]}
-    assert verdict("key_findings/0", fields, {"text": "refill of src/bucket.py leaks"}).outcome == "supported"
-    fields = {"accomplishments": ["The limiter is finished"]}
-    assert verdict("accomplishments/0", fields, {"a": ["limiter", {"b": "FINISHED"}]}).outcome == "supported"
-
-
-def test_an_item_whose_source_says_something_else_is_contradicted():
-    """With the reason and the record that decided."""
-    found = verdict(
-        "key_findings/0", {"key_findings": ["`take` in src/other.py"]}, {"text": "refill in src/bucket.py"}
+@pytest.fixture(params=["claude", "codex"])
+def session_records(request, tmp_path):
+    """A session in which tests passed, then failed, a file was made and removed, and a call was refused."""
+    agent = {"claude": claude, "codex": codex}[request.param].here()
+    story = Story(project=str(Path.cwd()))
+    story.asked("Never push to main. Fix src/a.py").replied(
+        "", call("shell", {"command": "pytest -x"}, "3 passed")
     )
-    assert (found.outcome, found.place.line_idx) == ("contradicted", 3)
-    assert found.reason == "the source names none of this, or less than half"
-    found = verdict(
-        "next_steps/0", {"next_steps": ["Deploy everything tonight"]}, {"text": "write more tests"}
+    story.replied("", call("shell", {"command": "touch src/b.py"}, ""))
+    story.replied("", call("shell", {"command": "pytest -x"}, "Exit code 1\n1 failed", failed=True))
+    story.replied("", call("shell", {"command": "rm -f src/b.py 'src/c d.py' $X; ls && rm \"unclosed"}, ""))
+    story.replied("Stopped at src/a.py", call("shell", {"command": "sleep 9"}, None))
+    path = tmp_path / "t.jsonl"
+    write_transcript(agent, story.script(), path)
+    return [*agent.read(path)]
+
+
+def cite(item, record):
+    return Source(item=item, place=record.place, sha256=hashlib.sha256(record.raw).hexdigest(), excerpt="")
+
+
+def find(records, kind, words):
+    """The first record with a block of that kind and these words."""
+    return next(
+        record
+        for record in records
+        if words in record.raw.decode()
+        and (kind is None or any(isinstance(block, kind) for block in record.blocks))
     )
-    assert (found.outcome, found.reason) == ("contradicted", "the source has next to none of these words")
 
 
+def saved(of):
+    FileStore(Path.cwd() / ".leftoff" / "resume-logs").save(of)
+
+
+def verdicts(words="latest"):
+    return {each.item: each for each in verify_log(words, Workspace.open()).verdicts}
+
+
+def test_a_log_is_verified_item_by_item(session_records):
+    """Rules and commands word for word, request and answer together, later runs and removals found."""
+    prompt, passed = find(session_records, None, "Never push"), find(session_records, ToolResult, "3 passed")
+    touched = find(session_records, ToolUse, "touch src/b.py")
+    saved(
+        log(
+            accomplishments=["`pytest -x` passes", "Made src/b.py"],
+            critical_context={
+                "user_rules": ["“Never push to main”", "“Always push”"],
+                "files": {"src/b.py": "created", "src/a.py": "asked for"},
+                "commands": ["`pytest -x` → exit 1"],
+            },
+            sources=[
+                cite("accomplishments/0", passed),
+                cite("accomplishments/1", touched),
+                cite("critical_context/user_rules/0", prompt),
+                cite("critical_context/user_rules/1", prompt),
+                cite("critical_context/files/src/b.py", touched),
+                cite("critical_context/files/src/a.py", prompt),
+                cite("critical_context/commands/0", find(session_records, ToolResult, "1 failed")),
+            ],
+        )
+    )
+    found = verdicts()
+    assert {item: each.outcome for item, each in found.items()} == {
+        "accomplishments/0": "contradicted",
+        "accomplishments/1": "supported",
+        "critical_context/user_rules/0": "supported",
+        "critical_context/user_rules/1": "contradicted",
+        "critical_context/files/src/b.py": "contradicted",
+        "critical_context/files/src/a.py": "supported",
+        "critical_context/commands/0": "supported",
+    }
+    assert found["accomplishments/0"].reason == "the same command failed later"
+    assert found["critical_context/files/src/b.py"].reason == "the file was removed later"
+
+
+def test_a_changed_or_deleted_transcript_is_a_source_gone(session_records):
+    """The items are kept."""
+    prompt = find(session_records, None, "Never push")
+    saved(log(next_steps=["Fix src/a.py"], sources=[cite("next_steps/0", prompt)]))
+    path = Path(prompt.place.transcript)
+    assert verdicts()["next_steps/0"].outcome == "supported"
+    path.write_bytes(path.read_bytes().replace(b"Never push", b"Never pull"))
+    assert verdicts()["next_steps/0"].reason == "another record stands there now"
+    path.unlink()
+    assert verdicts()["next_steps/0"].reason == "the record is not there any more"
+
+
+def test_pins_are_sources_too():
+    """They are read from the user's file, also after another was removed."""
+    pins.pin("first", Workspace.open())
+    pins.pin("never push to main", Workspace.open())
+    pin = pins.list_pins(Workspace.open())[1]
+    source = Source(item="critical_context/pins/0", place=pin.place, sha256=pin.sha256, excerpt="")
+    saved(log(critical_context={"pins": [pin.text]}, sources=[source]))
+    pins.unpin(1, Workspace.open())
+    assert verdicts()["critical_context/pins/0"].outcome == "supported"
+    pins.unpin(1, Workspace.open())
+    assert verdicts()["critical_context/pins/0"].outcome == "source gone"
+
+
+def test_a_log_is_found_by_id_prefix_path_or_as_the_latest(tmp_path):
+    """An exact id wins over a prefix."""
+    for name in ("abc", "abcd"):
+        saved(log(session_id=name))
+    folder = Path.cwd() / ".leftoff" / "resume-logs"
+    for words, name in (
+        ("latest", "abcd"),
+        ("abc", "abc"),
+        ("abcd", "abcd"),
+        (str(folder / "session-abc.md"), "abc"),
+        (str(folder / "session-abc.json"), "abc"),
+    ):
+        assert verify_log(words, Workspace.open()).log.session_id == name
+    for words in ("xyz", str(folder / "session-x.json"), str(tmp_path), "notes.md"):
+        with pytest.raises(NotFoundError, match="leftoff log list"):
+            verify_log(words, Workspace.open())
+
+
+def test_a_queued_prompt_is_supported(tmp_path):
+    """The line that takes it from the queue lacks its text; the record made of it has it."""
+    of = {"sessionId": "x", "timestamp": "2026-01-06T13:00:00Z", "version": "2.1.32"}
+    first_prompt = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "Fix it"}} | of
+    queue = {"type": "queue-operation"} | of
+    queued = queue | {"operation": "enqueue", "content": "Never touch the port."}
+    path = tmp_path / "t.jsonl"
+    lines = (json.dumps(line) for line in (first_prompt, queued, queue | {"operation": "remove"}))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    queued_record = next(record for record in claude.here().read(path) if "Never touch" in record.text)
+    assert b"Never touch" not in queued_record.raw
+    name = "critical_context/user_rules/0"
+    saved(
+        log(critical_context={"user_rules": ["“Never touch the port.”"]}, sources=[cite(name, queued_record)])
+    )
+    assert verdicts()[name].outcome == "supported"
+
+
+def test_a_text_is_checked_against_log_and_transcript(session_records):
+    """What the log lacks may be in the transcript."""
+    prompt = find(session_records, None, "Never push")
+    gone = Source(item="x", place=prompt.place._replace(transcript="/nowhere"), sha256="", excerpt="")
+    saved(log(next_steps=["Write `limiter`"], sources=[gone, cite("next_steps/0", prompt)]))
+    checked = check_text(
+        "`limiter` for src/a.py, `pytest -x`; 3 ok, and src/made_up.py", "latest", Workspace.open()
+    )
+    assert {each.claim.value: each.known for each in checked.findings} == {
+        "limiter": True,
+        "src/a.py": True,
+        "pytest -x": True,
+        "3": True,
+        "src/made_up.py": False,
+    }
+
+
+def test_what_a_text_says_about_tests_is_checked_against_the_last_run(session_records):
+    """The run is found in the transcript; if that is gone, in the log's commands."""
+    prompt = find(session_records, None, "Never push")
+    saved(log(next_steps=["Fix src/a.py"], sources=[cite("next_steps/0", prompt)]))
+    for text, known in (("All tests fail.", True), ("All tests pass.", False)):
+        (found,) = check_text(text, "latest", Workspace.open()).findings
+        assert (found.claim.kind, found.known) == ("tests", known)
+    gone = Source(item="x", place=prompt.place._replace(transcript="/nowhere"), sha256="", excerpt="")
+    saved(log(critical_context={"commands": ["`pytest` → exit 0"]}, sources=[gone]))
+    (found,) = check_text("All tests pass.", "latest", Workspace.open()).findings
+    assert found.known
+
+
+def test_an_invented_rule_is_unknown(session_records):
+    """A quotation must be in the log or in one of its transcripts."""
+    prompt = find(session_records, None, "Never push")
+    saved(log(next_steps=["Fix src/a.py"], sources=[cite("next_steps/0", prompt)]))
+    text = "The user said: “Always force-push to main.” and “Never push to main.”"
+    assert [each.known for each in check_text(text, "latest", Workspace.open()).findings] == [False, True]
+
+
+def test_the_marked_log_strikes_what_is_contradicted(session_records):
+    """The marked log is Markdown for a person."""
+    prompt = find(session_records, None, "Never push")
+    saved(log(next_steps=["Fix `nothing_here`"], sources=[cite("next_steps/0", prompt)]))
+    found = verify_log("latest", Workspace.open())
+    assert found.count("contradicted") == 1
+    assert "- ~~Fix `nothing_here`~~ (contradicted: " in found.marked().to_markdown()
+    assert json.loads(found.path.read_bytes())["next_steps"] == ["Fix `nothing_here`"]
+
+
+@pytest.mark.parametrize("agent", [claude.here(), codex.here()])
 @pytest.mark.parametrize(
-    ("key", "entry", "said", "outcome"),
+    ("after", "outcome"),
     [
-        ("user_rules", "“never push  to main”", "please never push to\nmain!", "supported"),
-        ("user_rules", "“always push to main”", "never push to main", "contradicted"),
-        ("user_rules", "“use tabs” (superseded by: “use spaces”)", "use tabs", "supported"),
+        ([call("shell", {"command": "git rm -q /p/b.py"}, "")], "contradicted"),
+        ([call("shell", {"command": "git rm /p/b.py"}, "Exit code 1", failed=True)], "supported"),
         (
-            "user_rules",
-            "“first:\none thing\nand another”",
-            "first:\n- one thing\n- and  another",
+            [
+                call("shell", {"command": "rm /p/b.py"}, ""),
+                call("write", {"path": "/p/b.py", "content": "x"}),
+            ],
             "supported",
         ),
         (
-            "user_rules",
-            "“first:\none thing\nand others”",
-            "first:\n- one thing\n- and another",
+            [
+                call("shell", {"command": "rm /p/b.py"}, ""),
+                call("read", {"path": "/p/b.py"}, "gone", failed=True),
+            ],
             "contradicted",
         ),
-        ("user_rules", "The user refused `rm`: “no way”", "the user said:\nno way", "supported"),
-        ("pins", "ports → 8080", "ports → 8080", "supported"),
-        ("pins", "ports → 8081", "ports → 8080", "contradicted"),
-        ("commands", "`pytest -x` → exit 0", "pytest   -x", "supported"),
-        ("commands", "`pytest -y` → exit 0", "pytest -x", "contradicted"),
-        ("commands", "`curl -H [REDACTED:bearer] x.io` → exit 0", "curl -H secretsecret x.io", "supported"),
-        ("ids_and_urls", "https://x.io/1", "see https://x.io/1", "supported"),
-        ("environment_variables", "REDIS_URL", "export REDIS_URL=1", "supported"),
     ],
 )
-def test_rules_pins_and_commands_stand_word_for_word(key, entry, said, outcome):
-    """Line by line; what was redacted is passed over; what is ours around the words is not looked for."""
-    fields = {"critical_context": {key: [entry]}}
-    assert verdict(f"critical_context/{key}/0", fields, {"text": said}).outcome == outcome
-
-
-def test_the_arguments_of_a_call_are_read_inside_their_json():
-    """One agent writes them as text."""
-    fields = {"critical_context": {"commands": ['`grep "a\tb" x`']}}
-    arguments = json.dumps({"command": 'grep "a\tb" x'})
-    assert verdict("critical_context/commands/0", fields, {"arguments": arguments}).outcome == "supported"
-
-
-def test_a_source_that_is_gone_is_marked():
-    """The file, the record or the source itself."""
-    place, raw = record(1, text="write the parser")
-    of = log(next_steps=["write the parser", "write more"], sources=[source("next_steps/0", place, raw)])
-    first, second = verify(of, {})
-    assert (first.outcome, first.reason) == ("source gone", "the record is not there any more")
-    assert (second.outcome, second.reason, second.place) == ("source gone", "no source is named", None)
-    (other, _) = verify(of, {place: evidence_of(b'{"text": "write the parser!"}')})
-    assert (other.outcome, other.reason) == ("source gone", "another record stands there now")
-
-
-def test_one_standing_source_of_several_is_enough():
-    """The mission may have many; an entry by name may be cited by its number."""
-    place, raw = record(1, text="Build the parser")
-    gone, raw_gone = record(2, text="x")
-    of = log(
-        mission_summary="Build the parser",
-        critical_context={"files": {"src/a.py": "read"}, "branch": "parser"},
-        sources=[
-            source("mission_summary/1", gone, raw_gone),
-            source("mission_summary/0", place, raw),
-            source("critical_context/files/0", place, raw),
-            source("critical_context/branch", place, raw),
-        ],
+def test_what_became_of_a_file_is_what_the_last_call_did(agent, after, outcome, tmp_path):
+    """Removed by git too; not by a failed command, and not if it was written again."""
+    story = Story(project="/p").asked("Go").replied("", call("write", {"path": "/p/b.py", "content": "1\n"}))
+    for each in after:
+        story.replied("", each)
+    write_transcript(agent, story.script(), path := tmp_path / "t.jsonl")
+    created = find([*agent.read(path)], ToolUse, "/p/b.py")
+    saved(
+        log(
+            critical_context={"files": {"/p/b.py": "made"}},
+            sources=[cite("critical_context/files//p/b.py", created)],
+        )
     )
-    found = {each.item: each.outcome for each in verify(of, {place: evidence_of(raw)})}
-    assert found == {
-        "mission_summary": "supported",
-        "critical_context/files/src/a.py": "contradicted",
-        "critical_context/branch": "supported",
-    }
-
-
-def ran(line, failed, command="pytest -x"):
-    return Event(Place(T, line, line * 1000, line * 1000 + 1), "ran", command, failed)
-
-
-@pytest.mark.parametrize(
-    ("text", "failed_later", "outcome"),
-    [
-        ("pytest tests pass", True, "contradicted"),
-        ("pytest tests pass", False, "supported"),
-        ("pytest tests pass", None, "supported"),
-        ("pytest tests fail", False, "contradicted"),
-        ("pytest tests fail", True, "supported"),
-        ("pytest failed, then passed", True, "supported"),
-        ("pytest was written", True, "supported"),
-    ],
-)
-def test_a_later_run_of_the_same_command_decides(text, failed_later, outcome):
-    """An item that tells of both ends, or of none, is not refuted by either."""
-    place, raw = record(3, text="pytest -x: tests pass or fail, written failed then passed")
-    events = [
-        Event(place, "ran", "pytest -x", None),
-        ran(5, not failed_later),
-        ran(7, failed_later),
-        ran(9, True, "make"),
-    ]
-    found = verdict("accomplishments/0", {"accomplishments": [text]}, json.loads(raw), events=events)
-    assert found.outcome == outcome
-    if outcome == "contradicted":
-        assert found.reason == f"the same command {'failed' if failed_later else 'passed'} later"
-        assert found.place.line_idx == 7
-
-
-def test_the_run_itself_refutes_nothing():
-    """The last run is the source: there is no later one."""
-    place, raw = record(3, text="pytest -x tests pass")
-    events = [ran(1, True), Event(place, "ran", "pytest -x", True)]
-    fields = {"accomplishments": ["pytest tests pass"]}
-    assert verdict("accomplishments/0", fields, json.loads(raw), events=events).outcome == "supported"
-
-
-def did(line, kind, path="/p/src/a.py", transcript=T):
-    return Event(Place(transcript, line, 0, 1), kind, path)
-
-
-@pytest.mark.parametrize(
-    ("note", "events", "outcome"),
-    [
-        ("changed", [did(5, "removed")], "contradicted"),
-        ("changed", [did(5, "removed"), did(6, "written")], "supported"),
-        ("changed", [did(2, "removed")], "supported"),
-        ("changed", [did(5, "removed", transcript="/other")], "supported"),
-        ("changed", [did(5, "removed", "/p/src/aa.py")], "supported"),
-        ("deleted", [did(5, "removed")], "supported"),
-        ("changed", [], "supported"),
-    ],
-)
-def test_a_file_that_was_removed_later_is_contradicted(note, events, outcome):
-    """Unless it was written again, or the log says so."""
-    fields = {"critical_context": {"files": {"src/a.py": note}}}
-    item = "critical_context/files/src/a.py"
-    assert verdict(item, fields, {"path": "/p/src/a.py changed deleted"}, events=events).outcome == outcome
-
-
-def test_what_a_person_wrote_needs_no_source():
-    """It is the person's word."""
-    of = log(
-        next_steps=["Ask Ann"],
-        edits=[Edit(section="next_steps", wrote="Ask Ann"), Edit(section="next_steps", before="x")],
-    )
-    (found,) = verify(of, {})
-    assert (found.outcome, found.reason) == ("supported", "a person wrote it")
-
-
-def test_marking_strikes_and_keeps():
-    """Contradicted items are struck with their reason; those without source say so; the rest is as it was."""
-    place, raw = record(1, text="all good here: pytest")
-    of = log(
-        mission_summary="Mission",
-        accomplishments=["good pytest", "`bad` item"],
-        decisions=[{"decision": "D", "rationale": "R"}],
-        critical_context={
-            "files": {"a.py": "x"},
-            "commands": ["`make`", 5],
-            "branch": "b",
-            "n": {"k": 1},
-            "odd": None,
-        },
-        sources=[source("accomplishments/0", place, raw), source("accomplishments/1", place, raw)],
-    )
-    told = marked(of, verify(of, {place: evidence_of(raw)}))
-    assert told.mission_summary == "Mission (source gone)"
-    assert told.accomplishments[0] == "good pytest"
-    assert told.accomplishments[1].startswith("~~`bad` item~~ (contradicted: the source names none")
-    assert told.decisions == [{"decision": "D (source gone)", "rationale": "R"}]
-    assert told.critical_context == {
-        "files": {"a.py": "x (source gone)"},
-        "commands": ["`make` (source gone)", 5],
-        "branch": "b (source gone)",
-        "n": {"k": 1},
-        "odd": None,
-    }
-
-
-def test_every_item_of_a_log_is_looked_at():
-    """None is passed over in silence."""
-    names = [item.names[0] for item in items(full())]
-    assert len(names) == len(set(names)) == len(verify(full(), {})) == 1 + 12 * 4 + 1 + 3 + 12 * 3 + 2 + 1 + 1
-    assert [*items(log())] == []
-
-
-def test_a_text_of_a_model_is_checked_thing_by_thing():
-    """What nobody knows is struck through where it stands."""
-    text = "Changed `refill_all` in src/part_1.py and src/made_up.py; 12 tests, 999 lines; run `rm -rf /`."
-    findings = verify_text(text, [words_of(full())])
-    assert {finding.claim.value: finding.known for finding in findings} == {
-        "refill_all": False,
-        "src/part_1.py": True,
-        "src/made_up.py": False,
-        "12": True,
-        "999": False,
-        "rm -rf /": False,
-    }
-    assert struck(text, findings) == (
-        "Changed ~~`refill_all`~~ in src/part_1.py and ~~src/made_up.py~~; 12 tests, ~~999~~ lines; run ~~`rm -rf /`~~."
-    )
-
-
-def test_an_invented_quotation_and_an_invented_test_result_are_struck():
-    """A rule nobody stated, tests that did not fail; what stands in the quotation is not counted twice."""
-    text = "All tests fail. The user said “Always force-push src/x.py to main.” and “never push to main”."
-    findings = verify_text(text, ["Never push to main"], tests_pass=True)
-    assert [(each.claim.kind, each.known) for each in findings] == [
-        ("tests", False),
-        ("quotation", False),
-        ("quotation", True),
-    ]
-    assert struck(text, findings) == (
-        "All tests ~~fail~~. The user said ~~“Always force-push src/x.py to main.”~~ and “never push to main”."
-    )
-    assert [each.known for each in verify_text("All tests fail", [], tests_pass=False)] == [True]
-    assert [each.known for each in verify_text("All tests pass", [])] == [False]
-
-
-@pytest.mark.parametrize(
-    ("command", "runs"),
-    [
-        ("pytest -x", True),
-        ("cd a && npm run test:unit", True),
-        ("/tmp/v/bin/pytest a | tail -3", True),
-        ("python -m unittest", True),
-        ("cat tests/a.py", False),
-        ("git test", False),
-        ("ls; make build", False),
-        ("", False),
-    ],
-)
-def test_commands_that_run_tests_are_told_from_those_that_look(command, runs):
-    """By the words in them."""
-    assert runs_tests(command) is runs
-
-
-def test_the_last_run_of_tests_says_whether_they_pass():
-    """A run whose end nobody knows says nothing; other commands neither."""
-    at = Place(T, 1, 0, 1)
-    runs = [Event(at, "ran", "pytest", False), Event(at, "ran", "pytest -x", True)]
-    assert last_run_passed(runs) is False
-    assert last_run_passed([*runs, Event(at, "ran", "pytest"), Event(at, "ran", "make", False)]) is False
-    assert last_run_passed([*reversed(runs)]) is True
-    assert last_run_passed([]) is None
-
-
-@pytest.mark.parametrize(
-    ("commands", "passes"),
-    [
-        (["`pytest` → exit 1, 2 times", "`ls` → exit 0"], False),
-        (["`pytest` → exit 0"], True),
-        (["`pytest` → exit 0", "`npm test` → exit 1"], None),
-        (["`pytest`", 3], None),
-        ("`pytest` → exit 0", None),
-    ],
-)
-def test_a_log_alone_says_whether_tests_pass(commands, passes):
-    """Where its commands agree."""
-    assert log_says_passed(log(critical_context={"commands": commands})) is passes
-
-
-def test_a_refusal_without_words_is_supported_by_what_was_refused():
-    """The user said nothing, so there is nothing to stand word for word; another command is not what was refused."""
-    fields = {"critical_context": {"user_rules": ["The user refused `git push -u origin x 2>&1`"]}}
-    name = "critical_context/user_rules/0"
-    said = {"command": "git push -u origin x 2>&1", "answer": "The user doesn't want to proceed"}
-    assert verdict(name, fields, said).outcome == "supported"
-    assert verdict(name, fields, {"command": "ls"}).outcome == "contradicted"
-
-
-def test_bytes_that_are_no_json_are_words_too():
-    """A torn line still says what it says."""
-    assert "never push" in evidence_of(b'{"text": "never push').words
-    assert evidence_of(b"null").words == ""
-    assert evidence_of(b"[" * 100_000).words.startswith("[[")
+    assert verdicts()["critical_context/files//p/b.py"].outcome == outcome

@@ -1,42 +1,90 @@
-"""The decision tree of 002: the gentlest strategy that makes enough room."""
+"""Advice when the context window fills up."""
+
+from pathlib import Path
 
 import pytest
 
-from leftoff.shrink.advise import Measured, advise
-
-
-def would_save(tokens: int) -> Measured:
-    return Measured(saved_tokens=tokens, lost_pieces=7, cache_write_tokens=100_000 - tokens)
+from leftoff.agents.registry import agent_of
+from leftoff.shrink import advise
+from leftoff.shrink.advise import recommend
+from leftoff.shrink.cuts import tokens_for
+from leftoff.shrink.trim import TrimOptions, prepare_trim, preview_trim
+from leftoff.testing.builders import Story
+from leftoff.workspace import SessionRef, Workspace
+from tests.support.long_sessions import FIRST, write_long_session, write_session_with_short_id
 
 
 @pytest.mark.parametrize(
     ("used", "trim", "smart", "how"),
     [
-        (None, 50_000, 50_000, "as-is"),
-        (0.79, 50_000, 50_000, "as-is"),
-        (0.85, 60_000, 40_000, "smart-trim"),  # both are enough: the one that keeps more
-        (0.85, 60_000, 10_000, "trim"),
-        (1.10, 42_000, 10_000, "trim"),  # not enough, but large results are what fills it
-        (0.95, 20_000, 10_000, "rollover"),
+        (None, 0.50, 0.50, "as-is"),
+        (0.79, 0.50, 0.50, "as-is"),
+        (0.85, 0.60, 0.40, "smart-trim"),  # both are enough: the one that keeps more
+        (0.85, 0.60, 0.10, "trim"),
+        (1.10, 0.42, 0.10, "trim"),  # not enough, but large results are what fills it
+        (0.95, 0.20, 0.10, "rollover"),
     ],
 )
-def test_the_tree(used: float | None, trim: int, smart: int, how: str) -> None:
-    """Each branch of the tree."""
-    advice = advise(used, 100_000, would_save(trim), would_save(smart))
+def test_each_branch_of_the_advice(used: float | None, trim: float, smart: float, how: str) -> None:
+    advice = recommend(used, trim, smart)
     assert advice.how == how
-    assert advice.reasons
+    assert advice.why
 
 
-def test_reasons_hold_the_numbers() -> None:
-    """What is saved, lost and written anew."""
-    advice = advise(0.9, 100_000, would_save(60_000), would_save(5_000))
-    assert advice.reasons == (
-        "the window is 90% full, and large tool results take 60% of it",
-        "7 pieces give way to a line that says where they are",
-        "the next prompt writes 40,000 tokens to the cache anew",
-    )
+def test_the_reason_states_what_is_saved() -> None:
+    advice = recommend(0.9, 0.60, 0.05)
+    assert advice.why == "the window is 90% full, and large tool results take 60% of it"
 
 
-def test_a_session_without_tokens_is_rolled_over() -> None:
-    """Nothing is divided by zero."""
-    assert advise(0.9, 0, would_save(0), would_save(0)).how == "rollover"
+def test_advice_for_a_session_with_nothing_to_free_is_to_roll_over() -> None:
+    assert recommend(0.9, 0.0, 0.0).how == "rollover"
+
+
+@pytest.mark.parametrize("strategy", ["trim", "smart-trim"])
+@pytest.mark.slow
+def test_advice_offers_no_copy_that_would_be_no_smaller(home, strategy):
+    source = write_session_with_short_id(home)
+    plan = prepare_trim(str(source), Workspace.open(), TrimOptions(strategy=strategy))
+    assert plan.plan.cuts
+    assert preview_trim(plan).plan.nothing_to_trim
+    option = {each.how: each for each in advise.advise(str(source), Workspace.open()).options}[strategy]
+    assert (option.tokens_saved, option.context_saved_percent, option.cache_write_tokens) == (0, 0.0, 0)
+    assert option.loses == "nothing: there is nothing to gain"
+
+
+def test_advice_measures_every_strategy(home):
+    source = write_long_session(home, "claude", turns=12)
+    result = advise.advise(str(source), Workspace.open())
+    by_name = {option.how: option for option in result.options}
+    assert [*by_name] == ["as-is", "trim", "smart-trim", "rollover"]
+    assert by_name["trim"].tokens_saved > 0
+    assert by_name["rollover"].context_saved_percent >= 90
+    assert by_name["as-is"].cache_write_tokens == 0
+    assert result.to_dict()["how"] == result.how == "trim"
+    assert result.why.endswith("% of it")
+    chosen = SessionRef(agent=agent_of(source), transcript=source)
+    assert advise.advise_if_full(chosen, Workspace.open()).how == "trim"
+
+
+def test_below_the_threshold_nothing_is_measured(home):
+    source = write_long_session(home, "claude", turns=2)
+    chosen = SessionRef(agent=agent_of(source), transcript=source)
+    assert (
+        advise.advise_if_full(chosen, Workspace.open()).how,
+        advise.advise_if_full(chosen, Workspace.open()).options,
+    ) == ("as-is", ())
+
+
+def test_every_strategy_is_measured_by_the_same_estimate(home):
+    source = write_long_session(home, "claude", turns=12)
+    live = agent_of(source).live_pieces(agent_of(source).open(source), at_least_chars=1 << 62, head=0, tail=0)
+    option = advise.advise(str(source), Workspace.open()).options[3]
+    assert option.tokens_saved == tokens_for(live.live_chars - 9_900, live)
+    assert option.cache_write_tokens == live.live_tokens - option.tokens_saved
+
+
+def test_a_rollover_that_frees_nothing_is_reported(home):
+    story = Story(session_id=FIRST, project=str(Path.cwd())).asked("Hello").replied("Hi.", used=40_000)
+    option = advise.advise(str(home.claude(story)), Workspace.open()).options[3]
+    assert (option.tokens_saved, option.context_saved_percent, option.cache_write_tokens) == (0, 0.0, 0)
+    assert "nothing to gain" in option.loses

@@ -1,216 +1,312 @@
-"""trim: what is cut, what is protected, and that twice is once."""
+"""Trimmed copies of sessions."""
 
-from collections.abc import Sequence
+import hashlib
+import resource
+from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from leftoff.model.copying import LivePieces, Piece
-from leftoff.model.trim_plan import Cut, TrimPlan
-from leftoff.shrink.placeholders import parsed
-from leftoff.shrink.trim import TrimParameters, plan
-from tests.shrink.making import SESSION, live, piece
-
-LONG = "x" * 5000
-ALL = TrimParameters(protect_turns=0, min_token_savings=0)
-
-
-class Forbids:
-    """An invariant that allows no cut of one line."""
-
-    name = "none of line 1"
-
-    def forbids(self, cut: Cut) -> str | None:
-        return "it must stay" if cut.place.line_idx == 0 else None
-
-    def watch(self) -> None: ...
-
-
-def cut_lines(made: TrimPlan) -> list[int]:
-    return [cut.place.line_idx for cut in made.cuts]
-
-
-def test_what_is_above_the_threshold_gives_way_to_its_ends() -> None:
-    """Head and tail stay, and the placeholder tells where the rest is."""
-    text = "begin" + "x" * 2000 + "end"
-    made = plan(live(piece(3, text), piece(4, "x" * 1000)), ALL, SESSION)
-    assert cut_lines(made) == [3]
-    cut = made.cuts[0]
-    found = parsed(cut.replacement)
-    assert found is not None
-    assert (found.original_chars, found.line, found.key) == (2008, 4, cut.key)
-    assert "It began:\nbegin" in cut.replacement
-    assert "end\nline 4 of" in cut.replacement
-    assert cut.rationale == "2,008 characters, more than 1,000"
-
-
-def test_inputs_are_cut_as_results_are_and_only_of_the_chosen_tools() -> None:
-    """The choice of tools holds for inputs too, whatever the case (L34)."""
-    pieces = (
-        piece(1, LONG, "input", tool="Edit"),
-        piece(2, LONG, tool="Edit"),
-        piece(3, LONG, tool="Read"),
-        piece(4, LONG, tool=None),
-    )
-    assert cut_lines(plan(live(*pieces), ALL, SESSION)) == [1, 2, 3, 4]
-    chosen = TrimParameters(tools=(" read",), protect_turns=0)
-    assert cut_lines(plan(live(*pieces), chosen, SESSION)) == [3]
-
-
-def test_the_last_turns_are_protected() -> None:
-    """But never more than a fifth of what is live, where one prompt keeps an agent busy."""
-    pieces = [piece(line, LONG, turn=line) for line in range(1, 11)]
-    made = plan(live(*pieces, turns=10), TrimParameters(), SESSION)
-    assert cut_lines(made) == [*range(1, 9)]
-    assert "2 pieces of the last turns" in made.kept
-    assert cut_lines(plan(live(*pieces, turns=10), ALL, SESSION)) == [*range(1, 11)]
-
-
-def test_a_short_last_turn_is_protected_whole() -> None:
-    """The turn before it is not."""
-    pieces = [
-        *(piece(line, LONG, turn=1) for line in range(1, 40)),
-        piece(40, LONG, turn=8),
-        piece(41, LONG, turn=9),
-    ]
-    assert cut_lines(plan(live(*pieces), TrimParameters(), SESSION)) == [*range(1, 40)]
-
-
-def test_a_small_session_of_protected_turns_is_left_as_it_is() -> None:
-    """All of it may be the protected end."""
-    assert plan(live(piece(1, "x", turn=9)), TrimParameters(threshold=0), SESSION).nothing_to_trim
-
-
-def test_errors_stay_until_the_same_call_passes() -> None:
-    """By tool and the beginning of the input; another call that passes mends nothing (L33)."""
-    calls = [
-        piece(1, '{"command": "pytest"}', "input", tool="Bash", call="a"),
-        piece(2, LONG, tool="Bash", call="a", is_error=True),
-        piece(3, '{"command": "make"}', "input", tool="Bash", call="b"),
-        piece(4, LONG, tool="Bash", call="b", is_error=True),
-        piece(5, '{"command": "pytest"}', "input", tool="Bash", call="c"),
-        piece(6, "ok", tool="Bash", call="c", is_error=False),
-        piece(7, LONG, tool="Web", call="d", is_error=True),
-    ]
-    made = plan(live(*calls), ALL, SESSION)
-    assert cut_lines(made) == [2]
-    assert "line 5: Bash failed, and nothing has mended it since" in made.kept
-    assert "line 8: Web failed, and nothing has mended it since" in made.kept
-
-
-def test_thoughts_go_except_those_of_the_last_turn() -> None:
-    """They are taken out whole; a choice of tools leaves them alone."""
-    pieces = (
-        piece(1, "thought", "thinking", turn=1),
-        piece(2, "thought", "thinking", turn=9),
-        piece(3, LONG),
-    )
-    made = plan(live(*pieces), ALL, SESSION)
-    assert [(cut.part, cut.replacement == "") for cut in made.cuts] == [("thinking", True), ("result", False)]
-    assert cut_lines(plan(live(*pieces), TrimParameters(tools=("Read",), protect_turns=0), SESSION)) == [3]
-
-
-@pytest.mark.parametrize(
-    ("count", "lines"), [(None, []), (2, [1, 2]), (-1, [1, 2]), (-9, []), (0, []), (9, [1, 2, 4])]
+import leftoff
+from leftoff.agents.registry import agent_of
+from leftoff.errors import LeftoffError
+from leftoff.platform import paths
+from leftoff.sessions.ancestry import load_family
+from leftoff.sessions.find import open_session
+from leftoff.shrink import untrim
+from leftoff.shrink.derive import copy_to_folder
+from leftoff.shrink.placeholder import parse_placeholder
+from leftoff.shrink.trim import TrimOptions, prepare_trim, preview_trim, write_trim
+from leftoff.testing.builders import Story, call
+from leftoff.workspace import SessionRef, Workspace
+from tests.support.long_sessions import (
+    CODEX_FIRST,
+    FIRST,
+    copy_into_agent_home,
+    long_story,
+    write_long_session,
+    write_session_with_short_id,
 )
-def test_long_replies_are_cut_by_their_number(count: int | None, lines: list[int]) -> None:
-    """+N the first N long ones, -N all but the last N, none by default."""
-    pieces = [
-        piece(1, LONG, "text"),
-        piece(2, LONG, "text"),
-        piece(3, "short", "text"),
-        piece(4, LONG, "text"),
+
+AGENTS = ("claude", "codex")
+
+
+@pytest.fixture(params=AGENTS)
+def agent_id(request):
+    return request.param
+
+
+@pytest.fixture
+def source(home, agent_id):
+    return write_long_session(home, agent_id)
+
+
+def trimmed(source: Path, **wanted):
+    return write_trim(prepare_trim(str(source), Workspace.open(), TrimOptions(**wanted)))
+
+
+def results(transcript: Path) -> list[str]:
+    session = open_session(str(transcript))
+    return [call.result.text for call in session.tool_calls() if call.result]
+
+
+def inputs(transcript: Path) -> list[object]:
+    return [call.input for call in open_session(str(transcript)).tool_calls()]
+
+
+def test_a_plan_writes_nothing_and_lists_all_cuts(source):
+    """Lines are 1-based, and the tokens add up."""
+    before = sorted(paths.home().rglob("*"))
+    assert source in before
+    plan_json = prepare_trim(str(source), Workspace.open(), TrimOptions()).to_dict()
+    assert plan_json["dry_run"] is True
+    assert plan_json["tools_trimmed"] == len(plan_json["cuts"]) > 0
+    assert abs(sum(cut["tokens_saved"] for cut in plan_json["cuts"]) - plan_json["tokens_saved"]) <= len(
+        plan_json["cuts"]
+    )
+    assert all(cut["line"] > 0 and cut["rationale"] and cut["key"] for cut in plan_json["cuts"])
+    assert sorted(paths.home().rglob("*")) == before
+
+
+def test_a_copy_is_smaller_and_the_original_unchanged(source, agent_id):
+    """The JSON has its documented keys."""
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    result = trimmed(source)
+    assert hashlib.sha256(source.read_bytes()).hexdigest() == digest
+    assert result.output_file.stat().st_size < source.stat().st_size
+    assert result.output_file.stat().st_mode & 0o777 == 0o600
+    assert [*result.to_dict()] == [
+        "session_id",
+        "output_file",
+        "parent_file",
+        "tools_trimmed",
+        "tokens_saved",
+        "context_saved_percent",
+        "resume_command",
+        "nothing_to_trim",
     ]
-    made = plan(live(*pieces), TrimParameters(trim_assistant=count, protect_turns=0), SESSION)
-    assert cut_lines(made) == lines
-    assert all(
-        cut.replacement.startswith("[Claude response trimmed - original was 5000") for cut in made.cuts
+    assert result.session_id in result.to_dict()["resume_command"]
+    assert result.to_dict()["resume_command"].startswith(agent_id)
+    suppressed = [text for text in results(result.output_file) if parse_placeholder(text)]
+    assert len(suppressed) == result.tools_trimmed // 2 > 0  # of the others the inputs were cut
+    assert inputs(result.output_file) != inputs(source)
+    assert suppressed[0].startswith("[Results from ")
+
+
+def test_trimming_a_copy_finds_nothing(source):
+    result = trimmed(source)
+    again = trimmed(result.output_file)
+    assert again.nothing_to_trim
+    assert again.to_dict()["session_id"] is None
+    assert again.output_file is None
+
+
+def test_unknown_tools_are_not_cut(source):
+    assert trimmed(source, tools=("Nobody",)).nothing_to_trim
+
+
+def test_a_command_can_propose_what_to_cut(home, tmp_path):
+    """Its plan is checked like any other."""
+    source = write_long_session(home, "claude")
+    program = tmp_path / "propose"
+    program.write_text(
+        '#!/bin/sh\ncat > prompt.txt\necho \'[[7, "no longer needed", "notes"]]\'\n', encoding="utf-8"
     )
+    program.chmod(0o755)
+    plan = prepare_trim(str(source), Workspace.open(), TrimOptions(strategy="smart-trim", by=str(program)))
+    assert plan.plan.strategy == "smart-trim"
+    program.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    with pytest.raises(LeftoffError):
+        prepare_trim(str(source), Workspace.open(), TrimOptions(strategy="smart-trim", by=str(program)))
 
 
-def test_a_saving_that_is_too_small_is_no_plan() -> None:
-    """300 tokens at the least, and the plan says so."""
-    made = plan(live(piece(1, "x" * 1200)), TrimParameters(protect_turns=0), SESSION)
-    assert made.nothing_to_trim
-    assert made.saved_tokens == 0
-    assert "1 cuts would free 259 tokens, fewer than 300" in made.kept
+def test_the_story_has_the_expected_ids(home):
+    """The other tests rely on it."""
+    assert open_session(str(write_long_session(home, "claude"))).session_id == FIRST
 
 
-def test_what_an_invariant_forbids_is_kept_and_said() -> None:
-    """Where cutting is allowed is where no invariant forbids it."""
-    made = plan(live(piece(0, LONG), piece(1, LONG)), ALL, SESSION, (Forbids(),))  # type: ignore[arg-type]
-    assert cut_lines(made) == [1]
-    assert "line 1: it must stay" in made.kept
-
-
-def test_a_cut_that_frees_nothing_is_left_out() -> None:
-    """A placeholder may be longer than what it stands for."""
-    made = plan(
-        live(piece(1, "x" * 150)),
-        TrimParameters(threshold=100, protect_turns=0, min_token_savings=0),
-        SESSION,
-    )
-    assert made.nothing_to_trim
-
-
-def test_no_ends_are_shown_where_none_are_wanted() -> None:
-    """head and tail of zero."""
-    none = TrimParameters(head=0, tail=0, protect_turns=0)
-    assert plan(live(piece(1, LONG)), none, SESSION).cuts[0].replacement.count("\n") == 0
-
-
-def test_an_empty_session_has_nothing_to_trim() -> None:
-    """Nothing is divided by zero."""
-    made = plan(live(), TrimParameters(), SESSION)
-    assert made.nothing_to_trim
-    assert made.context_saved_percent == 0
-
-
-def carried_out(source: LivePieces, cuts: Sequence[Cut]) -> LivePieces:
-    """The live pieces of the copy: what the plan says, and nothing else."""
-    by_place = {(cut.place, cut.part): cut for cut in cuts}
-    pieces: list[Piece] = []
-    for each in source.pieces:
-        cut = by_place.get((each.place, each.part))
-        if cut is None:
-            pieces.append(each)
-        elif cut.replacement:
-            new = cut.replacement
-            pieces.append(each._replace(chars=len(new), head=new[:200], tail=new[-200:], is_error=None))
-    return live(*pieces, turns=source.turns)
-
-
-PIECES = st.builds(
-    lambda line, size, part, tool, turn, failed: piece(
-        line, "abc " * size, part, tool=tool, turn=turn, is_error=failed
-    ),
-    st.integers(0, 200),
-    st.integers(1, 900),
-    st.sampled_from(["result", "input", "text", "thinking"]),
-    st.sampled_from(["Read", "Bash"]),
-    st.integers(0, 4),
-    st.sampled_from([None, True, False]),
+# They free little more than a copy costs.
+NARROW = (
+    "claude-1.0.98-sidechains",
+    "compacted/claude-2.1.5-deeac353",
 )
 
 
-@given(
-    pieces=st.lists(PIECES, max_size=25, unique_by=lambda each: each.place.line_idx),
-    threshold=st.integers(1, 1500),
-    protect=st.integers(0, 3),
-    assistant=st.one_of(st.none(), st.integers(-5, 5)),
-)
-def test_twice_is_once(pieces: list[Piece], threshold: int, protect: int, assistant: int | None) -> None:
-    """A plan on the planned result is empty; every call keeps an input and a result, and nothing grows."""
-    source = live(*sorted(pieces, key=lambda each: (each.turn, each.place.line_idx)), turns=4)
-    parameters = TrimParameters(
-        threshold=threshold, protect_turns=protect, trim_assistant=assistant, min_token_savings=0
+@pytest.mark.parametrize("strategy", ["trim", "smart-trim"])
+@pytest.mark.slow
+def test_no_copy_of_a_real_session_is_as_large_as_the_session(home, real_transcripts, strategy):
+    small = sorted(real_transcripts.rglob("*.jsonl"), key=lambda path: path.stat().st_size)[:8]
+    paths = [*small, *(real_transcripts / f"{name}.jsonl" for name in NARROW)]
+    written = 0
+    for path in paths:
+        try:
+            source = copy_into_agent_home(home, path)
+            plan = prepare_trim(str(source), Workspace.open(), TrimOptions(strategy=strategy, force=True))
+            seen = preview_trim(plan)
+            result = write_trim(plan)
+        except LeftoffError:
+            continue  # nothing in it that could be continued
+        assert seen.plan.nothing_to_trim == result.nothing_to_trim, path.name
+        assert seen.plan.saved_tokens == result.tokens_saved, path.name
+        if result.output_file is None:
+            assert (result.tokens_saved, result.context_saved_percent, result.tools_trimmed) == (0, 0.0, 0)
+            continue
+        written += 1
+        assert result.output_file.stat().st_size < source.stat().st_size, path.name
+    assert written > 0
+
+
+@pytest.mark.parametrize("agent_id", ["claude", "codex"])
+def test_a_copy_that_would_be_no_smaller_is_not_written(home, agent_id):
+    """Its lineage can be longer than the cuts."""
+    story = Story(session_id=FIRST if agent_id == "claude" else CODEX_FIRST, project=str(Path.cwd()))
+    story.asked("Go").replied("Looking.", call("shell", {"command": "cat a"}, "x" * 420), used=5_000)
+    for turn in range(4):
+        story.asked(f"And {turn}").replied("Seen.", call("shell", {"command": "ls"}, "y" * 90), used=6_000)
+    source = (home.claude if agent_id == "claude" else home.codex)(story)
+    plan = prepare_trim(str(source), Workspace.open(), TrimOptions(threshold=300, min_token_savings=0))
+    assert plan.plan.cuts
+    before = {*source.parent.iterdir()}
+    result = write_trim(plan)
+    assert result.nothing_to_trim
+    assert result.tokens_saved == 0
+    assert {*source.parent.iterdir()} == before
+    seen = preview_trim(plan)
+    assert seen.to_dict()["nothing_to_trim"] is True
+    assert seen.plan.kept[-1] == "the copy would be no smaller than the session"
+    assert {*source.parent.iterdir()} == before
+
+
+def test_a_preview_writes_nothing_anywhere(source, tmp_path, monkeypatch):
+    """Not even for a moment: its content is not redacted."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    plan = prepare_trim(str(source), Workspace.open(), TrimOptions())
+    before = {*tmp_path.rglob("*")}
+    seen = []
+    assert (
+        preview_trim(plan, lambda done, whole: seen.append((done == whole, {*tmp_path.rglob("*")}))) == plan
     )
-    once = plan(source, parameters, SESSION)
-    copy = carried_out(source, once.cuts)
-    assert plan(copy, parameters, SESSION).nothing_to_trim
-    assert [each.call_id for each in copy.pieces if each.call_id] == [
-        each.call_id for each in source.pieces if each.call_id
+    assert seen[-1][0]
+    assert all(there == before for _, there in seen)
+    assert {*tmp_path.rglob("*")} == before
+    assert not load_family().derived
+
+
+@pytest.mark.slow
+def test_a_preview_counts_longer_ids(home):
+    """Each line gets the new id."""
+    source = write_session_with_short_id(home)
+    plan = prepare_trim(str(source), Workspace.open(), TrimOptions())
+    assert plan.plan.saved_chars > 20_000
+    assert preview_trim(plan).plan.nothing_to_trim
+    assert write_trim(plan).nothing_to_trim
+
+
+@pytest.mark.parametrize("project", [None, "elsewhere"])
+def test_a_preview_fails_where_writing_would_fail(home, tmp_path, project):
+    source = write_long_session(home, "claude")
+    folder = tmp_path / project if project else None
+    plan = prepare_trim(str(source), Workspace.open(), TrimOptions(project=folder))
+    source.write_bytes(source.read_bytes().replace(b"tool_result", b"tool_resulT"))
+    for go in (preview_trim, write_trim):
+        with pytest.raises(LeftoffError, match="is not what the plan was made from"):
+            go(plan)
+
+
+def with_subagent(home) -> tuple[Path, Path]:
+    """A long session that started a subagent, and the subagent's transcript."""
+    story = long_story().delegated("Look around", "Nothing found", call("shell", {"command": "ls"}, "a.py"))
+    source = home.claude(story)
+    (wrote,) = source.with_suffix("").glob("subagents/agent-*.jsonl")
+    return source, wrote
+
+
+def beside(transcript: Path) -> dict[str, bytes]:
+    """Return the files in the folder of a session."""
+    folder = transcript.with_suffix("")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_copy_includes_its_subagents_files(home, tmp_path):
+    """The client continues them in the copy's own folder."""
+    source, wrote = with_subagent(home)
+    (wrote.parent / "agent-link.jsonl").symlink_to(tmp_path / "elsewhere")
+    copy = trimmed(source).output_file
+    sent = {name: data for name, data in beside(source).items() if name.startswith("subagents")}
+    assert beside(copy) == sent
+    assert len(sent) == 2  # with its description
+    own = copy.with_suffix("") / "subagents" / wrote.name
+    assert own.stat().st_ino != wrote.stat().st_ino
+    assert own.stat().st_mode & 0o777 == 0o600
+    back = untrim.untrim(str(copy), Workspace.open()).output_file
+    assert beside(back) == sent
+
+
+def test_files_of_unreachable_subagents_are_not_copied(home):
+    """From before the last compaction, or named by no line."""
+    story = long_story().delegated("Look around", "Nothing found").compacted("All was seen.")
+    source = home.claude(story.delegated("Look again", "Still nothing"))
+    wrote = {path.name for path in source.with_suffix("").glob("subagents/agent-*.jsonl")}
+    assert len(wrote) == 2
+    copy = copy_to_folder(SessionRef(agent=agent_of(source), transcript=source), Path.cwd()).output_file
+    assert wrote == {Path(name).name for name in beside(copy) if name.endswith(".jsonl")}
+    plan = prepare_trim(str(copy), Workspace.open(), TrimOptions(project=Path.cwd()))
+    again = write_trim(plan).output_file
+    (kept,) = (name for name in beside(again) if name.endswith(".jsonl"))
+    assert Path(kept).name in wrote
+    assert b"Look again" in beside(again)[kept]
+
+
+def test_a_preview_and_a_copy_elsewhere_copy_no_subagents(home, tmp_path):
+    source, _ = with_subagent(home)
+    preview_trim(prepare_trim(str(source), Workspace.open(), TrimOptions(tools=("Bash",))))
+    result = leftoff.trim_and_create_session(None, source, None, 1000, output_dir=tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{result['session_id']}.jsonl"]
+
+
+def test_every_copy_lists_what_was_left_behind(home, tmp_path):
+    source, wrote = with_subagent(home)
+    whole = trimmed(source)
+    assert whole.left_behind == ()
+    assert "left_behind" not in whole.to_dict()
+    for copy in (source, whole.output_file):
+        own = copy.with_suffix("") / "subagents" / wrote.name
+        own.symlink_to(own.rename(tmp_path / copy.name))
+    result = [
+        trimmed(source),
+        untrim.untrim(str(whole.output_file), Workspace.open()),
+        copy_to_folder(SessionRef(agent=agent_of(source), transcript=source), Path.cwd()),
     ]
-    assert all(cut.saved_chars > 0 for cut in once.cuts)
-    assert copy.live_chars <= source.live_chars
+    assert [each.to_dict()["left_behind"][0]["path"] for each in result] == [
+        str(wrote),
+        str(own),
+        str(wrote),
+    ]
+    assert all(each.to_dict()["left_behind"][0]["why"].startswith("a symbolic link") for each in result)
+    by_library = leftoff.trim_and_create_session(None, source, None, 1000)
+    assert [each.path for each in by_library["left_behind"]] == [wrote]
+
+
+def test_a_subagent_file_that_cannot_be_copied_prevents_the_copy(home):
+    """No half copy is left."""
+    source, wrote = with_subagent(home)
+    with wrote.open("ab") as file:
+        file.truncate(100_000_000)
+    there = {*source.parent.rglob("*")}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000_000, before[1]))
+    try:
+        with pytest.raises(LeftoffError, match="what subagents wrote could not be copied"):
+            trimmed(source)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert {*source.parent.rglob("*")} == there
+
+
+def test_turns_are_protected_as_the_settings_say(source, monkeypatch):
+    cuts = {}
+    for turns in ("0", "60"):
+        monkeypatch.setenv("LEFTOFF_TRIM_PROTECT_TURNS", turns)
+        cuts[turns] = len(prepare_trim(str(source), Workspace.open(), TrimOptions(threshold=100)).plan.cuts)
+    assert cuts["60"] < cuts["0"]

@@ -10,7 +10,7 @@ import pytest
 
 from leftoff.errors import ConfigError
 from leftoff.testing.store_promises import StorePromises, a_log
-from tests.machines import Machine
+from tests.support.machines import Machine
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "folder-store"
 
@@ -67,7 +67,7 @@ def machines(tmp_path, installed):
         machine.environment["PYTHONPATH"] += f":{installed}"
         machine.environment["PYTHONDONTWRITEBYTECODE"] = "1"
         machine.configure(storage="shared-folder", storage_options={"folder": str(tmp_path / "shared")})
-    one.begin()
+    one.create_repository()
     two.clone(one)
     return one, two
 
@@ -82,8 +82,8 @@ def test_it_serves_two_machines_by_its_entry_point(machines, tmp_path):
     (tmp_path / "shared" / "stray.json").write_text(json.dumps(a_log("stray").to_dict()), encoding="utf-8")
     listed = json.loads(two.leftoff("log", "list", "--remote", "--json").stdout)
     assert [each["session_id"] for each in listed] == ["s"]
-    said = json.loads(two.leftoff("resume", "--remote", "--json").stdout)
-    assert said["mission"] == f"Mend {two.root}/cart.py"
+    data = json.loads(two.leftoff("resume", "--remote", "--json").stdout)
+    assert data["mission"] == f"Mend {two.root}/cart.py"
     found = {
         each["what"]: each["words"]
         for each in json.loads(two.leftoff("doctor", "--json", check=False).stdout)

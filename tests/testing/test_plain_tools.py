@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.model.actions import (
+from leftoff.core.actions import (
     Answer,
     Changed,
     Delegated,
@@ -15,8 +15,8 @@ from leftoff.model.actions import (
     Todo,
     Wrote,
 )
-from leftoff.model.records import Text, ToolResult, ToolUse
-from leftoff.testing.plain_tools import actions, answer
+from leftoff.core.records import Text, ToolResult, ToolUse
+from leftoff.testing.plain_agent import actions, answer
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``SessionManager`` (000): a session from its start to its end, with its usage and its resume logs."""
+"""``SessionManager`` follows a session from its start to its end, with its usage and its resume logs."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from leftoff.agents.registry import agent_of
 from leftoff.api.resume_log_generator import ResumeLogGenerator
-from leftoff.errors import UsageError
-from leftoff.flows.given_settings import with_given
-from leftoff.flows.known_state import known_state
-from leftoff.flows.settings import settings_here
-from leftoff.flows.track_usage import new_session_id
-from leftoff.model.context_metrics import ContextMetrics
-from leftoff.model.resume_log import ResumeLog
-from leftoff.resume_logs.due import MANUAL_PAUSE
-from leftoff.resume_logs.make import USUAL_STOP_REASON
-from leftoff.system import paths
-
-__all__ = ["SessionManager", "get_session_manager"]
+from leftoff.config.load import with_overrides
+from leftoff.core.metrics import DEFAULT_FRACTIONS, ContextMetrics, Level
+from leftoff.core.resume_log import ResumeLog
+from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError, UsageError
+from leftoff.pause.usage_state import new_session_id
+from leftoff.resume_logs.build import MANUAL_PAUSE, USUAL_STOP_REASON
+from leftoff.sessions.find import find_session
+from leftoff.workspace import SessionRef, Workspace
 
 _LOGGER = logging.getLogger(__name__)
+_managers: dict[str, SessionManager] = {}
+_managers_lock = threading.Lock()
+
+__all__ = ["SessionManager", "get_session_manager"]
 
 
 class SessionManager:
     """One session.
 
-    ``update_token_usage`` adds up what it is fed, against ``budget_total``: a sum says what was billed. What stands in the
-    window is ``observe_occupancy``, and everything that leftoff decides live comes from there (L1).
+    ``update_token_usage`` adds up replies against ``budget_total``: a sum says what was billed. ``observe_occupancy`` says what is in
+    the context window, which is what leftoff's own decisions are based on.
     """
 
     _metrics: ContextMetrics
@@ -40,8 +41,8 @@ class SessionManager:
         session_id: str | None = None,
         transcript: Path | None = None,
     ) -> None:
-        self._folder = paths.working_folder()
-        self._settings = with_given(settings_here(self._folder).settings, config)
+        self._workspace = Workspace.open()
+        self._settings = with_overrides(self._workspace.settings, config)
         self._resume_log_generator = ResumeLogGenerator(config)
         self._lock = threading.Lock()
         self._begin(session_id, transcript)
@@ -58,14 +59,14 @@ class SessionManager:
 
     @property
     def metrics(self) -> ContextMetrics:
-        """How full the window is, as far as this manager was told."""
+        """How full the window is, as far as was reported to this manager."""
         with self._lock:
             return self._metrics
 
     def start_session(
         self, session_id: str | None = None, transcript: Path | None = None
     ) -> ResumeLog | None:
-        """Begin a session with empty counters; the latest resume log, to go on from."""
+        """Begin a session with empty counters and return the latest resume log, to continue from."""
         with self._lock:
             self._begin(session_id, transcript)
         return self.load_resume_log_on_startup()
@@ -76,7 +77,7 @@ class SessionManager:
         """Add one reply to the sum. A negative number is a ValueError and changes nothing."""
         added = _whole("input_tokens", input_tokens) + _whole("output_tokens", output_tokens)
         with self._lock:
-            self._is_told = True
+            self._has_usage = True
             self._sum_tokens += added
             self._metrics = ContextMetrics(
                 total_budget=self._settings.budget_total,
@@ -92,10 +93,10 @@ class SessionManager:
         total_budget: int | None = None,
         model: str | None = None,
     ) -> None:
-        """What stands in the window now, in place of what was known; ``total_budget`` is the usable window."""
+        """Set what is in the window now; ``total_budget`` is the usable window."""
         used = _whole("used_tokens", used_tokens)
         with self._lock:
-            self._is_told = True
+            self._has_usage = True
             name = model or self._metrics.model
             self._metrics = ContextMetrics(
                 total_budget=total_budget or self._settings.windows.get(name, self._settings.budget_total),
@@ -104,28 +105,28 @@ class SessionManager:
                 model=name,
             )
 
-    def should_warn_context_limit(self, threshold: float = 0.70) -> bool:
-        """Whether usage stands at or above this fraction of the budget."""
+    def should_warn_context_limit(self, threshold: float = DEFAULT_FRACTIONS[Level.CAUTION]) -> bool:
+        """Return whether usage is at or above this fraction of the budget."""
         used = self.metrics.percentage_used
         return used is not None and used >= round(threshold * 100, 6)  # 0.07 * 100 is a little above 7
 
     def get_context_metrics(self) -> dict[str, Any]:
-        """The metrics as a mapping of their own."""
+        """Return the metrics as a new mapping."""
         return self.metrics.to_dict()
 
     def generate_resume_log(self, session_state: dict[str, Any] | None = None) -> Path | None:
-        """Save a resume log now; its path, or None where resume logs are switched off or nothing is known to write.
+        """Save a resume log now and return its path; None if resume logs are switched off or nothing is known to write.
 
-        Without a state it is extracted from the session's transcript, where one is known; else the log holds the metrics,
-        as far as any were told.
+        Without a state it is extracted from the session's transcript if that is known; otherwise the log has the metrics that were
+        reported.
         """
         if not self._resume_log_generator.enabled:
             return None
         state = session_state
         if state is None:
             named = self._session_id if self._is_named else None
-            state = known_state(named, self._transcript, self._folder)
-        if state is None and not self._is_told:
+            state = _known_state(named, self._transcript, self._workspace)
+        if state is None and not self._has_usage:
             _LOGGER.warning(
                 "No resume log of %s: no state, no transcript and no usage are known.", self._session_id
             )
@@ -138,7 +139,7 @@ class SessionManager:
         return self._resume_log_generator.save_sparing(log, {self._session_id})
 
     def load_resume_log_on_startup(self) -> ResumeLog | None:
-        """The latest resume log that this machine wrote or the user trusted; None where there is none."""
+        """Return the latest resume log that this machine wrote or the user trusted; None if there is none."""
         return self._resume_log_generator.get_latest_trusted_log()
 
     def pause_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
@@ -147,7 +148,7 @@ class SessionManager:
         return self.generate_resume_log(session_state) if due else None
 
     def resume_session(self, session_id: str | None = None) -> ResumeLog | None:
-        """Go on with the session of that id, and give its resume log; without an id the latest one."""
+        """Continue the session of that id and return its resume log; without an id, the latest log."""
         if session_id is None:
             return self.load_resume_log_on_startup()
         log = self._resume_log_generator.load_resume_log(session_id)
@@ -165,24 +166,23 @@ class SessionManager:
         self._is_named = session_id is not None
         self._session_id = session_id or new_session_id()
         self._transcript = None if transcript is None else Path(transcript)
-        self._is_told = False  # nothing of the window yet
+        self._has_usage = False
         self._sum_tokens = 0
         self._metrics = ContextMetrics(total_budget=self._settings.budget_total, used_tokens=0)
 
 
-_managers: dict[str, SessionManager] = {}
-_managers_lock = threading.Lock()
-
-
 def get_session_manager(session_id: str | None = None) -> SessionManager:
-    """The manager of that session, made on first use; without an id the one asked for last. Sessions never share one (L7)."""
+    """Return the manager of that session, created on first use; without an id, the one last returned.
+
+    Sessions never share a manager.
+    """
     with _managers_lock:
         if session_id is None:
             if not _managers:
                 _managers[""] = SessionManager()
             return next(reversed(_managers.values()))
         manager = _managers.pop(session_id, None) or SessionManager(session_id=session_id)
-        _managers[session_id] = manager  # the last is the one asked for last
+        _managers[session_id] = manager  # the last entry is the one last returned
         return manager
 
 
@@ -192,3 +192,25 @@ def _whole(name: str, value: Any) -> int:
             return value
         case _:
             raise UsageError(f"{name} is {value!r:.40}: a whole number of tokens, 0 or more.")
+
+
+def _known_state(
+    session_id: str | None, transcript: Path | None, workspace: Workspace
+) -> dict[str, Any] | None:
+    """Return the session state by the transcript, or by the id of any agent's session; None if neither is known."""
+    if transcript is None and session_id is not None:
+        transcript = _transcript_of(session_id, workspace)
+    if transcript is None:
+        return None
+    from leftoff.resume_logs.save import session_state_of  # noqa: PLC0415 - loads extraction and all agents
+
+    return session_state_of(SessionRef(agent=agent_of(transcript), transcript=transcript), workspace)
+
+
+def _transcript_of(session_id: str, workspace: Workspace) -> Path | None:
+    """Return the transcript of the session with exactly that id: a number or a prefix would name another session."""
+    try:
+        session = find_session(session_id, workspace).session
+    except (NotFoundError, AmbiguousSessionError, TranscriptError):
+        return None
+    return Path(session.transcript) if session.session_id == session_id else None

@@ -1,23 +1,32 @@
-"""Trim, smart-trim and rollover by file, with the names and return values of 002."""
+"""Trim, smart-trim, rollover and lineage for callers in Python, by file or by opened session."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leftoff.agents.registry import agent_by_id, agent_of
+from leftoff.core.session import Derivation, Session, SessionNode
+from leftoff.core.trim_plan import NotCopied, TrimPlan
+from leftoff.core.wire import JsonValue
 from leftoff.errors import UsageError
-from leftoff.flows import file_shrinking as flow
-from leftoff.model.copying import LeftBehind
-from leftoff.model.values import dataclass
-from leftoff.model.wire import JsonValue
+from leftoff.resume_logs.save import session_state_of
+from leftoff.sessions import ancestry
+from leftoff.sessions.lineage import newest_first, oldest_first
+from leftoff.shrink import family, rollover, trim
+from leftoff.shrink.trim import PlannedTrim, TrimOptions
+from leftoff.workspace import SessionRef, Workspace
+
+_ORIGINAL = "original"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrimResult:
-    """What trimming made. Unpacks as 002's five values, and answers each field by its name in brackets too.
+    """The result of a trim. It unpacks as its first five values, and each field is also available as ``result["name"]``.
 
-    Where there was nothing to trim nothing is written: ``session_id`` and ``output_file`` are None.
+    If there was nothing to trim, nothing is written, and ``session_id`` and ``output_file`` are None.
     """
 
     session_id: str | None
@@ -28,7 +37,7 @@ class TrimResult:
     num_assistant_trimmed: int
     detected_agent: str
     nothing_to_trim: bool
-    left_behind: tuple[LeftBehind, ...] = ()  # what could not be taken along; it is still with the session
+    left_behind: tuple[NotCopied, ...] = ()  # what could not be taken along; it is still with the session
 
     def __iter__(self) -> Iterator[Any]:
         return iter(
@@ -46,7 +55,7 @@ class TrimResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloverResult:
-    """A fresh session. Unpacks as id and file, and answers each field by its name in brackets too."""
+    """A fresh session. It unpacks as id and file, and each field is also available as ``result["name"]``."""
 
     session_id: str
     output_file: Path
@@ -72,19 +81,21 @@ def trim_and_create_session(
     trim_assistant_messages: int | bool | None = None,
     min_token_savings: int = 300,
 ) -> TrimResult:
-    """A trimmed copy of a session. ``agent`` None: found out from the file. ``target_tools`` None or empty: all; a string: that one.
+    """Write a trimmed copy of a session.
 
-    ``trim_assistant_messages``: N the first N long replies, -N all but the last N, True all.
+    ``agent`` None: detected from the file. ``target_tools`` None or empty: all tools; a string: that one.
+    ``trim_assistant_messages``: N cuts the first N long replies, -N all but the last N, True all of them.
     """
-    trimmed = flow.trimmed(
+    trimmed = trim.trim_file(
         Path(input_file),
-        flow.Asked(
-            agent_id=agent,
-            tools=_names(target_tools),
+        Workspace.open(),
+        TrimOptions(
+            tools=_tool_names(target_tools),
             threshold=threshold,
-            trim_assistant=_replies(trim_assistant_messages),
+            trim_assistant=_reply_count(trim_assistant_messages),
             min_token_savings=min_token_savings,
         ),
+        agent_id=agent,
         folder=None if output_dir is None else Path(output_dir),
     )
     plan = trimmed.plan
@@ -104,11 +115,11 @@ def trim_and_create_session(
 def identify_trimmable_lines_cli(
     input_file: Path | str, agent: str | None = None
 ) -> list[tuple[int, str, str]]:
-    """What could go: ``(line_idx, rationale, description)``, lines counted from 0.
+    """Return the lines that could be cut: ``(line_idx, rationale, description)``, counted from 0.
 
-    By the summariser of the user's settings, or the agent or command named; by rules where that is ``rules``.
+    ``agent`` is an agent or command that proposes them, ``rules`` for the rules, None for the summariser of the user's settings.
     """
-    return flow.trimmable_lines(Path(input_file), by=agent)
+    return trim.trimmable_lines(Path(input_file), Workspace.open(), by=agent)
 
 
 def trim_lines(
@@ -118,47 +129,119 @@ def trim_lines(
     parent_file: Path | str | None = None,
     descriptions: Mapping[int, str] | Sequence[str] | None = None,
 ) -> dict[str, JsonValue]:
-    """A copy at ``output_file`` in which the content of these lines (counted from 0) gave way; no line is taken out.
+    """Write a copy to ``output_file`` without the content of these lines, counted from 0; no line is removed.
 
-    Gives the numbers: ``session_id, tools_trimmed, chars_saved, tokens_saved, skipped`` (lines in which nothing could be cut).
+    Returns ``session_id, tools_trimmed, chars_saved, tokens_saved, skipped`` (lines in which nothing could be cut).
     """
     indices = [*line_indices]
-    told = (
+    texts = (
         descriptions
         if isinstance(descriptions, Mapping)
         else dict(zip(indices, descriptions or (), strict=False))
     )
-    return flow.lines_trimmed(
+    return trim.trim_file_lines(
         Path(input_file),
-        [(index, "asked for", told.get(index, "")) for index in indices],
+        [(index, "asked for", texts.get(index, "")) for index in indices],
         Path(output_file),
         parent_file=None if parent_file is None else Path(parent_file),
     )
 
 
 def rollover_session(input_file: Path | str, summary: str | None = None) -> RolloverResult:
-    """A fresh session that continues the one in the file; its first message holds lineage, summary and what was restored."""
-    made = flow.continued(Path(input_file), summary)
-    assert made.session_id is not None
-    assert made.output_file is not None
+    """Write a fresh session that continues the one in the file; its first message holds lineage, summary and restored log."""
+    source = Path(input_file)
+    # A caller who names a file wants the session written even if that makes no room.
+    options = rollover.RolloverOptions(summary=summary, with_summary=summary is not None, even_if_larger=True)
+    ref = SessionRef(agent=agent_of(source), transcript=source)
+    derived = rollover.roll_over_of(ref, Workspace.open(source.parent), options)
+    assert derived.session_id is not None
+    assert derived.output_file is not None
     return RolloverResult(
-        session_id=made.session_id,
-        output_file=made.output_file,
-        parent_file=made.parent_file,
-        tokens_saved=made.tokens_saved,
+        session_id=derived.session_id,
+        output_file=derived.output_file,
+        parent_file=derived.parent_file,
+        tokens_saved=derived.tokens_saved,
         summary_included=summary is not None,
     )
 
 
-def _names(tools: Iterable[str] | str | None) -> tuple[str, ...]:
-    """Empty where all are meant, whatever the settings say for the command line."""
+def _tool_names(tools: Iterable[str] | str | None) -> tuple[str, ...]:
+    """Return the names as a tuple, empty for all tools, whatever the settings say for the command line."""
     named = (tools,) if isinstance(tools, str) else tuple(tools or ())
     if not all(name.strip() for name in named):
         raise UsageError(f"{tools!r} are no names of tools. None means all of them.")
     return named
 
 
-def _replies(wanted: int | bool | None) -> int | None:
-    if isinstance(wanted, bool):
-        return flow.ALL_REPLIES if wanted else None
-    return wanted
+def _reply_count(count: int | bool | None) -> int | None:
+    if isinstance(count, bool):
+        return trim.ALL_REPLIES if count else None
+    return count
+
+
+def extract(session: Session) -> dict[str, Any]:
+    """Return the session state of an opened session, from which a resume log is built."""
+    return session_state_of(
+        SessionRef(agent=agent_of(Path(session.transcript)), transcript=Path(session.transcript)),
+        Workspace.open(),
+    )
+
+
+def plan_trim(
+    session: Session,
+    *,
+    threshold: int | None = None,
+    tools: Sequence[str] | None = None,
+    trim_assistant: int | None = None,
+) -> TrimPlan:
+    """Plan a trim without writing; None means "as the settings say"."""
+    options = TrimOptions(threshold=threshold, tools=tools, trim_assistant=trim_assistant)
+    return trim.prepare_trim_of(_ref(session), Workspace.open(), options).plan
+
+
+def plan_smart_trim(session: Session, *, by: str | None = None) -> TrimPlan:
+    """Plan a smart-trim without writing, by rules or as an agent or a command proposes."""
+    return trim.prepare_trim_of(
+        _ref(session), Workspace.open(), TrimOptions(strategy="smart-trim", by=by)
+    ).plan
+
+
+def write_copy(session: Session, plan: TrimPlan) -> Path | None:
+    """Write the copy that a plan describes; returns its file, or None if there is nothing to cut."""
+    planned = PlannedTrim(ref=_ref(session), plan=plan, options=TrimOptions())
+    return trim.write_trim(planned).output_file
+
+
+def _ref(session: Session) -> SessionRef:
+    return SessionRef(agent=agent_by_id(session.agent), transcript=Path(session.transcript))
+
+
+def get_parent_info(session_file: Path | str) -> tuple[Path | None, str | None, Path | None]:
+    """Return the parent's file, the kind of derivation, and the parent's exported text; None for what does not exist."""
+    node = ancestry.load_family().node(Path(session_file))
+    if node.parent is None:
+        return None, None, None
+    return node.parent.session_file, node.derivation_type, node.exported_file
+
+
+def get_continuation_lineage(session_file: Path | str) -> list[SessionNode]:
+    """Return the session and its ancestors, oldest first; one whose file is gone is marked as missing."""
+    return oldest_first(ancestry.load_family().node(Path(session_file)))
+
+
+def get_full_lineage_chain(session_file: Path | str) -> list[tuple[Path, str]]:
+    """Return each file with its kind of derivation, newest first; the last one is the original."""
+    nodes = newest_first(ancestry.load_family().node(Path(session_file)))
+    return [(node.session_file, node.derivation_type or _ORIGINAL) for node in nodes]
+
+
+def inject_lineage_into_first_user_message(
+    output_file: Path | str, input_file: Path | str, agent: str | None, derivation_type: Derivation
+) -> bool:
+    """Put the lineage block before the first user message of a derived file, replacing an older one; False without such a message.
+
+    Files that leftoff writes already have the block; it is then written again.
+    """
+    return family.inject_lineage(
+        Path(output_file), Path(input_file), agent_id=agent, derivation=derivation_type
+    )

@@ -1,38 +1,53 @@
-"""``ContextUsageTracker`` (004): token usage that the caller reports, added up against a budget.
+"""Token usage for programs that count it themselves.
 
-For callers who count tokens themselves. What leftoff decides live it decides from occupancy, which sums are not (L1).
+``ContextUsageTracker`` adds up usage against a budget. ``ResponseTracker`` takes stop reason and usage from a model's replies, warns,
+and saves a resume log when one is due. It takes usage as occupancy: what this reply was sent and what it said. The setting
+``accounting: cumulative`` adds up input and output of every reply instead, which says more about the bill than about the window.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leftoff.flows import track_usage as flow
-from leftoff.model.context_metrics import Level
-from leftoff.model.usage_state import UsageState
-from leftoff.system import paths
+from leftoff.api.session_manager import SessionManager, get_session_manager
+from leftoff.config.load import thresholds
+from leftoff.core.levels import check_crossing, warning_text
+from leftoff.core.metrics import ContextMetrics, Level
+from leftoff.errors import LeftoffError
+from leftoff.pause import usage_state
+from leftoff.pause.usage_state import UsageState
+from leftoff.platform import paths
+from leftoff.resume_logs.build import CUT_OFF, USUAL_STOP_REASON
+from leftoff.workspace import Workspace
 
-__all__ = ["ContextUsageTracker", "UsageState"]
+_LOGGER = logging.getLogger(__name__)
+_CACHE_FIELDS = ("cache_read_input_tokens", "cache_creation_input_tokens")  # as in the replies
+
+__all__ = ["ContextUsageTracker", "ResponseTracker", "UsageState"]
 
 
 class ContextUsageTracker:
-    """Adds up usage and tells which threshold is crossed.
+    """Adds up usage and says which threshold is crossed.
 
-    Without ``session_id`` the sums are this object's own. With one they are kept in the user's state folder under that id,
-    and any number of processes may add to them: nothing gets lost (L7).
+    Without ``session_id`` the sums are only in this object. With one they are in the user's state folder under that id, and any number
+    of processes may add to them without losing any.
     """
 
     def __init__(self, project_path: Path | None = None, session_id: str | None = None) -> None:
         self.project_path = Path(project_path) if project_path else paths.working_folder()
-        self.budget = flow.budget_here(self.project_path)
+        self.budget = usage_state.budget_of(Workspace.open(self.project_path).settings)
         self._is_kept = session_id is not None
-        self._state = flow.kept_state(session_id) if session_id else UsageState(flow.new_session_id())
+        self._state = (
+            usage_state.load_usage(session_id) if session_id else UsageState(usage_state.new_session_id())
+        )
 
     def update_usage(
         self, input_tokens: int, output_tokens: int, cache_creation: int = 0, cache_read: int = 0
     ) -> UsageState:
-        """Add one reply; the state after it. A negative number is a ValueError and changes nothing."""
+        """Add one reply and return the new state. A negative number is a ValueError and changes nothing."""
         tokens = {
             "cumulative_input_tokens": input_tokens,
             "cumulative_output_tokens": output_tokens,
@@ -40,39 +55,39 @@ class ContextUsageTracker:
             "cache_read_tokens": cache_read,
         }
         if self._is_kept:
-            self._state = flow.change_kept(
-                self._state.session_id, lambda state: flow.added(state, tokens, self.budget)
+            self._state = usage_state.change_usage(
+                self._state.session_id, lambda state: usage_state.add_usage(state, tokens, self.budget)
             )
         else:
-            self._state = flow.added(self._state, tokens, self.budget)
+            self._state = usage_state.add_usage(self._state, tokens, self.budget)
         return self._state
 
     def check_thresholds(self) -> str | None:
-        """The highest threshold crossed: caution, warning, auto_pause or critical; None below all."""
+        """Return the highest threshold crossed: caution, warning, auto_pause or critical; None below all."""
         return self.get_current_state().threshold_reached
 
     def should_auto_pause(self) -> bool:
-        """Whether auto_pause is crossed (90 % by default)."""
+        """Return whether auto_pause is crossed (90 % by default)."""
         return self.get_current_state().auto_pause_active
 
     def get_current_state(self) -> UsageState:
-        """The state now; of a named session also with what other processes added."""
+        """Return the current state; for a named session with what other processes added."""
         if self._is_kept:
-            self._state = flow.kept_state(self._state.session_id)
+            self._state = usage_state.load_usage(self._state.session_id)
         return self._state
 
     def reset_session(self, session_id: str | None = None) -> UsageState:
-        """Start from zero: as the session of that id, else of the same one where it was named, else of a new one."""
+        """Start from zero: as the session of that id, or as the same one if it was named, or as a new one."""
         if session_id is not None or self._is_kept:
             self._is_kept = True
             wanted = session_id or self._state.session_id
-            self._state = flow.change_kept(wanted, lambda _: UsageState(wanted))
+            self._state = usage_state.change_usage(wanted, lambda _: UsageState(wanted))
         else:
-            self._state = UsageState(flow.new_session_id())
+            self._state = UsageState(usage_state.new_session_id())
         return self._state
 
     def get_usage_summary(self) -> dict[str, Any]:
-        """The state in numbers for a person: totals, what remains, what is crossed."""
+        """Return the state in numbers for a person: totals, what remains, what is crossed."""
         state = self.get_current_state()
         return {
             "session_id": state.session_id,
@@ -90,3 +105,67 @@ class ContextUsageTracker:
             },
             "last_updated": state.last_updated,
         }
+
+
+class ResponseTracker:
+    """Follows the replies of any number of sessions, each by its id. Errors are logged and never raised."""
+
+    def __init__(self, session_manager: SessionManager | None = None) -> None:
+        self._manager = session_manager
+        self._settings = Workspace.open().settings
+        self._announced: dict[str, Level] = {}
+
+    def track_stop_response(
+        self,
+        event: dict[str, Any],
+        session_id: str,
+        metadata: dict[str, Any],
+        pending_prompts: list[str],  # noqa: ARG002 - part of the public signature
+    ) -> None:
+        """Put stop reason and usage into ``metadata``, announce each threshold once, and save a resume log when due."""
+        if "stop_reason" in event:
+            metadata["stop_reason"] = event["stop_reason"]
+        usage = event.get("usage")
+        if not isinstance(usage, Mapping):
+            return
+        metadata["usage"] = {
+            "input_tokens": _count(usage, "input_tokens"),
+            "output_tokens": _count(usage, "output_tokens"),
+        } | {name: _count(usage, name) for name in _CACHE_FIELDS if name in usage}
+        if not self._settings.enabled:
+            return
+        try:
+            self._follow(session_id, metadata, event.get("model"))
+        except LeftoffError as error:  # the reply is more important than what we make of it
+            _LOGGER.error("%s", error)  # noqa: TRY400 - the sentence is for the user; a traceback adds nothing
+
+    def _follow(self, session_id: str, metadata: dict[str, Any], model: object) -> None:
+        manager = self._manager or get_session_manager(session_id)
+        usage, stop_reason = metadata["usage"], str(metadata.get("stop_reason") or USUAL_STOP_REASON)
+        if self._settings.accounting == "cumulative":
+            manager.update_token_usage(usage["input_tokens"], usage["output_tokens"], stop_reason)
+        else:
+            name = model if isinstance(model, str) else None
+            manager.observe_occupancy(sum(usage.values()), stop_reason, model=name)
+        is_news = self._announce_crossing(session_id, manager.metrics) or stop_reason in CUT_OFF
+        logs, metrics = manager.resume_logs, manager.metrics
+        # Without news only the registered conditions decide, or every reply above a threshold would save again.
+        if logs.is_due(metrics, metadata) if is_news else logs.should_generate(metrics, "", metadata):
+            manager.generate_resume_log()
+
+    def _announce_crossing(self, session_id: str, metrics: ContextMetrics) -> bool:
+        """Log a threshold that is newly crossed; return whether there is one."""
+        before = self._announced.get(session_id, Level.OK)
+        crossing = check_crossing(before, metrics, thresholds(self._settings))
+        self._announced[session_id] = crossing.announced
+        if crossing.announce is None:
+            return False
+        level = logging.CRITICAL if crossing.announce is Level.CRITICAL else logging.WARNING
+        _LOGGER.log(level, "%s", warning_text(crossing.announce, metrics))
+        return True
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int:
+    """Return a number of a reply's usage; 0 if it has none."""
+    value = usage.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

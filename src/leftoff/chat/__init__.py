@@ -1,1 +1,3 @@
-"""The chat loop: a face on any agent, which saves every conversation and can go on from its summary."""
+"""Chat with any agent in a loop that saves every conversation and can continue from its summary."""
+
+from __future__ import annotations

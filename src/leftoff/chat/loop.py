@@ -1,6 +1,6 @@
-"""The chat loop, top to bottom: read, answer, save; compact and resume along a chain of summaries; a summary on the way out.
+"""The chat loop: read a line, answer, save; compact and resume through summaries; save with a summary on exit.
 
-Every word the loop says is design 003's. Whatever goes wrong with the agent or the disk is said, and the loop goes on.
+Errors of the agent or the disk are shown, and the loop continues.
 """
 
 from __future__ import annotations
@@ -8,25 +8,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from leftoff.chat import commands
-from leftoff.chat.commands import Command
-from leftoff.chat.console import Console, Looks
-from leftoff.chat.drivers.choose import agent_from
-from leftoff.chat.opening import console_here
-from leftoff.conversations import names, page
-from leftoff.conversations.index import Listed
+from leftoff.chat import chat_file, page, saved_chats, turn
+from leftoff.chat.console import (
+    COMMAND_SIGN,
+    COMMANDS,
+    Command,
+    Console,
+    Looks,
+    choose_console,
+    parse_command,
+)
+from leftoff.chat.conversation import Chat, ChatAgent, ChatStore
+from leftoff.chat.drivers import wrap_agent
+from leftoff.chat.saved_chats import ChatInfo
+from leftoff.chat.turn import RestoredChat, ResumableChat, SaveResult
+from leftoff.core.levels import warning_text
+from leftoff.core.metrics import Level
 from leftoff.errors import DocumentError, LeftoffError, NotFoundError
-from leftoff.flows import chat_restore, chat_save, chat_sessions, chat_turn
-from leftoff.flows.chat_agent import ChatAgent
-from leftoff.flows.chat_restore import Candidate, Restored
-from leftoff.flows.chat_save import SavedChat
-from leftoff.flows.chat_session import Chat, ChatPlace, begin, place_of
-from leftoff.meter.warnings import warning
-from leftoff.model.context_metrics import Level
-from leftoff.system import paths
+from leftoff.platform import paths
+from leftoff.workspace import Workspace
 
 NO_SUMMARY = "Summary generation failed - session saved but cannot be resumed"
-_FRESH = ", starting fresh"
+_STARTING_FRESH = ", starting fresh"
 _CANNOT_RESET = (
     "This agent keeps its own history and leftoff cannot empty it: it still holds everything that was said. "
     "Give it a reset() method, or start it from a file."
@@ -34,9 +37,10 @@ _CANNOT_RESET = (
 
 
 class ChatLoop:
-    """A chat with any agent: an object of any framework, or one of leftoff's own drivers.
+    """A chat with any agent: an object of any framework, or one of leftoff's own chat agents.
 
-    ``folder`` holds the saved chats; by default the one that the settings name, below ``working_folder``.
+    ``folder`` holds the saved chats; the default is the setting ``chat.folder`` below ``working_folder``. ``workspace`` may be
+    given instead of ``working_folder``.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class ChatLoop:
         *,
         name: str | None = None,
         agent_path: str = "",
+        workspace: Workspace | None = None,
         working_folder: Path | None = None,
         folder: Path | None = None,
         window_tokens: int | None = None,
@@ -53,61 +58,61 @@ class ChatLoop:
         agree: bool = False,
     ) -> None:
         self._looks = looks or Looks()
-        self.place: ChatPlace = place_of(
-            working_folder or paths.working_folder(), folder=folder, window_tokens=window_tokens
+        self.store = ChatStore.open(workspace or Workspace.open(working_folder), folder)
+        self.agent: ChatAgent = wrap_agent(agent, name=name, path=agent_path)
+        self.console: Console = console or choose_console(
+            self.store.workspace.redact, looks=self._looks, agree=agree
         )
-        self.agent: ChatAgent = agent_from(agent, name=name, path=agent_path)
-        self.console: Console = console or console_here(self.place, looks=self._looks, agree=agree)
-        self.chat: Chat = begin(self.agent, self.place)
+        self.chat = Chat(agent=self.agent, store=self.store, window_tokens=window_tokens)
         self.sessions: list[str] = []  # the ids of all chats that were saved in this loop
 
     def run(self, resume: str | None = None) -> int:
-        """Talk until the user leaves; 0, or 1 when something that was said could not be saved."""
+        """Chat until the user leaves. Return 0, or 1 if something could not be saved."""
         self.console.say(f"{self.agent.name} is here. Type help for the commands, exit to leave.")
         if resume is not None:
             self.restore_session(resume)
         while True:
             try:
-                if self._step():
-                    return 1 if self.chat.unsaved and self.place.settings.chat.auto_save else 0
+                if self._handle_line():
+                    return 1 if self.chat.unsaved and self.store.settings.auto_save else 0
             except KeyboardInterrupt:
                 self.console.say("Type exit to leave; Ctrl-C stops an answer.")
 
-    def _step(self) -> bool:
-        """One line of the user's; whether it was the last."""
+    def _handle_line(self) -> bool:
+        """Read one line and act on it; return True if it ends the chat."""
         line = self.console.read(self._gauge)
-        command = Command(name="exit") if line is None else commands.parse(line)
+        command = Command(name="exit") if line is None else parse_command(line)
         if command is not None and command.name == "exit":
             return self._leave(at_end_of_input=line is None)
         if command is not None:
-            self._obey(command)
+            self._run_command(command)
         elif line and line.strip():
             self.ask(line)
         return False
 
     def ask(self, query: str) -> str:
-        """One turn: the agent's answer, which is shown, counted and saved."""
+        """Take one turn: show, count, save and return the agent's answer."""
         self.console.begin_answer(self.agent.name)
-        taken = chat_turn.take_turn(self.chat, query, self.console.heard)
-        self.console.end_answer(taken.turn.answer)
-        if taken.stopped:
+        result = turn.take_turn(self.chat, query, self.console.show_piece)
+        self.console.end_answer(result.turn.answer)
+        if result.stopped:
             self.console.say("Stopped. What was said so far is kept.")
-        if taken.trouble is not None:
-            self._warn(f"{taken.trouble} Ask again, or type exit.")
-        self.console.say(page.metrics(taken.turn.seconds, taken.turn.tokens).strip("*"))
+        if result.error is not None:
+            self._warn(f"{result.error} Ask again, or type exit.")
+        self.console.say(page.render_metrics(result.turn.seconds, result.turn.tokens).strip("*"))
         self.console.say("")
-        self._tell_unsaved(taken.unsaved)
-        if taken.announce is not None:
-            self._tell_threshold(taken.announce)
-        return taken.turn.answer
+        self._report_save_error(result.save_error)
+        if result.crossed_level is not None:
+            self._announce_level(result.crossed_level)
+        return result.turn.answer
 
     def save_conversation(self) -> Path | None:
-        """Save with a summary; the file, or None when nothing was said yet. The chat goes on."""
+        """Save with a summary and return the file; None if there is nothing to save yet."""
         saved = self._save()
         return saved.file.path if saved else None
 
     def compact(self) -> bool:
-        """Save with a summary and go on in a new session that knows only the summary; whether that was done."""
+        """Save with a summary and start a new session that knows only the summary; return whether that worked."""
         saved = self._save(done="")
         if saved is None:
             self.console.say("Nothing was said yet, so there is nothing to compact.")
@@ -115,44 +120,44 @@ class ChatLoop:
         if saved.summary is None:
             self.console.say("Nothing was compacted; the agent still knows everything. Try again, or go on.")
             return False
-        cost = names.cost(saved.file.totals.queries, saved.file.totals.tokens)
+        cost = page.format_cost(saved.file.totals.queries, saved.file.totals.tokens)
         self.console.say(f"Saved session: {saved.file.session_id} ({cost})", "💾")
         self.console.say("Starting new session with summary...", "🔄")
         try:
-            listed = chat_sessions.resolve(self.place, saved.file.session_id, [])
-            self._go_on_from(chat_restore.candidate(self.place, listed))
+            info = saved_chats.find_chat(self.store.folder, saved.file.session_id, [])
+            self._start_from_summary(turn.load_resumable(self.store, info))
         except LeftoffError as error:
             self._warn(f"{error} This session goes on.")
             return False
         return True
 
     def restore_session(self, words: str) -> bool:
-        """Go on from the chat that a number or id names, by its summary alone; whether that was done."""
+        """Start a new session from the summary of the chat that ``words`` name; return whether that worked."""
         self.console.say("Loading session...", "📋")
-        chosen = self._candidate(words)
+        chosen = self._choose_chat(words)
         if chosen is None:
             return False
-        listed = chosen.listed
-        when = f"{listed.date.astimezone():%b %d, %H:%M}"
-        cost = names.cost(listed.queries, listed.tokens)
-        self.console.say(f"Found: {self._looks.visible(listed.agent)} - {when} ({cost})", "✓")
-        if not self._put_aside():
+        info = chosen.info
+        when = f"{info.date.astimezone():%b %d, %H:%M}"
+        cost = page.format_cost(info.queries, info.tokens)
+        self.console.say(f"Found: {self._looks.visible(info.agent)} - {when} ({cost})", "✓")
+        if not self._save_before_resuming():
             return False
         self.console.say("Restoring context...", "🔄")
-        self._go_on_from(chosen)
+        self._start_from_summary(chosen)
         return True
 
-    def _candidate(self, words: str) -> Candidate | None:
-        """The chat to go on from, with the user's consent; else why not, in 003's words."""
-        ending = "" if self.chat.totals.queries else _FRESH
+    def _choose_chat(self, selector: str) -> ResumableChat | None:
+        """Return the chat to resume, after asking if it was with another agent; None after saying why not."""
+        ending = "" if self.chat.totals.queries else _STARTING_FRESH
         try:
-            listed = self._resolved(words)
-            if self._is_this(listed):
+            info = self._find_chat(selector)
+            if self._is_current(info):
                 self._warn("That is this session. To go on from its summary alone: compact")
                 return None
-            chosen = chat_restore.candidate(self.place, listed)
+            chosen = turn.load_resumable(self.store, info)
         except NotFoundError:
-            self._warn(f"Parent session {words} not found{ending}")
+            self._warn(f"Parent session {selector} not found{ending}")
             return None
         except DocumentError as error:
             self._warn(f"{error}{ending if 'no summary' in str(error) else ''}")
@@ -160,18 +165,18 @@ class ChatLoop:
         except LeftoffError as error:
             self._warn(str(error))
             return None
-        if chat_restore.is_another(self.agent, listed):
-            was = self._looks.visible(listed.agent_path)
+        if info.agent_path != self.agent.path:
+            was = self._looks.visible(info.agent_path)
             if not self.console.confirm(
                 f"Session created with {was}, using {self.agent.path}. Continue? (y/n)"
             ):
                 return None
         return chosen
 
-    def _put_aside(self) -> bool:
-        """Save what was said so far with its summary, so that it can be resumed too; a session without a query goes."""
+    def _save_before_resuming(self) -> bool:
+        """Save the present chat with its summary, so that it can be resumed too; delete it if it is empty."""
         if not self.chat.totals.queries:
-            self._drop_empty()
+            self._delete_if_empty()
             return True
         try:
             self._save()
@@ -180,36 +185,37 @@ class ChatLoop:
             return False
         return True
 
-    def _go_on_from(self, chosen: Candidate) -> None:
+    def _start_from_summary(self, chosen: ResumableChat) -> None:
+        """Replace the present chat by a new one that starts from a summary."""
         self.console.say("")
         self.console.begin_answer(self.agent.name)
-        restored: Restored = chat_restore.restore(self.chat, chosen, self.console.heard)
-        self.console.end_answer(restored.answered.text)
+        restored: RestoredChat = turn.restore_chat(self.chat, chosen, self.console.show_piece)
+        self.console.end_answer(restored.answer.text)
         self.console.say("")
         self.chat = restored.chat
-        self._note_session()
-        self._tell_unsaved(restored.unsaved)
+        self._record_session_id()
+        self._report_save_error(restored.save_error)
         if restored.reset == "cannot":
             self._warn(_CANNOT_RESET)
 
-    def _save(self, done: str = "✓") -> SavedChat | None:
-        """With the line of progress, and ``done`` at its end; None when nothing was said."""
+    def _save(self, done: str = "✓") -> SaveResult | None:
+        """Save with a summary, showing progress that ends with ``done``; return None if there is nothing to save."""
         if not self.chat.totals.queries:
             return None
-        self.console.begin("Generating session summary...", "📝")
+        self.console.begin_line("Generating session summary...", "📝")
         saved = None
         try:
-            saved = chat_save.save_with_summary(self.chat)
+            saved = turn.save_with_summary(self.chat)
         finally:
-            self.console.end(done if saved is not None and saved.summary is not None else "")
-        self._note_session()
+            self.console.end_line(done if saved is not None and saved.summary is not None else "")
+        self._record_session_id()
         if saved.summary is None:
             self._warn(self._without_summary())
-            self.console.say(f"   ({self._looks.visible(saved.summary_trouble or 'no reason is known')})")
+            self.console.say(f"   ({self._looks.visible(saved.summary_error or 'no reason is known')})")
         return saved
 
     def _without_summary(self) -> str:
-        """003's words; where an earlier summary stands in the file, that one can be resumed from, and is older."""
+        """Return the warning for a failed summary; an earlier one in the file can still be resumed from."""
         if self.chat.file is None or self.chat.file.summary is None:
             return NO_SUMMARY
         missing = self.chat.totals.queries - self.chat.summarised_queries
@@ -217,9 +223,9 @@ class ChatLoop:
         return f"Summary generation failed - session saved; it can be resumed from its earlier summary, which is {since} old"
 
     def _leave(self, *, at_end_of_input: bool) -> bool:
-        """The way out: whether it was taken. What cannot be saved is not left behind without a word."""
-        if not self.place.settings.chat.auto_save or not self.chat.totals.queries:
-            if self._drop_empty() and self.chat.parent:
+        """Save and say goodbye; return False if saving failed and the user wants to stay."""
+        if not self.store.settings.auto_save or not self.chat.totals.queries:
+            if self._delete_if_empty() and self.chat.parent:
                 self.console.say(
                     f"Nothing was said since. To go on another time: resume {self.chat.parent.session_id}"
                 )
@@ -241,20 +247,20 @@ class ChatLoop:
             self.console.say(f"  Tokens: {mark}{saved.file.totals.tokens:,}")
         return True
 
-    def _drop_empty(self) -> bool:
-        """Take away a session that was resumed and in which nothing was said: the one before it is the one to go on from."""
+    def _delete_if_empty(self) -> bool:
+        """Delete a resumed session that has no queries: its parent is the one to resume from."""
         file = self.chat.file
         if file is None or self.chat.totals.queries:
             return False
         try:
-            chat_sessions.delete(chat_sessions.resolve(self.place, file.session_id, []))
+            chat_file.delete(saved_chats.find_chat(self.store.folder, file.session_id, []).path)
         except LeftoffError:
             return False
         self.sessions.remove(file.session_id)
         return True
 
-    def _obey(self, command: Command) -> None:
-        """A command of the user's; what goes wrong with it is said."""
+    def _run_command(self, command: Command) -> None:
+        """Run a command of the user's and show what goes wrong."""
         try:
             match command.name:
                 case "compact":
@@ -273,91 +279,92 @@ class ChatLoop:
                 case "resume":
                     self.restore_session(command.argument or "")
                 case _:
-                    self._handle(command.name, command.argument or "")
+                    self._manage_saved_chat(command.name, command.argument or "")
         except LeftoffError as error:
             self._warn(str(error))
 
-    def _handle(self, name: str, words: str) -> None:
-        """show, export or delete one saved chat."""
-        listed = self._resolved(words)
+    def _manage_saved_chat(self, name: str, selector: str) -> None:
+        """Show, export or delete one saved chat."""
+        info = self._find_chat(selector)
         if name == "show":
-            self.console.say(self._looks.visible(chat_sessions.text_of(listed)))
+            self.console.say(self._looks.visible(chat_file.read_text(info.path)))
         elif name == "export":
-            target = paths.working_folder() / f"{listed.session_id}-chain.md"
-            text = chat_sessions.export(self.place, listed)
-            self.console.say(f"Written: {chat_sessions.write_export(text, target)}")
-        elif self._is_this(listed):
+            target = paths.working_folder() / f"{info.session_id}-chain.md"
+            text = saved_chats.export_chain(self.store.folder, info)
+            self.console.say(f"Written: {saved_chats.write_export(text, target)}")
+        elif self._is_current(info):
             self._warn("That is this session. Leave it first: exit")
         else:
-            chat_sessions.require_whole(words, listed)
-            if self.console.confirm(f"Delete {listed.session_id} for good? (y/n)"):
-                chat_sessions.delete(listed)
-                self.console.say(f"Deleted: {listed.session_id}")
+            saved_chats.require_full_id(selector, info)
+            if self.console.confirm(f"Delete {info.session_id} for good? (y/n)"):
+                chat_file.delete(info.path)
+                self.console.say(f"Deleted: {info.session_id}")
 
     def _list(self) -> None:
-        shelf = chat_sessions.chats_in(self.place)
-        others = [each for each in shelf.chats if not self._is_this(each)]
-        chat_sessions.remember_shown(self.place, others)
+        saved = saved_chats.list_chats(self.store.folder)
+        others = [each for each in saved.chats if not self._is_current(each)]
+        saved_chats.remember_list(self.store.folder, others)
         for number, each in enumerate(others, start=1):
-            self.console.say(line_of(number, each, self._looks))
-        for trouble in shelf.troubles:
-            self._warn(str(trouble))
+            self.console.say(describe_chat(number, each, self._looks))
+        for error in saved.errors:
+            self._warn(str(error))
         if not others:
             self.console.say("No saved sessions yet.")
 
     def _help(self) -> None:
-        for name, (takes, words) in commands.COMMANDS.items():
-            self.console.say(f"  {f'{name} {takes}':<16} {words}")
+        for name, (takes, selector) in COMMANDS.items():
+            self.console.say(f"  {f'{name} {takes}':<16} {selector}")
         self.console.say(
-            f"  {commands.SIGN}compact and the like always mean the command. Alt-Enter begins a new line."
+            f"  {COMMAND_SIGN}compact and the like always mean the command. Alt-Enter begins a new line."
         )
 
-    def _resolved(self, words: str) -> Listed:
-        """A number is that of the list last shown, here or by ``--list``; that is said where another list would be shown now."""
-        shown = chat_sessions.last_shown(self.place)
-        now = [
-            each.session_id for each in chat_sessions.chats_in(self.place).chats if not self._is_this(each)
-        ]
-        if shown is not None and words.isdecimal() and (newer := len({*now} - {*shown})):
-            self.console.say(f"{words} is the number in the list last shown; {newer} newer since: sessions")
-        return chat_sessions.resolve(self.place, words, now if shown is None else shown)
+    def _find_chat(self, selector: str) -> ChatInfo:
+        """Find a saved chat. Numbers refer to the list last shown; say so if there are newer chats."""
+        shown = saved_chats.last_list(self.store.folder)
+        chats = saved_chats.list_chats(self.store.folder).chats
+        now = [each.session_id for each in chats if not self._is_current(each)]
+        if shown is not None and selector.isdecimal() and (newer := len({*now} - {*shown})):
+            self.console.say(
+                f"{selector} is the number in the list last shown; {newer} newer since: sessions"
+            )
+        return saved_chats.find_chat(self.store.folder, selector, now if shown is None else shown)
 
-    def _is_this(self, listed: Listed) -> bool:
-        return self.chat.file is not None and listed.session_id == self.chat.file.session_id
+    def _is_current(self, info: ChatInfo) -> bool:
+        return self.chat.file is not None and info.session_id == self.chat.file.session_id
 
-    def _note_session(self) -> None:
+    def _record_session_id(self) -> None:
         file = self.chat.file
         if file is not None and file.session_id not in self.sessions:
             self.sessions.append(file.session_id)
 
     @property
     def is_hanging(self) -> bool:
-        """Whether code of the agent still runs that would not stop when it was told to."""
+        """Whether code of the agent is still running that did not stop when asked to."""
         return bool(getattr(self.agent, "is_hanging", False))
 
     def _gauge(self) -> str:
-        return f" {self.agent.name} · {self._looks.gauge(self.chat.metrics, self.place.thresholds)}"
+        return f" {self.agent.name} · {self._looks.gauge(self.chat.metrics, self.chat.thresholds)}"
 
-    def _tell_threshold(self, level: Level) -> None:
+    def _announce_level(self, level: Level) -> None:
         metrics = self.chat.metrics
-        head = (warning(level, metrics) or "").partition("\n")[0]
+        head = (warning_text(level, metrics) or "").partition("\n")[0]
         self.console.say(head)
         self.console.say(
             f"{metrics.remaining_tokens or 0:,} tokens remaining - type compact to go on with a summary."
         )
 
-    def _tell_unsaved(self, error: LeftoffError | None) -> None:
-        self._note_session()
+    def _report_save_error(self, error: LeftoffError | None) -> None:
+        self._record_session_id()
         if error is not None:
             self._warn(f"{error} It is kept in memory and saved with the next answer.")
 
-    def _warn(self, words: str) -> None:
-        self.console.say(self._looks.visible(words), "⚠️")
+    def _warn(self, selector: str) -> None:
+        self.console.say(self._looks.visible(selector), "⚠️")
 
 
-def line_of(number: int, each: Listed, looks: Looks) -> str:
-    """A chat in a list."""
+def describe_chat(number: int, each: ChatInfo, looks: Looks) -> str:
+    """Return the line of a chat in a list."""
     when = f"{each.date.astimezone():%b %d, %H:%M}"
     note = "" if each.has_summary else ", no summary"
-    cost = names.cost(each.queries, each.tokens)
+    cost = page.format_cost(each.queries, each.tokens)
     return f"{number:>3}  {each.session_id}  {looks.visible(each.agent)} - {when} ({cost}{note})"

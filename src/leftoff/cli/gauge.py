@@ -1,14 +1,12 @@
-"""The gauge as a bar of characters with the four marks on it."""
+"""The gauge as a bar of characters with the four thresholds on it, and ages in few characters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+from typing import TypedDict
 
-from leftoff.model.context_metrics import ContextMetrics, Level, Thresholds
-
-TYPE_CHECKING = False  # as typing has it, which takes longer to load than this
-if TYPE_CHECKING:
-    from leftoff.cli.plain import Style
+from leftoff.core.metrics import ContextMetrics, Level, Thresholds
 
 _STYLES: Mapping[Level | None, Style] = {
     None: {"dim": True},
@@ -20,8 +18,17 @@ _STYLES: Mapping[Level | None, Style] = {
 }
 
 
+class Style(TypedDict, total=False):
+    """How text looks on a terminal, as click takes it; a colour is a name or a number of the 256."""
+
+    fg: str | int
+    bold: bool
+    dim: bool
+    italic: bool
+
+
 def bar(metrics: ContextMetrics, thresholds: Thresholds, width: int) -> str:
-    """``█████████░░░░░┊░░┊┊┊``: filled as far as it is used; a mark shows until it is passed."""
+    """Return ``█████████░░░░░┊░░┊┊┊``: filled as far as the window is used, with the thresholds still ahead."""
     if metrics.total_budget is None or metrics.used_tokens is None:
         return "?" * width
     cells = ["░"] * width
@@ -33,13 +40,28 @@ def bar(metrics: ContextMetrics, thresholds: Thresholds, width: int) -> str:
 
 
 def style(level: Level | None) -> Style:
-    """The style that a level is drawn in."""
+    """Return the style of a level."""
     return _STYLES[level]
 
 
-def words(metrics: ContextMetrics) -> str:
-    """``151,000 of 167,000 tokens, 90.4 %``; an estimate is marked with ~, what is not known with ?."""
+def describe(metrics: ContextMetrics) -> str:
+    """Return ``151,000 of 167,000 tokens, 90.4 %``; ~ marks an estimate, ? what is not known."""
     used = "?" if metrics.used_tokens is None else f"{metrics.used_tokens:,}"
     total = "?" if metrics.total_budget is None else f"{metrics.total_budget:,}"
     share = "" if metrics.percentage_used is None else f", {metrics.percentage_used:.1f} %"
     return f"{'~' if metrics.basis == 'estimated' else ''}{used} of {total} tokens{share}"
+
+
+def age(now: datetime, then: datetime) -> str:
+    """Return ``5 min``, ``3 h`` or ``12 d``."""
+    seconds = max(0, int((now - then).total_seconds()))
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return "now"
+
+
+def ago(now: datetime, then: datetime) -> str:
+    """Return ``5 min ago`` or ``just now``."""
+    since = age(now, then)
+    return "just now" if since == "now" else f"{since} ago"

@@ -1,11 +1,12 @@
-"""The door: which commands there are, and how every ending becomes an exit code and one clear sentence.
+"""The command line: which commands there are, and how every ending becomes an exit code and one clear sentence.
 
-0 done, 1 could not, 2 wrong usage, 3 nothing to do, 130 interrupted. With ``--json`` an error is ``{"error": …}`` on
-standard output. A reader that closes the pipe has had enough, which is no error.
+0 done, 1 failed, 2 wrong usage, 3 nothing to do, 130 interrupted. With ``--json`` an error is ``{"error": …}`` on standard output. A
+reader that closes the pipe has read enough, which is not an error.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,93 +14,65 @@ from pathlib import Path
 
 import click
 
-import leftoff
-from leftoff.cli import display, plain
-from leftoff.cli.lazy_group import lazy_group
+from leftoff.cli import output
 from leftoff.errors import LeftoffError
+from leftoff.version import VERSION
 
-# The whole command line on one screen: name → where its command is.
+# The whole command line on one screen: each command and where it is. Only the one that runs is imported.
 COMMANDS: Mapping[str, str] = {
-    "demo": "leftoff.cli.commands.demo:demo",
-    "sessions": "leftoff.cli.commands.sessions:sessions",
-    "status": "leftoff.cli.commands.status:status",
-    "show": "leftoff.cli.commands.show:show",
-    "search": "leftoff.cli.commands.search:search",
-    "archive": "leftoff.cli.commands.archive:archive",
-    "forget": "leftoff.cli.commands.forget:forget",
-    "install": "leftoff.cli.commands.install:install",
-    "uninstall": "leftoff.cli.commands.uninstall:uninstall",
-    "hook": "leftoff.cli.commands.hook:hook",
-    "statusline": "leftoff.cli.commands.statusline:statusline",
-    "pause": "leftoff.cli.commands.pause:pause",
-    "log": "leftoff.cli.commands.log:log",
-    "resume": "leftoff.cli.commands.resume:resume",
-    "run": "leftoff.cli.commands.run:run",
-    "advise": "leftoff.cli.commands.advise:advise",
-    "trim": "leftoff.cli.commands.trim:trim",
-    "smart-trim": "leftoff.cli.commands.trim:smart_trim",
-    "rollover": "leftoff.cli.commands.rollover:rollover",
-    "expand": "leftoff.cli.commands.expand:expand",
-    "untrim": "leftoff.cli.commands.untrim:untrim",
-    "lineage": "leftoff.cli.commands.lineage:lineage",
-    "export": "leftoff.cli.commands.export:export",
-    "pin": "leftoff.cli.commands.pins:pin",
-    "pins": "leftoff.cli.commands.pins:pins",
-    "unpin": "leftoff.cli.commands.pins:unpin",
-    "chat": "leftoff.cli.commands.chat:chat",
-    "project": "leftoff.cli.commands.project:project",
-    "report": "leftoff.cli.commands.report:report",
-    "trust": "leftoff.cli.commands.trust:trust",
-    "doctor": "leftoff.cli.commands.doctor:doctor",
-    "bench": "leftoff.cli.commands.bench:bench",
+    "demo": "leftoff.cli.diagnose_commands:demo",
+    "sessions": "leftoff.cli.session_commands:sessions",
+    "status": "leftoff.cli.session_commands:status",
+    "show": "leftoff.cli.session_commands:show",
+    "search": "leftoff.cli.search_commands:search",
+    "archive": "leftoff.cli.search_commands:archive",
+    "forget": "leftoff.cli.forget_command:forget",
+    "install": "leftoff.cli.setup_commands:install",
+    "uninstall": "leftoff.cli.setup_commands:uninstall",
+    "hook": "leftoff.cli.agent_commands:hook",
+    "statusline": "leftoff.cli.agent_commands:statusline",
+    "pause": "leftoff.cli.pause_commands:pause",
+    "log": "leftoff.cli.log_commands:log",
+    "resume": "leftoff.cli.resume_commands:resume",
+    "run": "leftoff.cli.resume_commands:run",
+    "advise": "leftoff.cli.shrink_commands:advise",
+    "trim": "leftoff.cli.shrink_commands:trim",
+    "smart-trim": "leftoff.cli.shrink_commands:smart_trim",
+    "rollover": "leftoff.cli.resume_commands:rollover",
+    "expand": "leftoff.cli.shrink_commands:expand",
+    "untrim": "leftoff.cli.shrink_commands:untrim",
+    "lineage": "leftoff.cli.shrink_commands:lineage",
+    "export": "leftoff.cli.session_commands:export",
+    "pin": "leftoff.cli.resume_commands:pin",
+    "pins": "leftoff.cli.resume_commands:pins",
+    "unpin": "leftoff.cli.resume_commands:unpin",
+    "chat": "leftoff.cli.chat_command:chat",
+    "project": "leftoff.cli.project_commands:project",
+    "report": "leftoff.cli.diagnose_commands:report",
+    "trust": "leftoff.cli.setup_commands:trust",
+    "doctor": "leftoff.cli.diagnose_commands:doctor",
 }
-
 _LAST_STREAM = 2  # the number of standard error
 _SIGNALLED = 128
 
 
-@click.group(
-    cls=lazy_group(COMMANDS),
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Example: leftoff status",
-)
-@click.version_option(leftoff.__version__, prog_name="leftoff", message="%(prog)s %(version)s")
-@display.with_json
-@click.pass_context
-def cli(context: click.Context, *, as_json: bool) -> int:
-    """Pick up where you left off: keep an AI coding agent's work going past the end of its context window.
-
-    Without a command: this project at a glance.
-    """
-    if context.invoked_subcommand is not None:
-        return 0
-    from leftoff.cli.commands.glance import glance
-
-    return glance(as_json=as_json)
-
-
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line; the exit code."""
+    """Run the command line and return the exit code."""
     as_json = "--json" in arguments
-    _open_what_is_closed()
-    plain.make_ready()
+    _reopen_closed_streams()
+    output.prepare_output()
     try:
         code = cli.main([*arguments], prog_name="leftoff", standalone_mode=False)
         sys.stdout.flush()
-    except (
-        Exception,
-        KeyboardInterrupt,
-        SystemExit,
-    ) as how:  # every ending becomes a number and a sentence
-        return ended(how, as_json=as_json)
+    except (Exception, KeyboardInterrupt, SystemExit) as ending:  # every ending becomes an exit code
+        return exit_code(ending, as_json=as_json)
     return code if isinstance(code, int) else 0
 
 
-def _open_what_is_closed() -> None:
-    """Who starts us with a closed stream wants to hear nothing.
+def _reopen_closed_streams() -> None:
+    """Connect closed standard streams to the null device.
 
-    Its number must not go to the next file that is opened: what a child says would be written there.
+    Otherwise the next file that is opened would get the number of a closed stream, and a child process would write into it.
     """
     while (opened := os.open(os.devnull, os.O_RDWR)) <= _LAST_STREAM:
         os.set_inheritable(opened, True)  # noqa: FBT003 - the system's own signature
@@ -110,77 +83,111 @@ def _open_what_is_closed() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
-def ended(how: BaseException, *, as_json: bool) -> int:
-    """What a process ends with that ended so, after it was said; on standard error where standard output takes nothing."""
+def exit_code(ending: BaseException, *, as_json: bool) -> int:
+    """Show how the command ended and return its exit code; if standard output cannot be written, use standard error."""
     try:
-        return _told(how, as_json=as_json)
+        return _show_ending(ending, as_json=as_json)
     except OSError:
-        _pipe_closed()
-        return _told(how, as_json=False)
+        _discard_output()
+        return _show_ending(ending, as_json=False)
 
 
-def _told(how: BaseException, *, as_json: bool) -> int:
-    match how:
+def _show_ending(ending: BaseException, *, as_json: bool) -> int:
+    match ending:
         case click.exceptions.Exit():
-            return how.exit_code
+            return ending.exit_code
         case click.Abort() | KeyboardInterrupt():
-            display.error("Interrupted.", as_json=as_json)
+            output.error("Interrupted.", as_json=as_json)
             return 130
         case click.ClickException():
-            return _wrong_usage(how, as_json=as_json)
-        case SystemExit(code=int(code)) if (
-            code > _SIGNALLED
-        ):  # we were told to end, and what we began has ended
+            return _show_usage_error(ending, as_json=as_json)
+        case SystemExit(code=int(code)) if code > _SIGNALLED:  # a signal ended us after our children
             return code
         case (
             BrokenPipeError() | SystemExit()
-        ):  # click ends the process when the pipe of a help text is closed
-            return _pipe_closed()
+        ):  # click raises SystemExit when the pipe of a help text is closed
+            return _discard_output()
+        case LeftoffError():
+            output.error(ending.message, as_json=as_json)
+            return ending.exit_code
+        case OSError():
+            return _show_os_error(ending, as_json=as_json)
         case _:
-            return _failed(how, as_json=as_json)
+            return _show_bug(ending, as_json=as_json)
 
 
-def _wrong_usage(wrong: click.ClickException, *, as_json: bool) -> int:
-    context = getattr(wrong, "ctx", None)
+def _show_usage_error(error: click.ClickException, *, as_json: bool) -> int:
+    context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "leftoff"
-    display.error(f"{wrong.format_message()} Try: {command} --help", as_json=as_json)
+    output.error(f"{error.format_message()} Try: {command} --help", as_json=as_json)
     return 2
 
 
-def _pipe_closed() -> int:
-    """Keep the interpreter from complaining about the same pipe once more on its way out."""
+def _discard_output() -> int:
+    """Send further output to the null device, or the interpreter would complain about the same pipe as it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-def _failed(error: BaseException, *, as_json: bool) -> int:
-    if isinstance(error, LeftoffError):
-        display.error(error.message, as_json=as_json)
-        return error.exit_code
-    return _no_way(error, as_json=as_json) if isinstance(error, OSError) else _bug(error, as_json=as_json)
-
-
-def _no_way(error: OSError, *, as_json: bool) -> int:
-    """The system refused something that no room expects: a full disk behind standard output, a folder that is gone."""
+def _show_os_error(error: OSError, *, as_json: bool) -> int:
+    """Show an error of the system that no feature handles: a full disk behind standard output, a deleted folder."""
     what = f"{error.filename}: " if error.filename else ""
-    words = f"{what}{error.strerror or error}."
+    message = f"{what}{error.strerror or error}."
     try:
         sys.stdout.flush()
-        display.error(words, as_json=as_json)
-    except OSError:  # standard output itself: nobody can read it there
-        _pipe_closed()
-        display.error(f"Standard output could not be written: {words}", as_json=False)
+        output.error(message, as_json=as_json)
+    except OSError:  # of standard output itself
+        _discard_output()
+        output.error(f"Standard output could not be written: {message}", as_json=False)
     return 1
 
 
-def _bug(bug: BaseException, *, as_json: bool) -> int:
+def _show_bug(bug: BaseException, *, as_json: bool) -> int:
     place = bug.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
     where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "?"
-    display.error(
+    output.error(
         f"This is a bug in leftoff, sorry: {type(bug).__name__}: {bug} ({where}). Nothing you have was changed by it. "
         "Please report it with the output of: leftoff doctor --json",
         as_json=as_json,
     )
     return 1
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called, so that no command waits for another's imports."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return all names, in the order of the table."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Example: leftoff status",
+)
+@click.version_option(VERSION, prog_name="leftoff", message="%(prog)s %(version)s")
+@output.with_json
+@click.pass_context
+def cli(context: click.Context, *, as_json: bool) -> int:
+    """Pick up where you left off: keep an AI coding agent's work going past the end of its context window.
+
+    Without a command: this project at a glance.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    from leftoff.cli.session_commands import glance
+
+    return glance(as_json=as_json)

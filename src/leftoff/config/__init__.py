@@ -1,1 +1,1 @@
-"""Settings, and where each value came from: defaults < user file < project file < environment < command line."""
+"""Settings and where each value came from: defaults < user file < project file < environment < command line."""

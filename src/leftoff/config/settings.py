@@ -1,276 +1,399 @@
-"""Every setting with its default, its meaning and who may set it: the one place where they are declared.
+"""Every setting with its default, its meaning and who may set it, declared once; and how a given value is checked.
 
-``docs/configuration.md`` is generated from here. The keys stand below ``context_management:`` in ``configuration.yaml``;
-a dot in a key is a level of indentation. A value for which ``project`` is true may also be set by a project's own file,
-which can come from anywhere: thresholds, budgets, layout and restore mode, never what runs code or sends data.
-"""
+``docs/configuration.md`` is generated from here. The keys are below ``context_management:`` in ``configuration.yaml``; a dot in a
+key is a level of indentation. With ``project=True``, a project's own file may set the value too. Such a file can come from
+anywhere, so it may set thresholds, budgets, layout and restore mode, but never what runs code or sends data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import types
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import PureWindowsPath
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from leftoff.model.tuples import NamedTuple
+from leftoff.core.metrics import DEFAULT_FRACTIONS as FRACTIONS
+from leftoff.core.metrics import Level
 
-TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
-if TYPE_CHECKING:
-    from typing import Any, Literal
-
-    Trigger = Literal[
-        "model_context_window_exceeded",
-        "max_tokens",
-        "manual_pause",
-        "threshold_critical",
-        "threshold_warning",
-    ]
-
-TRIGGERS = (
+Trigger = Literal[
     "model_context_window_exceeded",
     "max_tokens",
     "manual_pause",
     "threshold_critical",
     "threshold_warning",
-)
+]
+TRIGGERS: tuple[Trigger, ...] = get_args(Trigger)
+Mark = float | int
 
 
 class Setting(NamedTuple):
-    """One setting as it is declared: its default, what it means, whether a project may set it, its lowest and highest value.
+    """What is declared about one setting besides its type and default.
 
-    ``folder``: it names one that must lie below the project's root, or several.
+    ``project`` says whether a project's own file may set it, ``folder`` that it names folders below the project's root.
     """
 
-    default: Any
-    words: str
+    meaning: str
     project: bool = False
     at_least: float | None = None
     at_most: float | None = None
     folder: bool = False
 
 
-def setting(
-    default: Any,
-    words: str,
-    *,
-    project: bool = False,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    folder: bool = False,
-) -> Any:
-    """A setting of the type that it is annotated with."""
-    return Setting(default, words, project, at_least, at_most, folder)
-
-
-class Group:
-    """Settings that belong together, as attributes that cannot be set. ``values`` are by name; the rest is as declared.
-
-    No dataclass: each would generate code for a millisecond, and every command waits for all of them.
-    """
-
-    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
-        for name, declared in self.declared().items():
-            self.__dict__[name] = _copy(declared.default) if isinstance(declared, Setting) else declared()
-        self.__dict__.update(values or {})
-
-    @classmethod
-    def declared(cls) -> dict[str, Setting | type[Group]]:
-        """What is declared in the body of the class, by name: settings, and groups of them."""
-        return {name: each for name, each in vars(cls).items() if isinstance(each, _DECLARED)}
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{name}: settings are read, never set.")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))  # few of a kind are ever compared
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({vars(self)})"
-
-
-_DECLARED = (Setting, type)
-
-
-def _copy(default: Any) -> Any:
-    return default.copy() if isinstance(default, dict) else default
-
-
-def group(of: type[Group]) -> Any:
-    """A group of settings inside another."""
-    return of
-
-
-class ThresholdSettings(Group):
+class ThresholdSettings(NamedTuple):
     """Marks on the gauge: a fraction of the usable window (0-1), or a whole number of tokens that remain."""
 
-    caution: float | int = setting(0.70, "First word to the user.", project=True)
-    warning: float | int = setting(0.85, "Finish what is open.", project=True)
-    auto_pause: float | int = setting(
-        0.90, "From here on actions are recorded for the next session.", project=True
-    )
-    critical: float | int = setting(0.95, "A resume log is saved.", project=True)
+    caution: Annotated[Mark, Setting("First word to the user.", project=True)] = FRACTIONS[Level.CAUTION]
+    warning: Annotated[Mark, Setting("Finish what is open.", project=True)] = FRACTIONS[Level.WARNING]
+    auto_pause: Annotated[
+        Mark, Setting("From here on actions are recorded for the next session.", project=True)
+    ] = FRACTIONS[Level.AUTO_PAUSE]
+    critical: Annotated[Mark, Setting("A resume log is saved.", project=True)] = FRACTIONS[Level.CRITICAL]
 
 
-class CleanupSettings(Group):
+class CleanupSettings(NamedTuple):
     """What happens to old resume logs."""
 
-    enabled: bool = setting(True, "Whether `leftoff log cleanup` may delete anything.")
-    keep_count: int = setting(10, "How many logs of a project are kept.", at_least=1)
-    auto_cleanup: bool = setting(True, "Clean up after each save.")
+    enabled: Annotated[bool, Setting("Whether `leftoff log cleanup` may delete anything.")] = True
+    keep_count: Annotated[int, Setting("How many logs of a project are kept.", at_least=1)] = 10
+    auto_cleanup: Annotated[bool, Setting("Clean up after each save.")] = True
 
 
-class ResumeLogSettings(Group):
+class ResumeLogSettings(NamedTuple):
     """How resume logs are made and kept."""
 
-    enabled: bool = setting(True, "Whether resume logs are made at all.")
-    auto_generate: bool = setting(True, "Whether hooks save one when a trigger says so.")
-    max_tokens: int = setting(
-        10000, "The most a log may take, headings included.", project=True, at_least=500, at_most=10000
+    enabled: Annotated[bool, Setting("Whether resume logs are made at all.")] = True
+    auto_generate: Annotated[bool, Setting("Whether hooks save one when a trigger says so.")] = True
+    max_tokens: Annotated[
+        int, Setting("The most a log may take, headings included.", project=True, at_least=500, at_most=10000)
+    ] = 10000
+    storage_dir: Annotated[str, Setting("Where logs are kept, below the project's root.")] = (
+        ".leftoff/resume-logs"
     )
-    storage_dir: str = setting(".leftoff/resume-logs", "Where logs are kept, below the project's root.")
-    format: Literal["markdown"] = setting("markdown", "Markdown, with JSON beside it, is the only form.")
-    triggers: tuple[Trigger, ...] = setting(TRIGGERS, "What makes a log due.")
-    cleanup: CleanupSettings = group(CleanupSettings)
+    format: Annotated[Literal["markdown"], Setting("Markdown, with JSON beside it, is the only form.")] = (
+        "markdown"
+    )
+    triggers: Annotated[tuple[Trigger, ...], Setting("What makes a log due.")] = TRIGGERS
+    cleanup: CleanupSettings = CleanupSettings()
 
 
-class RestoreSettings(Group):
+class RestoreSettings(NamedTuple):
     """What a new session is given of the last one."""
 
-    on_startup: Literal["offer", "full", "off"] = setting(
-        "offer", "offer: one line, the whole on request. full: at once. off: never.", project=True
-    )
-    max_chars: int = setting(
-        9900, "The most that is handed over; agents cut at 10,000.", project=True, at_least=200, at_most=9900
-    )
+    on_startup: Annotated[
+        Literal["offer", "full", "off"],
+        Setting("offer: one line, the whole on request. full: at once. off: never.", project=True),
+    ] = "offer"
+    max_chars: Annotated[
+        int,
+        Setting(
+            "The most that is handed over; agents cut at 10,000.", project=True, at_least=200, at_most=9900
+        ),
+    ] = 9900
 
 
-class PauseSettings(Group):
+class PauseSettings(NamedTuple):
     """The incremental pause."""
 
-    enabled: bool = setting(True, "Record actions from auto_pause on.")
-    git_commit: bool = setting(False, "Commit the snapshot's own files when a pause is finalised.")
+    enabled: Annotated[bool, Setting("Record actions from auto_pause on.")] = True
+    git_commit: Annotated[bool, Setting("Commit the snapshot's own files when a pause is finalised.")] = False
 
 
-class ProjectStateSettings(Group):
+class ProjectStateSettings(NamedTuple):
     """The resume state of projects (`_resume.md`)."""
 
-    warn: float = setting(0.90, "Fraction of the window at which saving is suggested.", project=True)
-    auto_save: float = setting(0.975, "Fraction of the window at which the state is saved.", project=True)
-    root: str = setting(
-        "02-projects", "Folder of all projects, below the project's root.", project=True, folder=True
+    warn: Annotated[float, Setting("Fraction of the window at which saving is suggested.", project=True)] = (
+        FRACTIONS[Level.AUTO_PAUSE]
     )
-    layout: Mapping[str, str] = setting(
-        {"planning": "01-planning", "resources": "02-resources", "working": "03-working"},
-        "Folders inside each project.",
-        project=True,
-        folder=True,
-    )
+    auto_save: Annotated[
+        float, Setting("Fraction of the window at which the state is saved.", project=True)
+    ] = 0.975
+    root: Annotated[
+        str, Setting("Folder of all projects, below the project's root.", project=True, folder=True)
+    ] = "02-projects"
+    layout: Annotated[
+        Mapping[str, str], Setting("Folders inside each project.", project=True, folder=True)
+    ] = MappingProxyType({"planning": "01-planning", "resources": "02-resources", "working": "03-working"})
 
 
-class TrimSettings(Group):
+class TrimSettings(NamedTuple):
     """Defaults of `leftoff trim` and `smart-trim`."""
 
-    threshold: int = setting(1000, "Tool results above so many characters are cut.", at_least=1)
-    tools: tuple[str, ...] = setting((), "Only these tools; empty: all.")
-    protect_turns: int = setting(
-        2,
-        "The last turns that are not touched, as far as they take no more than a fifth (trim) or a tenth (smart-trim) of what is live.",
-        at_least=0,
-    )
-    head: int = setting(200, "Characters kept from the beginning of what is cut.", at_least=0)
-    tail: int = setting(200, "Characters kept from its end.", at_least=0)
+    threshold: Annotated[int, Setting("Tool results above so many characters are cut.", at_least=1)] = 1000
+    tools: Annotated[tuple[str, ...], Setting("Only these tools; empty: all.")] = ()
+    protect_turns: Annotated[
+        int,
+        Setting(
+            "The last turns that are not touched, as far as they take no more than a fifth (trim) or a tenth (smart-trim) of what is live.",
+            at_least=0,
+        ),
+    ] = 2
+    head: Annotated[int, Setting("Characters kept from the beginning of what is cut.", at_least=0)] = 200
+    tail: Annotated[int, Setting("Characters kept from its end.", at_least=0)] = 200
 
 
-class HandoffSettings(Group):
+class HandoffSettings(NamedTuple):
     """What a rollover leaves in the project besides the resume log; nothing, unless named here."""
 
-    folder: str = setting("", "Folder for handoff documents, such as _handoffs.", project=True, folder=True)
-    ledger: str = setting(
-        "", "File that names the current session, such as _ledgers/CURRENT.md.", project=True, folder=True
-    )
+    folder: Annotated[
+        str, Setting("Folder for handoff documents, such as _handoffs.", project=True, folder=True)
+    ] = ""
+    ledger: Annotated[
+        str,
+        Setting(
+            "File that names the current session, such as _ledgers/CURRENT.md.", project=True, folder=True
+        ),
+    ] = ""
 
 
-class RedactionSettings(Group):
+class RedactionSettings(NamedTuple):
     """Credentials are taken out before anything is written."""
 
-    enabled: bool = setting(True, "Whether credentials are looked for at all.")
-    allow: tuple[str, ...] = setting((), "Regular expressions of what is never redacted.")
-    deny: tuple[str, ...] = setting((), "Regular expressions of what is always redacted.")
+    enabled: Annotated[bool, Setting("Whether credentials are looked for at all.")] = True
+    allow: Annotated[tuple[str, ...], Setting("Regular expressions of what is never redacted.")] = ()
+    deny: Annotated[tuple[str, ...], Setting("Regular expressions of what is always redacted.")] = ()
 
 
-class CaptureSettings(Group):
+class CaptureSettings(NamedTuple):
     """What is never taken over from a transcript."""
 
-    exclude_tools: tuple[str, ...] = setting((), "Tools whose inputs and results are left out everywhere.")
+    exclude_tools: Annotated[
+        tuple[str, ...], Setting("Tools whose inputs and results are left out everywhere.")
+    ] = ()
 
 
-class ArchiveSettings(Group):
+class ArchiveSettings(NamedTuple):
     """Copies of finished sessions, kept when the agent deletes its own."""
 
-    enabled: bool = setting(False, "Whether copies are kept (asked at install).")
-    keep_days: int = setting(0, "How long a copy is kept; 0: for ever.", at_least=0)
+    enabled: Annotated[bool, Setting("Whether copies are kept (asked at install).")] = False
+    keep_days: Annotated[int, Setting("How long a copy is kept; 0: for ever.", at_least=0)] = 0
 
 
-class PluginSettings(Group):
+class PluginSettings(NamedTuple):
     """Plugins by dotted path (`package.module:Name`), beside those found by entry point."""
 
-    sections: tuple[str, ...] = setting((), "Section providers.")
-    triggers: tuple[str, ...] = setting((), "Trigger conditions.")
+    sections: Annotated[tuple[str, ...], Setting("Section providers.")] = ()
+    triggers: Annotated[tuple[str, ...], Setting("Trigger conditions.")] = ()
 
 
-class ChatSettings(Group):
+class ChatSettings(NamedTuple):
     """The chat loop."""
 
-    auto_save: bool = setting(True, "Save after every answer, with a summary on exit.")
-    folder: str = setting(".leftoff/chats", "Where chats are kept, below the working folder.")
-    summariser: str = setting(
-        "agent",
-        "Who writes the summary: agent (the one you talk to), rules (no model), or as `summariser` above.",
-    )
-    summary_seconds: int = setting(120, "How long a summary may take; it is tried twice.", at_least=1)
+    auto_save: Annotated[bool, Setting("Save after every answer, with a summary on exit.")] = True
+    folder: Annotated[str, Setting("Where chats are kept, below the working folder.")] = ".leftoff/chats"
+    summariser: Annotated[
+        str,
+        Setting(
+            "Who writes the summary: agent (the one you talk to), rules (no model), or as `summariser` above."
+        ),
+    ] = "agent"
+    summary_seconds: Annotated[
+        int, Setting("How long a summary may take; it is tried twice.", at_least=1)
+    ] = 120
 
 
-class Settings(Group):
+class Settings(NamedTuple):
     """Everything that can be set."""
 
-    enabled: bool = setting(
-        True, "false makes hooks and status line silent; what you type yourself is still answered."
-    )
-    budget_total: int = setting(
-        200000,
-        "Budget of the hand-fed classes; live metering knows the window itself.",
-        project=True,
-        at_least=1,
-    )
-    accounting: Literal["occupancy", "cumulative"] = setting(
-        "occupancy", "What usage means: what stands in the window, or the sum of all replies."
-    )
-    windows: Mapping[str, int] = setting(
-        {}, "Window in tokens by model, where leftoff's table is wrong.", at_least=1
-    )
-    warn_agent_below_tokens: int = setting(
-        30000, "The agent itself is told only below so many remaining tokens.", project=True, at_least=0
-    )
-    triggers_prefix: str = setting(">", "What typed triggers begin with.")
-    summariser: str = setting(
-        "rules", "rules, an agent's id, or a command that reads a prompt and prints a summary."
-    )
-    storage: str = setting(
-        "files",
-        "Where logs are kept beside the local files: sqlite, s3, postgres, a plugin's name or dotted path.",
-    )
-    storage_options: Mapping[str, str] = setting(
-        {}, "What the backend must know (docs/storage.md): bucket, endpoint_url, dsn … Never a credential."
-    )
-    thresholds: ThresholdSettings = group(ThresholdSettings)
-    resume_logs: ResumeLogSettings = group(ResumeLogSettings)
-    restore: RestoreSettings = group(RestoreSettings)
-    pause: PauseSettings = group(PauseSettings)
-    project_state: ProjectStateSettings = group(ProjectStateSettings)
-    trim: TrimSettings = group(TrimSettings)
-    handoffs: HandoffSettings = group(HandoffSettings)
-    redaction: RedactionSettings = group(RedactionSettings)
-    capture: CaptureSettings = group(CaptureSettings)
-    archive: ArchiveSettings = group(ArchiveSettings)
-    plugins: PluginSettings = group(PluginSettings)
-    chat: ChatSettings = group(ChatSettings)
+    enabled: Annotated[
+        bool, Setting("false makes hooks and status line silent; what you type yourself is still answered.")
+    ] = True
+    budget_total: Annotated[
+        int,
+        Setting(
+            "Budget of the hand-fed classes; live metering knows the window itself.", project=True, at_least=1
+        ),
+    ] = 200000
+    accounting: Annotated[
+        Literal["occupancy", "cumulative"],
+        Setting("What usage means: what stands in the window, or the sum of all replies."),
+    ] = "occupancy"
+    windows: Annotated[
+        Mapping[str, int], Setting("Window in tokens by model, where leftoff's table is wrong.", at_least=1)
+    ] = MappingProxyType({})
+    warn_agent_below_tokens: Annotated[
+        int,
+        Setting("The agent itself is told only below so many remaining tokens.", project=True, at_least=0),
+    ] = 30000
+    triggers_prefix: Annotated[str, Setting("What typed triggers begin with.")] = ">"
+    summariser: Annotated[
+        str, Setting("rules, an agent's id, or a command that reads a prompt and prints a summary.")
+    ] = "rules"
+    storage: Annotated[
+        str,
+        Setting(
+            "Where logs are kept beside the local files: sqlite, s3, postgres, a plugin's name or dotted path."
+        ),
+    ] = "files"
+    storage_options: Annotated[
+        Mapping[str, str],
+        Setting(
+            "What the backend must know (docs/storage.md): bucket, endpoint_url, dsn … Never a credential."
+        ),
+    ] = MappingProxyType({})
+    thresholds: ThresholdSettings = ThresholdSettings()
+    resume_logs: ResumeLogSettings = ResumeLogSettings()
+    restore: RestoreSettings = RestoreSettings()
+    pause: PauseSettings = PauseSettings()
+    project_state: ProjectStateSettings = ProjectStateSettings()
+    trim: TrimSettings = TrimSettings()
+    handoffs: HandoffSettings = HandoffSettings()
+    redaction: RedactionSettings = RedactionSettings()
+    capture: CaptureSettings = CaptureSettings()
+    archive: ArchiveSettings = ArchiveSettings()
+    plugins: PluginSettings = PluginSettings()
+    chat: ChatSettings = ChatSettings()
+
+
+class WrongValueError(ValueError):
+    """A value of the wrong type; the message says what was expected."""
+
+
+class Key(NamedTuple):
+    """One setting: its dotted key, its type, its default, and what is declared about it."""
+
+    dotted: str
+    annotation: Any
+    default: Any
+    declared: Setting
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return "LEFTOFF_" + self.dotted.replace(".", "_").upper()
+
+    @property
+    def takes(self) -> str:
+        """What values it takes, for people."""
+        return _describe_type(self.annotation)
+
+    def value(self, raw: Any) -> Any:
+        """Convert a value from YAML; WrongValueError if the setting does not take it."""
+        converted = _convert(self.annotation, raw)
+        for each in converted.values() if isinstance(converted, dict) else (converted,):
+            self._check(each)
+        return converted
+
+    def value_of_text(self, text: str) -> Any:
+        """Convert the text of an environment variable or an option; commas separate the items of lists."""
+        return self.value(_parse_text(self.annotation, text))
+
+    def _check(self, value: Any) -> None:
+        if self.declared.at_least is not None and value < self.declared.at_least:
+            raise WrongValueError(f"at least {self.declared.at_least:g}")
+        if self.declared.at_most is not None and value > self.declared.at_most:
+            raise WrongValueError(f"at most {self.declared.at_most:g}")
+        if self.annotation is float and not 0 < value <= 1:
+            raise WrongValueError(self.takes)
+        if self.dotted.startswith("thresholds.") and not _is_threshold(value):
+            raise WrongValueError("fraction 0-1 (0.85) | remaining tokens (30000)")
+        if self.declared.folder and value != self.default and not _stays_below(value):
+            raise WrongValueError("a folder below the project's root")
+
+
+@cache
+def known_keys() -> Mapping[str, Key]:
+    """Return every setting by its dotted key, in the order of declaration."""
+    return {key.dotted: key for key in _keys(Settings(), "")}
+
+
+@cache
+def known_groups() -> frozenset[str]:
+    """Return the dotted keys of the groups of settings."""
+    return frozenset(dotted.rpartition(".")[0] for dotted in known_keys()) - {""}
+
+
+def build_settings(values: Mapping[str, Any]) -> Settings:
+    """Return the settings with these values by dotted key, and defaults for the rest."""
+    settings: Settings = _build(Settings(), "", values)
+    return settings
+
+
+def _keys(defaults: Any, prefix: str) -> Iterator[Key]:
+    for name, annotation in get_type_hints(type(defaults), include_extras=True).items():
+        default = getattr(defaults, name)
+        if get_origin(annotation) is Annotated:
+            kind, declared = get_args(annotation)
+            yield Key(prefix + name, kind, default, declared)
+        else:
+            yield from _keys(default, f"{prefix}{name}.")
+
+
+def _build(defaults: Any, prefix: str, values: Mapping[str, Any]) -> Any:
+    changes: dict[str, Any] = {}
+    for name, default in defaults._asdict().items():
+        if prefix + name in values:
+            changes[name] = values[prefix + name]
+        elif prefix + name in known_groups():
+            changes[name] = _build(default, f"{prefix}{name}.", values)
+    return defaults._replace(**changes)
+
+
+def _is_threshold(value: Any) -> bool:
+    """Return whether a value is a fraction or a number of tokens; 1 could mean all of the window or one token."""
+    return bool(0 < value <= 1 if isinstance(value, float) else value > 1)
+
+
+def _stays_below(folder: str) -> bool:
+    """Return whether a folder name leads neither up nor elsewhere on any system."""
+    path = PureWindowsPath(folder)  # knows the separators of all systems
+    escapes = path.anchor or ".." in path.parts or folder[:1] == "~" or "\0" in folder
+    return bool(path.parts) and not escapes
+
+
+def _describe_type(annotation: Any) -> str:
+    """Return what a setting of that type takes."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " | ".join(map(str, arguments))
+    if origin is tuple:
+        return f"list of {_describe_type(arguments[0])}"
+    if origin is types.UnionType:
+        return "fraction 0-1 | remaining tokens"
+    if origin is not None:
+        return f"mapping to {_describe_type(arguments[1])}"
+    return {bool: "true | false", int: "whole number", float: "fraction 0-1", str: "text"}[annotation]
+
+
+def _convert(annotation: Any, raw: Any) -> Any:
+    """Convert a value from YAML to that type; WrongValueError if it does not fit."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal and raw in arguments:
+        return raw
+    if origin is tuple and isinstance(raw, list):
+        return tuple(_convert(arguments[0], each) for each in raw)
+    if origin is types.UnionType:  # a threshold: a whole number counts tokens, any other is a fraction
+        return int(raw) if _is_instance(int, raw) else _convert(float, raw)
+    if origin is Mapping and isinstance(raw, Mapping):
+        return {str(name): _convert(arguments[1], each) for name, each in raw.items()}
+    if origin is None and _is_instance(annotation, raw):
+        return annotation(raw)
+    raise WrongValueError(_describe_type(annotation))
+
+
+def _is_instance(annotation: type, raw: Any) -> bool:
+    if annotation is bool or isinstance(raw, bool):
+        return annotation is bool and isinstance(raw, bool)
+    return isinstance(raw, int | float) if annotation is float else isinstance(raw, annotation)
+
+
+def _parse_text(annotation: Any, text: str) -> Any:
+    """Return what YAML would give for the text of a variable or an option."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is tuple:
+        return [_parse_text(arguments[0], part.strip()) for part in text.split(",") if part.strip()]
+    if origin is Mapping:
+        parts = [part.partition("=") for part in text.split(",") if part.strip()]
+        if not all(equals for _, equals, _ in parts):
+            raise WrongValueError("name=value,name=value")
+        return {name.strip(): _parse_text(arguments[1], value.strip()) for name, _, value in parts}
+    if annotation is str or origin is Literal:
+        return text
+    if annotation is bool:
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,8 +1,7 @@
-"""Where projects are: the numbered tree of 001, or one state in a plain repository; and which one some words name.
+"""Where projects are: in a numbered tree of folders, or one state in a plain repository; and which one a selector names.
 
-Names inside a project are those of 001, or what its descendants call them (``04-steps.md``). A project can come with
-somebody's repository: only regular files are read, links are refused, and no more is read than a document needs. A folder
-that cannot be looked into is trouble for its own project alone.
+A project can come with a cloned repository, so only regular files are read, links are refused, and sizes are limited. A
+folder that cannot be read is a problem of its own project only.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from leftoff.errors import NotFoundError, OutsideFolderError, StorageError, UsageError
-from leftoff.model.values import dataclass
-from leftoff.system import paths, reasons
+from leftoff.errors import NotFoundError, OutsideFolderError, StorageError, UsageError, describe_os_error
+from leftoff.platform import paths
 
 STATE_NAME = "_resume.md"
 OLDER_NAME = "resume-context.md"
@@ -31,7 +29,7 @@ _NAMES: Mapping[Part, tuple[str, ...]] = {
 }
 _NUMBERED = re.compile(r"(\d{1,6})-(.+)")
 PARTS: tuple[Part, ...] = ("overview", "plan", "steps", "research")
-MOST_BYTES = 512 * 1024  # of a document that is read whole
+MOST_BYTES = 512 * 1024  # of a document that is read completely
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _BEGINNING_BYTES = 64 * 1024
 _MOST_PROJECTS = 2000
@@ -39,64 +37,62 @@ _LONGEST_NAME = 60
 _LONGEST_NUMBER = 9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
-    """The folders of a layout: the root of all projects below the repository's, and the three inside each."""
+class Tree(NamedTuple):
+    """The folders of a layout: the repository, the root of all projects, and the names of the three folders in each."""
 
     root: Path
     projects: Path
     plain: Path  # the folder of a state without a tree
-    planning: str = "01-planning"
-    resources: str = "02-resources"
-    working: str = "03-working"
+    planning: str
+    resources: str
+    working: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
-    """One project: its id, and where its files are. ``folder`` is what its reading list is relative to."""
+class Home(NamedTuple):
+    """One project: its id, and where its files are. Its reading list is relative to ``folder``."""
 
     id: str
     root: Path
     folder: Path
     planning: Path
     resources: Path
-    working: Path | None  # None: a plain repository works all over the place
+    working: Path | None  # None in a plain repository, where work can be anywhere
 
     @property
     def state(self) -> Path:
-        """Its ``_resume.md``, whether it is there or not."""
+        """The path of its ``_resume.md``, which may not exist."""
         return self.planning / STATE_NAME
 
     @property
     def older(self) -> Path:
-        """The older form of the same."""
+        """The path of the older form of its resume state, which may not exist."""
         return self.planning / OLDER_NAME
 
     @property
     def number(self) -> int | None:
-        """The number before its name; None where it has none."""
+        """The number at the start of its id; None if it has none."""
         match = _NUMBERED.fullmatch(self.id)
         return int(match[1]) if match else None
 
     def part(self, name: Part) -> Path:
-        """One of its documents: the file that is there, else where it would be."""
+        """Return the path of a document: the existing file, else where it would be created."""
         folder = self.resources if name == "research" else self.planning
-        there = (folder / each for each in _NAMES[name] if os.path.lexists(folder / each))
-        return next(there, folder / _NAMES[name][0])
+        existing = (folder / each for each in _NAMES[name] if os.path.lexists(folder / each))
+        return next(existing, folder / _NAMES[name][0])
 
     def relative(self, path: Path) -> str:
-        """A file as the reading list names it."""
+        """Return the path as the reading list shows it."""
         return path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else str(path)
 
 
-def found(tree: Tree) -> list[Home]:
-    """All projects, by number and name; a plain state comes first."""
-    homes = [plain(tree)] if os.path.lexists(tree.plain / STATE_NAME) else []
-    return [*homes, *(numbered(tree, name) for name in _folders(tree))]
+def list_homes(tree: Tree) -> list[Home]:
+    """Return all projects by number and name; that of a plain repository comes first."""
+    homes = [plain_home(tree)] if os.path.lexists(tree.plain / STATE_NAME) else []
+    return [*homes, *(numbered_home(tree, name) for name in _numbered_folders(tree))]
 
 
-def plain(tree: Tree) -> Home:
-    """The project of a repository without a tree."""
+def plain_home(tree: Tree) -> Home:
+    """Return the project of a repository without a tree."""
     return Home(
         id=tree.root.name or "project",
         root=tree.root,
@@ -107,8 +103,8 @@ def plain(tree: Tree) -> Home:
     )
 
 
-def numbered(tree: Tree, name: str) -> Home:
-    """The project in a folder of the tree."""
+def numbered_home(tree: Tree, name: str) -> Home:
+    """Return the project in a folder of the tree."""
     folder = tree.projects / name
     return Home(
         id=name,
@@ -121,23 +117,22 @@ def numbered(tree: Tree, name: str) -> Home:
 
 
 def new_id(tree: Tree, name: str) -> str:
-    """``NN-name`` with the next free number, in the letters of the name; UsageError where it has none."""
-    kept = "".join(letter if _is_of_a_word(letter) else " " for letter in unicodedata.normalize("NFC", name))
+    """Return ``NN-name`` with the next free number; raise UsageError if the name has no letters or digits."""
+    # Letters, their marks and digits of any script are kept.
+    kept = "".join(
+        letter if unicodedata.category(letter)[0] in "LMN" else " "
+        for letter in unicodedata.normalize("NFC", name)
+    )
     slug = "-".join(kept.lower().split())[:_LONGEST_NAME].strip("-")
     if not slug:
         raise UsageError(f"{name[:40]!r} has no letters or digits that a folder could be called by.")
-    used = [int(match[1]) for each in _folders(tree) if (match := _NUMBERED.fullmatch(each))]
+    used = [int(match[1]) for each in _numbered_folders(tree) if (match := _NUMBERED.fullmatch(each))]
     return f"{max(used, default=0) + 1:02d}-{slug}"
 
 
-def _is_of_a_word(letter: str) -> bool:
-    """Letters, their marks, and digits, of any script."""
-    return unicodedata.category(letter)[0] in "LMN"
-
-
-def named(homes: Sequence[Home], words: str, names: Mapping[str, str]) -> Home:
-    """The project that a number, a name or a part of one means; ``names`` are project names by id."""
-    wanted = words.strip().lower()
+def find_home(homes: Sequence[Home], selector: str, names: Mapping[str, str]) -> Home:
+    """Return the project that a number, a name or a part of one selects; ``names`` are project names by id."""
+    wanted = selector.strip().lower()
     if not homes:
         raise NotFoundError('There is no project here yet. To begin one: leftoff project init "NAME"')
     for matches in _matches(homes, wanted, names):
@@ -145,16 +140,16 @@ def named(homes: Sequence[Home], words: str, names: Mapping[str, str]) -> Home:
             return matches[0]
         if matches:
             raise UsageError(
-                f"{words[:40]!r} names {len(matches)} projects: {_listed(matches)}. Say more of the name."
+                f"{selector[:40]!r} names {len(matches)} projects: {_join_ids(matches)}. Say more of the name."
             )
-    raise NotFoundError(f"No project is called {words[:40]!r}. There are: {_listed(homes)}.")
+    raise NotFoundError(f"No project is called {selector[:40]!r}. There are: {_join_ids(homes)}.")
 
 
-def checked(home: Home) -> Home:
-    """The same project, when none of its folders and documents is a link or leads out of the repository."""
+def require_real_files(home: Home) -> Home:
+    """Return the project if none of its folders and documents is a link or outside the repository; raise otherwise."""
     folders = [home.planning, home.resources, *([home.working] if home.working is not None else [])]
     for path in (*folders, home.state, *map(home.part, PARTS)):
-        paths.contained(home.root, path)
+        paths.require_inside(home.root, path)
         if is_link(path):
             raise OutsideFolderError(
                 f"{path}: this is a symbolic link; leftoff works only with real files.", path=path
@@ -163,27 +158,27 @@ def checked(home: Home) -> Home:
 
 
 def is_link(path: Path) -> bool:
-    """Whether a link stands there; of what cannot be asked, reading it tells."""
+    """Return whether the path is a link; False if that cannot be determined, since reading fails then."""
     try:
         return stat.S_ISLNK(os.lstat(path).st_mode)
     except (OSError, ValueError):
         return False
 
 
-def content(home: Home, path: Path) -> str | None:
-    """The whole text of a document, whatever its bytes; None where there is none."""
-    data = content_bytes(home, path, MOST_BYTES)
+def read_text(home: Home, path: Path) -> str | None:
+    """Return the whole text of a document, even if it is not UTF-8; None if it does not exist."""
+    data = read_bytes(home, path, MOST_BYTES)
     return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
-def beginning(home: Home, path: Path) -> str | None:
-    """The same of a document of which the beginning says enough, however long it is."""
+def read_beginning(home: Home, path: Path) -> str | None:
+    """Return the beginning of a document of any length; None if it does not exist."""
     data = _read(home, path, _BEGINNING_BYTES)
     return None if data is None else data[0].decode("utf-8", "surrogateescape")
 
 
-def content_bytes(home: Home, path: Path, most: int) -> bytes | None:
-    """The bytes of a document; StorageError for one that is larger than that."""
+def read_bytes(home: Home, path: Path, most: int) -> bytes | None:
+    """Return the bytes of a document; None if it does not exist. Raise StorageError if it is larger than ``most``."""
     data = _read(home, path, most)
     if data is None:
         return None
@@ -196,14 +191,14 @@ def content_bytes(home: Home, path: Path, most: int) -> bytes | None:
 
 
 def _read(home: Home, path: Path, most: int) -> tuple[bytes, int] | None:
-    """As many bytes of a regular file of the project, and its size. Devices, pipes and links are never opened for long."""
-    paths.contained(home.root, path)
+    """Return up to ``most`` bytes of a regular file, and its size; None if it does not exist. Refuse devices and links."""
+    paths.require_inside(home.root, path)
     try:
         fd = os.open(path, _READ)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
@@ -211,18 +206,18 @@ def _read(home: Home, path: Path, most: int) -> tuple[bytes, int] | None:
         with open(fd, "rb", closefd=False) as file:
             return file.read(most), status.st_size
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
     finally:
         os.close(fd)
 
 
-def _unreadable(path: Path, error: OSError | ValueError) -> StorageError:
-    why = reasons.words(error) if isinstance(error, OSError) else "its name is none that a file can have"
+def _read_error(path: Path, error: OSError | ValueError) -> StorageError:
+    why = describe_os_error(error) if isinstance(error, OSError) else "its name is none that a file can have"
     return StorageError(f"{path}: cannot be read: {why}.", path=path)
 
 
 def _matches(homes: Sequence[Home], wanted: str, names: Mapping[str, str]) -> Iterator[list[Home]]:
-    """From the strictest meaning of the words to the loosest; no words mean nothing, and a number is never a part."""
+    """Yield the matches from the strictest reading of the selector to the loosest. A number never matches a part."""
     if not wanted:
         return
     is_number = wanted.isdecimal() and len(wanted) <= _LONGEST_NUMBER
@@ -234,14 +229,14 @@ def _matches(homes: Sequence[Home], wanted: str, names: Mapping[str, str]) -> It
     yield [home for home in homes if wanted in home.id.lower() or wanted in names.get(home.id, "").lower()]
 
 
-def _listed(homes: Iterable[Home]) -> str:
+def _join_ids(homes: Iterable[Home]) -> str:
     all_ids = [home.id for home in homes]
     more = f" and {len(all_ids) - 6} more" if len(all_ids) > 6 else ""
     return ", ".join(all_ids[:6]) + more
 
 
-def _folders(tree: Tree) -> list[str]:
-    """The names of the numbered folders, in the order of their numbers; of one that cannot be asked, it is one."""
+def _numbered_folders(tree: Tree) -> list[str]:
+    """Return the names of the numbered folders, by number."""
     try:
         with os.scandir(tree.projects) as entries:
             names = [each.name for each in entries if _NUMBERED.fullmatch(each.name) and _is_folder(each)]
@@ -254,4 +249,4 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
     except OSError:
-        return True
+        return True  # listed, so that its project reports the problem

@@ -1,35 +1,33 @@
-"""The lists of a resume state, added to: decisions, assumptions, blockers, models, files; and notes that belong to no session.
+"""Add entries to the lists of a resume state (decisions, assumptions, blockers, models, files) and notes to its history. Pure.
 
-What a person says is never lost: where they have edited a list, it goes into a generated block of its own below theirs, where
-they wrote the list themselves, below that, and where they took it out, it is put back. What a session did goes only into lists
-that are ours: whoever has edited one may have taken it out on purpose. Entries are never dropped. Pure.
+What the user says is never lost: if a person has edited a generated list, the entry goes into a new block below it; if they
+wrote the list themselves, below that; if they removed it, it is put back. What a session did goes only into unedited lists,
+because a person may have removed it on purpose. Entries are never dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from itertools import count
 
 from leftoff.errors import NotFoundError
-from leftoff.projects import blocks, body, telling
+from leftoff.projects import body, render
 from leftoff.projects.body import LISTS, NOTES, Item, ListName
-from leftoff.projects.derive import Given
 from leftoff.projects.document import Document
-from leftoff.projects.sessions import Worked
+from leftoff.projects.history import SessionWork
+from leftoff.projects.progress import UserInput
 
-_MOST_OF_SESSIONS = 200  # entries of a list, above which sessions add no more by themselves
-_NUMBERED: frozenset[str] = frozenset({"decisions"})
-Now = Callable[[Item], Item | None]
+_MOST_ENTRIES = 200  # sessions add no more to a list than this; the user can
+_NUMBERED = frozenset({"decisions"})
 
 
-def with_lists(document: Document, given: Given, worked: Worked | None) -> Document:
-    """What was said and what was done goes into the lists; an entry stands once, wherever somebody wrote it."""
-    did = worked or Worked(agent="", session_id="")
-    # Created before and changed now is still created.
-    created = {item.key for item in body.listed(document.body, "created")}
-    modified = [path for path in did.modified if Item(text=path).key not in created]
-    said: dict[ListName, Iterable[Item]] = {
+def with_lists(document: Document, given: UserInput, work: SessionWork | None) -> Document:
+    """Add what the user said and what a session did to the lists; no entry is added twice."""
+    work = work or SessionWork(agent="", session_id="")
+    # A file that was created earlier and changed now is still listed as created.
+    created = {item.key for item in body.list_items(document.body, "created")}
+    modified = [path for path in work.modified if Item(text=path).key not in created]
+    by_user: dict[ListName, Iterable[Item]] = {
         "decisions": [Item(text=text) for text in given.decisions],
         "assumptions": [Item(text=text) for text in given.assumptions],
         "blockers": [Item(text=text, is_done=False) for text in given.blockers],
@@ -38,129 +36,129 @@ def with_lists(document: Document, given: Given, worked: Worked | None) -> Docum
         "modified": (),
         "pending": [Item(text=text) for text in given.pending],
     }
-    done: dict[ListName, Iterable[Item]] = {
-        "decisions": [Item(text=text) for text in did.decisions],
-        "created": [Item(text=f"`{path}`") for path in did.created],
+    by_session: dict[ListName, Iterable[Item]] = {
+        "decisions": [Item(text=text) for text in work.decisions],
+        "created": [Item(text=f"`{path}`") for path in work.created],
         "modified": [Item(text=f"`{path}`") for path in modified],
     }
-    touched = {Item(text=path).key for path in (*did.created, *did.modified)}
-    for name, items in said.items():
-        document = _added(document, name, LISTS[name], _as_written(items))
-        document = _refreshed(document, name, _as_written(done.get(name, ())), touched)
-    return _resolved(document, given.resolved)
+    touched = {Item(text=path).key for path in (*work.created, *work.modified)}
+    for name, items in by_user.items():
+        document = _add_items(document, name, LISTS[name], _normalize_items(items))
+        document = _add_session_items(document, name, _normalize_items(by_session.get(name, ())), touched)
+    return _tick_resolved(document, given.resolved)
 
 
 def with_notes(document: Document, notes: Sequence[str]) -> Document:
-    """Lines for the history that no entry of a session holds."""
-    return _added(document, "notes", NOTES, _as_written(Item(text=text) for text in notes))
+    """Add notes that no entry of a session holds to the history."""
+    return _add_items(document, "notes", NOTES, _normalize_items(Item(text=text) for text in notes))
 
 
 def with_empty_lists(document: Document) -> Document:
-    """A block for each list that a person wrote, below what they wrote: for what comes later."""
+    """Add an empty block for each list that has none, below what a person wrote there."""
     for name, (section, label) in LISTS.items():
-        if name not in blocks.found_in(document.text):
-            is_empty = not body.listed(document.body, name)
-            content = telling.listed([]) if is_empty else ""
+        if name not in body.find_blocks(document.text):
+            is_empty = not body.list_items(document.body, name)
+            content = render.render_list([]) if is_empty else ""
             document = _with_new_block(document, name, (section, label), content)
     return document
 
 
-def _added(document: Document, name: str, where: tuple[str, str], items: Sequence[Item]) -> Document:
-    """The entries that are new, in the first block that is ours; in a new one where there is none."""
-    there = {item.key for item in body.below(document.body, *where)}
-    new = {item.key: item for item in items if item.key not in there}
+def _add_items(document: Document, name: str, where: tuple[str, str], items: Sequence[Item]) -> Document:
+    """Add the new entries to the first unedited block of the list, else to a new one."""
+    known = {item.key for item in body.items_below(document.body, *where)}
+    new = {item.key: item for item in items if item.key not in known}
     if not new:
         return document
-    found = blocks.found_in(document.text)
-    own = [*_own_names(name, found)]
-    ours = next((each for each in own if found[each].is_ours), None)
-    if ours is not None:
-        kept = [*body.items_of(found[ours].content), *new.values()]
-        return document.with_block(ours, telling.listed(kept, numbered=name in _NUMBERED))
-    content = telling.listed(new.values(), numbered=name in _NUMBERED)
+    blocks = body.find_blocks(document.text)
+    own = _block_names(name, blocks)
+    unedited = next((block for block in own if blocks[block].is_unedited), None)
+    if unedited is not None:
+        all_items = [*body.parse_items(blocks[unedited].content), *new.values()]
+        return document.with_block(unedited, render.render_list(all_items, numbered=name in _NUMBERED))
+    content = render.render_list(new.values(), numbered=name in _NUMBERED)
     if not own:
         return _with_new_block(document, name, where, content)
-    free = next(f"{name}.{number}" for number in count(2) if f"{name}.{number}" not in found)
-    at = max(found[each].end for each in own)
-    return _inserted(document, at, blocks.written(free, content))
+    free = next(f"{name}.{number}" for number in count(2) if f"{name}.{number}" not in blocks)
+    at = max(blocks[block].end for block in own)
+    return _insert(document, at, body.render_block(free, content))
 
 
-def _refreshed(document: Document, name: ListName, done: Sequence[Item], touched: set[str]) -> Document:
-    """Our own list with what a session did; a pending file that was touched is pending no more."""
-    block = blocks.found_in(document.text).get(name)
-    if block is None or not block.is_ours:
+def _add_session_items(
+    document: Document, name: ListName, items: Sequence[Item], touched: set[str]
+) -> Document:
+    """Add what a session did to an unedited list; remove pending files that it touched."""
+    block = body.find_blocks(document.text).get(name)
+    if block is None or not block.is_unedited:
         return document
-    there = {item.key for item in body.listed(document.body, name)}
-    own = body.items_of(block.content)
-    kept = [item for item in own if name != "pending" or _path(item) not in touched]
-    added = {item.key: item for item in done if item.key not in there}
-    room = max(0, _MOST_OF_SESSIONS - len(kept))
-    wanted = [*kept, *[*added.values()][:room]]
-    if not wanted and not own:
+    known = {item.key for item in body.list_items(document.body, name)}
+    before = body.parse_items(block.content)
+    kept = [item for item in before if name != "pending" or _item_path(item) not in touched]
+    added = {item.key: item for item in items if item.key not in known}
+    space = max(0, _MOST_ENTRIES - len(kept))
+    after = [*kept, *[*added.values()][:space]]
+    if not after and not before:
         return document
-    return document.with_block(name, telling.listed(wanted, numbered=name in _NUMBERED))
+    return document.with_block(name, render.render_list(after, numbered=name in _NUMBERED))
 
 
-def _resolved(document: Document, parts: Sequence[str]) -> Document:
-    """Blockers that are no more are ticked, whoever wrote them; NotFoundError for words that no blocker holds."""
-    known = body.listed(document.body, "blockers")
+def _tick_resolved(document: Document, parts: Sequence[str]) -> Document:
+    """Tick the blockers that contain one of ``parts``; raise NotFoundError for a part that no blocker contains."""
+    known = body.list_items(document.body, "blockers")
     for part in parts:
         if not any(part.lower() in item.text.lower() for item in known):
-            raise NotFoundError(f"No blocker holds {part[:40]!r}. There are: {_shown(known)}.")
-    for name in [*_own_names("blockers", blocks.found_in(document.text))]:
-        block = blocks.found_in(document.text)[name]
-        items = [_done(item, parts) for item in body.items_of(block.content)]
-        if block.is_ours and items:
-            document = document.with_block(name, telling.listed(items))
-    return document.with_text(lambda text: _ticked(text, len(text) - len(document.body), parts))
+            some = "; ".join(item.text[:60] for item in known[:6]) or "none"
+            raise NotFoundError(f"No blocker holds {part[:40]!r}. There are: {some}.")
+    for name in _block_names("blockers", body.find_blocks(document.text)):
+        block = body.find_blocks(document.text)[name]
+        items = [_tick_item(item, parts) for item in body.parse_items(block.content)]
+        if block.is_unedited and items:
+            document = document.with_block(name, render.render_list(items))
+    return document.with_text(lambda text: _tick_by_hand(text, len(text) - len(document.body), parts))
 
 
-def _ticked(text: str, start: int, parts: Sequence[str]) -> str:
-    """The same in lines that a person wrote: one character each."""
+def _tick_by_hand(text: str, start: int, parts: Sequence[str]) -> str:
+    """Tick blockers in lines that a person wrote, changing one character each."""
     section, label = LISTS["blockers"]
-    ours = [block for block in blocks.found_in(text).values() if block.is_ours]
+    unedited = [block for block in body.find_blocks(text).values() if block.is_unedited]
     marks = []
     for line in body.lines_below(text, start, section, label):
-        item = body.item_of(line.text)
-        is_ours = any(block.start <= line.at < block.end for block in ours)
-        if item is not None and not is_ours and _done(item, parts) != item:
+        item = body.parse_item(line.text)
+        is_generated = any(block.start <= line.at < block.end for block in unedited)
+        if item is not None and not is_generated and _tick_item(item, parts) != item:
             marks.append(line.at + line.text.index("[") + 1)
     for at in marks:
         text = f"{text[:at]}x{text[at + 1 :]}"
     return text
 
 
-def _done(item: Item, parts: Sequence[str]) -> Item:
-    is_meant = item.is_done is False and any(part.lower() in item.text.lower() for part in parts)
-    return replace(item, is_done=True) if is_meant else item
+def _tick_item(item: Item, parts: Sequence[str]) -> Item:
+    is_resolved = item.is_done is False and any(part.lower() in item.text.lower() for part in parts)
+    return item._replace(is_done=True) if is_resolved else item
 
 
 def _with_new_block(document: Document, name: str, where: tuple[str, str], content: str) -> Document:
     text = document.text
-    at, before = body.place_for(text, len(text) - len(document.body), *where)
-    return _inserted(document, at, before + blocks.written(name, content))
+    at, before = body.find_insertion(text, len(text) - len(document.body), *where)
+    return _insert(document, at, before + body.render_block(name, content))
 
 
-def _inserted(document: Document, at: int, addition: str) -> Document:
+def _insert(document: Document, at: int, addition: str) -> Document:
     def insert(text: str) -> str:
         gap = "" if not at or text[at - 1] == "\n" else "\n"
-        return text[:at] + blocks.in_line_ends_of(text, gap + addition) + text[at:]
+        return text[:at] + body.match_line_ends(text, gap + addition) + text[at:]
 
     return document.with_text(insert)
 
 
-def _own_names(name: str, found: Iterable[str]) -> Iterable[str]:
-    return (each for each in found if each == name or each.startswith(f"{name}."))
+def _block_names(name: str, blocks: Iterable[str]) -> list[str]:
+    """Return the names of the blocks of a list: ``decisions``, ``decisions.2`` …"""
+    return [block for block in blocks if block == name or block.startswith(f"{name}.")]
 
 
-def _as_written(items: Iterable[Item]) -> list[Item]:
-    """Entries as they will be read again, by which alone it can be told whether they are there; none of an empty one."""
-    return [written for item in items for written in body.items_of(telling.listed([item]))]
+def _normalize_items(items: Iterable[Item]) -> list[Item]:
+    """Return the entries as they will be read back, so that they can be compared; empty ones are left out."""
+    return [written for item in items for written in body.parse_items(render.render_list([item]))]
 
 
-def _path(item: Item) -> str:
+def _item_path(item: Item) -> str:
     return Item(text=item.text.partition(" - ")[0]).key
-
-
-def _shown(items: Sequence[Item]) -> str:
-    return "; ".join(item.text[:60] for item in items[:6]) or "none"

@@ -1,8 +1,7 @@
-"""The check-boxes of a ``steps.md``: its tasks, sections and progress, and ticking them where they stand.
+"""The check-boxes of a ``steps.md``: its tasks, sections and progress, and ticking tasks in place.
 
-Promises: boxes in code fences, indented code and HTML comments are no tasks; ``[-]`` is a task that was given up, which is
-neither open nor counted; ticking changes one character for each box and nothing else. Tasks are numbered from 1 through the
-whole document, sub-tasks like any other.
+Boxes in code and in HTML comments are no tasks. ``[-]`` is an abandoned task, neither open nor counted. Ticking changes one
+character for each box and nothing else. Tasks are numbered from 1 through the whole document, sub-tasks included.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from leftoff.errors import NotFoundError, UsageError
-from leftoff.model.values import dataclass
 
 Mark = Literal["open", "done", "given_up"]
 _BOX = re.compile(
@@ -30,27 +28,25 @@ _NUMBERED = re.compile(
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _CODE_SPAN = re.compile(r"`[^`]*`")
 _MARKS: dict[str, Mark] = {" ": "open", "x": "done", "X": "done", "-": "given_up"}
-_WHOLE_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what others take for a line end is none here
+_WHOLE_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # str.splitlines would also split at other characters
 _CODE_INDENT = 4
 _TASKS = re.compile(r"(\d{1,5})(?:\s*[-\u2013]\s*(\d{1,5}))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One box. ``at`` is where its mark stands in the text, ``depth`` how deep it is nested."""
+class Task(NamedTuple):
+    """One check-box. ``at`` is the position of its mark in the text, ``depth`` how deep it is nested."""
 
     number: int
     text: str
     mark: Mark
     depth: int
-    parent: int  # the number of the task that it is a part of; 0 for none
-    section: int  # the number of its section; 0 for what stands before any
+    parent: int  # the number of the task that it is part of; 0 for none
+    section: int  # the number of its section; 0 before the first section
     line: int  # 1-based
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(NamedTuple):
     """A heading with tasks below it."""
 
     number: int
@@ -59,70 +55,69 @@ class Section:
 
     @property
     def counted(self) -> list[Task]:
-        """The tasks that were not given up."""
+        """The tasks that were not abandoned."""
         return [task for task in self.tasks if task.mark != "given_up"]
 
     @property
     def done(self) -> int:
-        """How many of those are done."""
+        """The number of tasks that are done."""
         return sum(task.mark == "done" for task in self.tasks)
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to do in it."""
+        """Whether no task is open."""
         return all(task.mark != "open" for task in self.tasks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
-    """All tasks in their order, and the sections they stand in."""
+class Steps(NamedTuple):
+    """All tasks in order, and the sections that contain them."""
 
     tasks: tuple[Task, ...] = ()
     sections: tuple[Section, ...] = ()
 
     @property
     def total(self) -> int:
-        """Tasks that count: all that were not given up."""
+        """The number of tasks that were not abandoned."""
         return sum(task.mark != "given_up" for task in self.tasks)
 
     @property
     def done(self) -> int:
-        """Tasks that are done."""
+        """The number of tasks that are done."""
         return sum(task.mark == "done" for task in self.tasks)
 
     @property
     def percentage(self) -> int:
-        """Share of the tasks that is done, rounded down: 100 is said of nothing that is not finished."""
+        """The share of tasks that are done, rounded down, so that 100 means finished."""
         return 100 * self.done // self.total if self.total else 0
 
     @property
     def next(self) -> Task | None:
-        """The first task that is open: of one with open sub-tasks, the first of those."""
-        above: set[int] = set()  # tasks with an open one below them
+        """The first open task; for a task with open sub-tasks, the first of those."""
+        parents: set[int] = set()  # tasks with an open sub-task
         for task in reversed(self.tasks):
-            if task.parent and (task.mark == "open" or task.number in above):
-                above.add(task.parent)
-        return next((task for task in self.tasks if task.mark == "open" and task.number not in above), None)
+            if task.parent and (task.mark == "open" or task.number in parents):
+                parents.add(task.parent)
+        return next((task for task in self.tasks if task.mark == "open" and task.number not in parents), None)
 
     def section(self, number: int) -> Section | None:
-        """The section of that number; None where there is none."""
-        return next((each for each in self.sections if each.number == number), None)
+        """Return the section with that number; None if none exists."""
+        return next((section for section in self.sections if section.number == number), None)
 
 
-def read(text: str) -> Steps:
-    """The tasks of a document."""
+def parse_steps(text: str) -> Steps:
+    """Return the tasks of a document."""
     lines = [*_lines(text)]
     level = _section_level(lines)
     boxes: list[_Box] = []
     headings: list[str] = []  # of the sections, in order
-    around: list[tuple[int, int]] = []  # the items that the line stands in: indent, and the number of a task
+    around: list[tuple[int, int]] = []  # the list items around the line: indent, and task number or 0
     for line in lines:
         if line.heading is not None:
             around = []
             if line.heading[0] == level:
                 headings.append(line.heading[1])
             elif line.heading[0] < level:
-                headings.append("")  # what follows stands in no section of that level
+                headings.append("")  # what follows is in no section of that level
         elif line.item is not None:
             around = [each for each in around if each[0] < line.item]
             number = 0
@@ -131,16 +126,16 @@ def read(text: str) -> Steps:
                 parent = next((task for _, task in reversed(around) if task), 0)
                 boxes.append(_Box(line, line.box, len(around), parent, len(headings)))
             around.append((line.item, number))
-    return _in_sections(boxes, headings)
+    return _build_steps(boxes, headings)
 
 
-def ticked(text: str, numbers: Iterable[int]) -> str:
-    """The text with these tasks done, and the sub-tasks of each; those that were given up stay so."""
-    found = read(text).tasks
+def tick(text: str, numbers: Iterable[int]) -> str:
+    """Return the text with these tasks and their sub-tasks ticked; abandoned ones stay abandoned."""
+    found = parse_steps(text).tasks
     wanted = {*numbers}
     if unknown := sorted(wanted - {task.number for task in found}):
         raise NotFoundError(f"There is no task {unknown[0]}: the steps have {len(found)}.")
-    for task in found:  # a task stands behind the one that it is a part of
+    for task in found:  # a sub-task comes after its parent
         if task.parent in wanted:
             wanted.add(task.number)
     marks = [task.at for task in found if task.number in wanted and task.mark == "open"]
@@ -150,22 +145,22 @@ def ticked(text: str, numbers: Iterable[int]) -> str:
     return "".join([*(f"{piece[:-1]}x" for piece in pieces[:-1]), pieces[-1]])
 
 
-def numbers(words: str) -> list[int]:
-    """The numbers that words such as ``1-5,8`` name; UsageError for any others."""
+def parse_task_numbers(selection: str) -> list[int]:
+    """Return the numbers that a selection such as ``1-5,8`` names; raise UsageError for anything else."""
     found: list[int] = []
-    for part in words.split(","):
+    for part in selection.split(","):
         match = _TASKS.fullmatch(part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if match is None or first > last or first == 0:
-            raise UsageError(f"{words[:40]!r} names no tasks. Say for example: 3, 1-5 or 1-5,8.")
+            raise UsageError(f"{selection[:40]!r} names no tasks. Say for example: 3, 1-5 or 1-5,8.")
         found += range(first, last + 1)
     return found
 
 
-def _in_sections(boxes: Sequence[_Box], headings: Sequence[str]) -> Steps:
+def _build_steps(boxes: Sequence[_Box], headings: Sequence[str]) -> Steps:
     used = sorted({box.place for box in boxes if box.place and headings[box.place - 1]})
-    said = {place: _NUMBERED.match(headings[place - 1]) for place in used}
-    number_of = _numbers_of(said)
+    numbered = {place: _NUMBERED.match(headings[place - 1]) for place in used}
+    number_of = _section_numbers(numbered)
     tasks = [_task(box, number, number_of.get(box.place, 0)) for number, box in enumerate(boxes, 1)]
     tasks_of: dict[int, list[Task]] = {}
     for task, box in zip(tasks, boxes, strict=True):
@@ -176,22 +171,22 @@ def _in_sections(boxes: Sequence[_Box], headings: Sequence[str]) -> Steps:
             name=(match["rest"] if match and match["rest"] else headings[place - 1]),
             tasks=tuple(tasks_of[place]),
         )
-        for place, match in said.items()
+        for place, match in numbered.items()
     ]
     return Steps(tasks=tuple(tasks), sections=tuple(sections))
 
 
-def _numbers_of(said: Mapping[int, re.Match[str] | None]) -> dict[int, int]:
-    """The number of each section: its own where its heading says one, then the next free; by order where two say the same."""
-    own = {place: int(match["number"]) for place, match in said.items() if match is not None}
+def _section_numbers(numbered: Mapping[int, re.Match[str] | None]) -> dict[int, int]:
+    """Return the number of each section: from its heading, else the next free one; by order if two are the same."""
+    own = {place: int(match["number"]) for place, match in numbered.items() if match is not None}
     if len({*own.values()}) < len(own):
         own = {}
     free = itertools.count(max(own.values(), default=0) + 1)
-    return {place: own[place] if place in own else next(free) for place in said}
+    return {place: own[place] if place in own else next(free) for place in numbered}
 
 
 class _Line(NamedTuple):
-    """A line outside code and comments. ``item`` is the indent of a list item, None for any other line."""
+    """A line outside code and comments. ``item`` is the indent of a list item, None for other lines."""
 
     number: int
     start: int
@@ -201,7 +196,7 @@ class _Line(NamedTuple):
 
 
 class _Box(NamedTuple):
-    """A box with what stands around it; ``place`` is how many headings of sections stand before it."""
+    """A check-box with its surroundings; ``place`` is the number of section headings before it."""
 
     line: _Line
     match: re.Match[str]
@@ -211,8 +206,8 @@ class _Box(NamedTuple):
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """Headings and list items; an item indented like code is one only inside a list."""
-    in_list, above = False, ""  # above: the line before, where it can be the words of an underlined heading
+    """Yield headings and list items; an item indented like code counts only inside a list."""
+    in_list, above = False, ""  # above: the line before, if it can be the text of an underlined heading
     for number, start, line in _outside_code(text):
         item = _ITEM.match(line)
         heading = _heading(line, above)
@@ -229,7 +224,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 def _heading(line: str, above: str) -> tuple[int, str] | None:
-    """The level and the words of a heading that ends with this line."""
+    """Return the level and the text of a heading that ends with this line."""
     if match := _HEADING.match(line):
         return len(match["level"]), match["text"]
     if above and (underline := _UNDERLINE.fullmatch(line)):
@@ -238,15 +233,15 @@ def _heading(line: str, above: str) -> tuple[int, str] | None:
 
 
 def _outside_code(text: str) -> Iterator[tuple[int, int, str]]:
-    """Each line that stands in no code fence and no comment: its number, where it begins, and itself."""
+    """Yield each line that is in no code fence and no comment: its number, its position, its text."""
     fence, in_comment, at, is_quoted = "", False, 0, False
     for number, whole in enumerate(_WHOLE_LINE.findall(text), 1):
         line, start = whole.rstrip("\r\n"), at
         at += len(whole)
         if fence and is_quoted and not line.lstrip().startswith(">"):
-            fence = ""  # the quote is over, and what was open in it
+            fence = ""  # the end of a quote closes its fences
         if fence:
-            fence = "" if _closes(line, fence) else fence
+            fence = "" if _closes_fence(line, fence) else fence
         elif in_comment:
             in_comment = "-->" not in line
         elif found := _FENCE.match(line):
@@ -258,20 +253,20 @@ def _outside_code(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _opens_comment(line: str) -> bool:
-    """Whether a comment begins in the line and does not end in it; one that is shown as code is none."""
+    """Return whether a comment begins in the line and does not end in it; one inside a code span is no comment."""
     if "<!--" not in line:
         return False
     last = _CODE_SPAN.sub("", line).rpartition("<!--")
     return bool(last[1]) and "-->" not in last[2]
 
 
-def _closes(line: str, fence: str) -> bool:
+def _closes_fence(line: str, fence: str) -> bool:
     mark = line.strip(" \t>")
     return len(mark) >= len(fence) and not mark.strip(fence[0])
 
 
 def _section_level(lines: Sequence[_Line]) -> int:
-    """The level whose headings divide the tasks: the highest with two of them, else the deepest with any."""
+    """Return the heading level that divides the tasks: the highest with two headings, else the deepest with any."""
     owners: dict[int, set[int]] = {}
     path: dict[int, int] = {}
     for line in lines:

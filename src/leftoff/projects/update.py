@@ -1,82 +1,90 @@
-"""A resume state brought up to date: facts, what somebody said, what a session did; and the first one of a new project.
+"""Bring the resume state of a project up to date, create the first one, and complete one of an older form.
 
-Promises: told the same twice, not a byte changes; ``last_updated`` moves only when something else did; what a person wrote
-stays. Pure: text in, text out.
+An update with nothing new changes no byte; ``last_updated`` moves only if something else did; what a person wrote stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
-from leftoff.model.values import dataclass
-from leftoff.projects import blocks, body, lists, sessions, telling, values
+from leftoff.platform import clock
+from leftoff.projects import body, find_project, history, lists, progress, project_state, render
 from leftoff.projects.body import Item
-from leftoff.projects.derive import NOTHING_GIVEN, Given, derived
 from leftoff.projects.document import Document
-from leftoff.projects.facts import Facts
-from leftoff.projects.sessions import Worked
-from leftoff.projects.telling import NO_GAUGE, Gauge
-from leftoff.projects.values import READS_KEY, VERSION, About, Location, Metadata, Plain, Planning, State
-from leftoff.projects.yaml_values import scalar_text
-from leftoff.system import clock
+from leftoff.projects.find_project import ProjectSet, SavedState
+from leftoff.projects.history import SessionWork
+from leftoff.projects.layout import Home
+from leftoff.projects.progress import NO_INPUT, Facts, UserInput, derive_state
+from leftoff.projects.project_state import (
+    READS_KEY,
+    VERSION,
+    About,
+    Location,
+    Metadata,
+    Plain,
+    Planning,
+    State,
+)
+from leftoff.projects.render import Gauge
 
-_GROUPS = {
+_GROUP_COMMENTS = {
     "resume_version": "# Resume State Metadata",
     "project_id": "# Project Context",
     "next_action": "# Loading Manifest",
     "current_phase": "# Current Location",
     "current_section": "# Execution State (for execute-project)",
-    values.FLAGS_KEY: "# Planning State (for create-project)",
+    project_state.FLAGS_KEY: "# Planning State (for create-project)",
 }
-_REMARKS = {
+_KEY_COMMENTS = {
     "compaction_count": "How many times conversation was compacted",
     "total_tokens_approx": "Approximate tokens used this session",
     "session_count": "Number of sessions on this project",
-    "project_status": " | ".join(values.STATUSES),
-    "current_phase": " | ".join(values.PHASES),
+    "project_status": " | ".join(project_state.STATUSES),
+    "current_phase": " | ".join(project_state.PHASES),
     "current_skill": "Which skill is active",
     "current_workflow_step": "Which step in skill workflow",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
-    """What is new about a project. ``words_for_it`` is what a person types to name it."""
+class ProjectUpdate:
+    """What is new about a project. ``short_id`` is what a person types to select it."""
 
     facts: Facts
     at: datetime
-    words_for_it: str
-    given: Given = NOTHING_GIVEN
-    worked: Worked | None = None
-    gauge: Gauge = NO_GAUGE
+    short_id: str
+    gauge: Gauge
+    given: UserInput = NO_INPUT
+    work: SessionWork | None = None
 
 
-def updated(document: Document, news: News) -> Document:
-    """The document with the news in it; itself where there are none."""
+def update_document(document: Document, news: ProjectUpdate) -> Document:
+    """Return the document with the news in it; the same document if nothing is new."""
     before = document.state
-    after = derived(before, news.facts, news.given)
-    if news.worked is not None:
-        after = sessions.counted(document, after, news.worked)
-    after = replace(after, files_to_load=before.files_to_load)
-    changes: dict[str, Plain] = values.changed(before, after)
-    made = document.with_values(changes).with_reads(news.facts.reads)
-    made = lists.with_lists(made, news.given, news.worked)
-    if news.worked is not None:
-        step = sessions.Step(before=before, after=after, facts=news.facts, at=news.at)
-        made = sessions.told(made, step, news.worked, news.given.notes)
-    made = lists.with_notes(made, sessions.untold(made, news.worked, news.given.notes))
-    made = _with_blocks(made, after, news)
-    if made.text == document.text:
+    after = derive_state(before, news.facts, news.given)
+    if news.work is not None:
+        after = history.count_session(document, after, news.work)
+    after = after._replace(files_to_load=before.files_to_load)
+    changes: dict[str, Plain] = project_state.changed_keys(before, after)
+    updated = document.with_values(changes).with_reads(news.facts.reads)
+    updated = lists.with_lists(updated, news.given, news.work)
+    if news.work is not None:
+        step = history.StateChange(before=before, after=after, facts=news.facts, at=news.at)
+        updated = history.record_session(updated, step, news.work, news.given.notes)
+    updated = lists.with_notes(updated, history.notes_without_entry(updated, news.work, news.given.notes))
+    for name, content in _generated_blocks(updated, after, news).items():
+        updated = updated.with_block(name, content)
+    if updated.text == document.text:
         return document
     moment = news.at.replace(microsecond=0)
-    made = made.with_values({"last_updated": clock.rfc3339(moment)})
-    return made.with_block("header", telling.header(after, moment))
+    updated = updated.with_values({"last_updated": clock.format_rfc3339(moment)})
+    return updated.with_block("header", render.header(after, moment))
 
 
-def created(project_id: str, name: str, news: News) -> Document:
-    """The first resume state of a project."""
+def create_document(project_id: str, name: str, news: ProjectUpdate) -> Document:
+    """Return the first resume state of a project."""
     empty = State(
         metadata=Metadata(
             resume_version=VERSION,
@@ -89,101 +97,149 @@ def created(project_id: str, name: str, news: News) -> Document:
         location=Location(current_phase="research"),
         planning=Planning(),
     )
-    state = derived(empty, news.facts, news.given)
-    text = telling.new_document(_front(state), name, _first_blocks(state, news))
+    state = derive_state(empty, news.facts, news.given)
+    text = render.new_document(_front(state), name, _first_blocks(state, news))
     first = Document(text=text, where=project_id).with_reads(news.facts.reads)
-    return updated(first, news)
+    return update_document(first, news)
 
 
-def completed(document: Document, project_id: str, news: News) -> Document:
-    """A document of somebody else's making with the keys and sections of 001 that it lacks; what it has stays."""
-    fresh = created(project_id, document.state.project.project_name or project_id, news)
-    there = document.values
+def complete_document(document: Document, project_id: str, news: ProjectUpdate) -> Document:
+    """Return a document of an older form with the keys and sections that it lacks; what it has stays."""
+    fresh = create_document(project_id, document.state.project.project_name or project_id, news)
     missing = {
-        key: value for key, value in fresh.values.items() if there.get(key) is None and key != READS_KEY
+        key: value
+        for key, value in fresh.values.items()
+        if document.values.get(key) is None and key != READS_KEY
     }
-    made = document.with_values(missing).with_reads(news.facts.reads)
-    has = {name.lower() for name in body.sections(made.body)}
+    completed = document.with_values(missing).with_reads(news.facts.reads)
+    present = {heading.lower() for heading in body.split_sections(completed.body)}
     added = "".join(
-        f"\n\n---\n\n## {heading}\n\n{_without_rule(text)}"
-        for heading, text in body.sections(fresh.body).items()
-        if heading.lower() not in has
+        f"\n\n---\n\n## {heading}\n\n{text.rstrip().removesuffix('---').rstrip()}"
+        for heading, text in body.split_sections(fresh.body).items()
+        if heading.lower() not in present
     )
-    told = blocks.in_line_ends_of(made.text, f"{added}\n")
-    made = made.with_text(lambda text: text.rstrip("\r\n") + told)
-    return updated(lists.with_empty_lists(made), news)
+    completed = _append(completed, f"{added}\n")
+    return update_document(lists.with_empty_lists(completed), news)
 
 
-def _without_rule(text: str) -> str:
-    return text.rstrip().removesuffix("---").rstrip()
+def adopt_older(document: Document, front: dict[str, Plain], body_text: str) -> Document:
+    """Return a new document with the known keys of an older form, and its whole body below the new one."""
+    known = {
+        key: value
+        for key, value in front.items()
+        if key in project_state.KEYS and key != project_state.FLAGS_KEY
+    }
+    if project_state.FLAGS_KEY in front:
+        flags = project_state.parse_state(
+            {project_state.FLAGS_KEY: front[project_state.FLAGS_KEY]}, where=document.where
+        ).planning
+        known[project_state.FLAGS_KEY] = {flag: True for flag in project_state.FLAGS if getattr(flags, flag)}
+    adopted = document.with_values(known)
+    old_body = body_text.strip("\r\n")
+    return _append(adopted, f"\n\n---\n\n{old_body}\n") if old_body else adopted
 
 
-def adopted(document: Document, front: dict[str, Plain], body_text: str) -> Document:
-    """A new document that takes over what an older form said: its keys, and its whole body below ours."""
-    known = {key: value for key, value in front.items() if key in values.KEYS and key != values.FLAGS_KEY}
-    if values.FLAGS_KEY in front:
-        flags = values.state_of({values.FLAGS_KEY: front[values.FLAGS_KEY]}, where=document.where).planning
-        known[values.FLAGS_KEY] = {flag: True for flag in values.FLAGS if getattr(flags, flag)}
-    made = document.with_values(known)
-    kept = body_text.strip("\r\n")
-    if not kept:
-        return made
-    addition = blocks.in_line_ends_of(made.text, f"\n\n---\n\n{kept}\n")
-    return made.with_text(lambda text: text.rstrip("\r\n") + addition)
+def _append(document: Document, addition: str) -> Document:
+    addition = body.match_line_ends(document.text, addition)
+    return document.with_text(lambda text: text.rstrip("\r\n") + addition)
 
 
-def with_foreign_keys(document: Document, other: Document, keys: Iterable[str]) -> Document:
-    """The document with these keys of another, each with its lines and comments as they stand there."""
+def copy_unknown_keys(document: Document, other: Document, keys: Iterable[str]) -> Document:
+    """Return the document with these keys of another, each with its lines and comments unchanged."""
     for key in keys:
-        lines = other.front.raw(key).replace("\r\n", "\n")
-        document = document.with_key_lines(key, lines if lines.endswith("\n") else f"{lines}\n")
+        lines = other.front.entry(key).replace("\r\n", "\n")
+        document = document.with_unknown_key(key, lines if lines.endswith("\n") else f"{lines}\n")
     return document
 
 
-def _with_blocks(document: Document, state: State, news: News) -> Document:
-    for name, content in _generated(document, state, news).items():
-        document = document.with_block(name, content)
-    return document
-
-
-def _generated(document: Document, state: State, news: News) -> dict[str, str]:
-    """The blocks that are told anew each time. The gauge is told of sessions: without one it stays as it was."""
-    told = {
-        "quick-context": telling.quick_context(state, news.facts),
-        "loading": telling.loading(news.facts),
-        "quick-start": telling.quick_start(news.words_for_it),
+def _generated_blocks(document: Document, state: State, news: ProjectUpdate) -> dict[str, str]:
+    """Return the blocks that are rendered at every update. Those about a session stay as they are without one."""
+    blocks = {
+        "quick-context": render.quick_context(state, news.facts),
+        "loading": render.loading(news.facts),
+        "quick-start": render.quick_start(news.short_id),
     }
-    if news.worked is not None:
-        decided = {item.key for item in body.listed(document.body, "decisions")}
-        missing = [each for each in news.worked.decisions if Item(text=each).key not in decided]
-        told["compaction"] = telling.compaction(news.gauge)
-        told["checklist"] = telling.checklist(has_session=True, has_decisions=not missing)
-    return told
+    if news.work is not None:
+        decided = {item.key for item in body.list_items(document.body, "decisions")}
+        missing = [text for text in news.work.decisions if Item(text=text).key not in decided]
+        blocks["compaction"] = render.compaction(news.gauge)
+        blocks["checklist"] = render.checklist(has_session=True, has_decisions=not missing)
+    return blocks
 
 
-def _first_blocks(state: State, news: News) -> dict[str, str]:
-    told: dict[str, str] = {
-        "header": telling.header(state, news.at),
-        "quick-context": telling.quick_context(state, news.facts),
-        "loading": telling.loading(news.facts),
-        "quick-start": telling.quick_start(news.words_for_it),
-        "compaction": telling.compaction(news.gauge),
-        "checklist": telling.checklist(has_session=False, has_decisions=False),
+def _first_blocks(state: State, news: ProjectUpdate) -> dict[str, str]:
+    blocks: dict[str, str] = {
+        "header": render.header(state, news.at),
+        "quick-context": render.quick_context(state, news.facts),
+        "loading": render.loading(news.facts),
+        "quick-start": render.quick_start(news.short_id),
+        "compaction": render.compaction(news.gauge),
+        "checklist": render.checklist(has_session=False, has_decisions=False),
     }
-    told |= {str(name): telling.listed([]) for name in body.LISTS}
-    written = {name.replace("-", "_"): blocks.written(name, content) for name, content in told.items()}
-    return written | {"history": ""}
+    blocks |= {str(name): render.render_list([]) for name in body.LISTS}
+    rendered = {name.replace("-", "_"): body.render_block(name, content) for name, content in blocks.items()}
+    return rendered | {"history": ""}
 
 
 def _front(state: State) -> str:
-    """The front matter of a new file, in the groups and with the remarks of 001."""
+    """Return the front matter of a new file, with a comment above each group."""
+    from leftoff.projects.front_matter import scalar_text  # noqa: PLC0415 - slow to import
+
     lines: list[str] = []
     for key, value in state.to_dict().items():
-        if key in _GROUPS:
-            lines += [""] * bool(lines) + [_GROUPS[key]]
+        if key in _GROUP_COMMENTS:
+            lines += [""] * bool(lines) + [_GROUP_COMMENTS[key]]
         if isinstance(value, dict):
             lines += [f"{key}:", *(f"  - {flag}: {scalar_text(bool(done))}" for flag, done in value.items())]
         elif key != READS_KEY:
-            said = VERSION if key == "resume_version" else scalar_text(value)
-            lines.append(f"{key}: {said}" + (f"  # {_REMARKS[key]}" if key in _REMARKS else ""))
+            text = VERSION if key == "resume_version" else scalar_text(value)
+            lines.append(f"{key}: {text}" + (f"  # {_KEY_COMMENTS[key]}" if key in _KEY_COMMENTS else ""))
     return "".join(f"{line}\n" for line in lines)
+
+
+def update_state(
+    projects: ProjectSet,
+    home: Home,
+    at: datetime,
+    *,
+    given: UserInput = NO_INPUT,
+    work: SessionWork | None = None,
+    then: Callable[[Document], Document] = lambda document: document,
+) -> SavedState:
+    """Write all that is new into the resume state, under its lock; ``then`` is a last step of the same write."""
+
+    def step(document: Document) -> Document:
+        return then(update_document(document, gather_update(projects, home, at, given=given, work=work)))
+
+    with find_project.project_lock(home):
+        return find_project.change_state(home, step, projects.register, at)
+
+
+def gather_update(
+    projects: ProjectSet,
+    home: Home,
+    at: datetime,
+    *,
+    given: UserInput = NO_INPUT,
+    work: SessionWork | None = None,
+    steps_text: str | None = None,
+) -> ProjectUpdate:
+    """Return what is new about a project; ``steps_text`` is the content that the steps are about to get."""
+    return ProjectUpdate(
+        facts=progress.gather_facts(home, steps_text),
+        at=at,
+        short_id=short_id(home),
+        given=given,
+        work=work,
+        gauge=Gauge(
+            used_tokens=work.used_tokens if work is not None else None,
+            usable_tokens=work.usable_tokens if work is not None else None,
+            warn_fraction=projects.settings.warn,
+            save_fraction=projects.settings.auto_save,
+        ),
+    )
+
+
+def short_id(home: Home) -> str:
+    """Return what a person types to select the project."""
+    return home.id if home.number is None else str(home.number)

@@ -1,399 +1,211 @@
-"""Whether a resume log says what its sources say: each item supported, contradicted, or its source gone.
-
-Mechanical, so that nobody has to believe it. *Supported*: the record's bytes are there, their hash is the same, and what
-the item says stands in them: the user's rules, pins, commands and names of files word for word, of other items at
-least half of the paths and names, or a quarter of the words where there are none. *Contradicted*: the record says something else, or a later one
-refutes it (the same command ended otherwise, the file was removed). *Source gone*: the record is no longer there; the
-item is kept and marked. What a person wrote into the log by hand needs no source. Leaves out: whether prose draws the right conclusion from its source.
-"""
+"""Check a resume log, or a text that a model wrote, against the transcripts it rests on."""
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
-from leftoff.model import entries
-from leftoff.model.claims import PASS, Claim, claims, not_held, outcomes, quotations, without
-from leftoff.model.records import Place
-from leftoff.model.resume_log import ResumeLog
-from leftoff.model.sources import Source
-from leftoff.model.values import dataclass
+from leftoff.agents.registry import agent_of
+from leftoff.core.actions import Action, Changed, Moved, Ran, Removed, Wrote
+from leftoff.core.protocols import Agent
+from leftoff.core.records import Place, Record, ToolResult, ToolUse
+from leftoff.core.resume_log import ResumeLog
+from leftoff.errors import NotFoundError, TranscriptError
+from leftoff.resume_logs import verify_items
+from leftoff.resume_logs.verify_items import Event, Evidence, Finding, Verdict
+from leftoff.sessions.find import LATEST
+from leftoff.storage import file_store
+from leftoff.workspace import Workspace
 
-Outcome = Literal["supported", "contradicted", "source gone"]
-
-_REDACTED = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]|…")
-_WORD = re.compile(r"[^\W\d_]{4,}")
-_NAME_LIST = re.compile(r"`[^`\s]+(?:, [^`\s]+)+`")
-_GOOD = re.compile(r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|exit 0)\b", re.IGNORECASE)
-_BAD = re.compile(r"\b(?:fail(?:s|ed|ing|ure)?|broken|red|exit [1-9]\d*)\b", re.IGNORECASE)
-_EXIT = re.compile(r"\bexit (\d+)")
-_PARTS = re.compile(r"&&|\|\||[;|\n]")
-_LOOKS = frozenset(
-    [
-        "cat",
-        "cd",
-        "cp",
-        "echo",
-        "find",
-        "git",
-        "grep",
-        "head",
-        "less",
-        "ls",
-        "mkdir",
-        "mv",
-        "nl",
-        "rg",
-        "rm",
-        "sed",
-        "tail",
-        "vim",
-        "wc",
-    ]
-)
-_TEST_WORD = re.compile(
-    r"(?:\S*/)?(?:py\.?test|tests?(?::\S+)?|jest|vitest|tox|nox|ctest|rspec|phpunit|unittest)"
-)
-_REMOVED = re.compile(r"\b(?:delet|remov|mov|renam|gone)", re.IGNORECASE)
-
-
-class Item(NamedTuple):
-    """One thing that a log says. ``names`` are what a source may call it."""
-
-    names: tuple[str, ...]
-    text: str
-    exact: str  # what must stand in the source word for word; empty where nothing must
-
-
-class Evidence(NamedTuple):
-    """What stands at a place now: the hash of its bytes, and all words in them."""
-
-    sha256: str
-    words: str
-
-    def joined_by(self, words: str) -> Evidence:
-        """With what belongs to it: a request's answer, an answer's request."""
-        return self._replace(words=f"{self.words}\n{words}")
-
-
-class Event(NamedTuple):
-    """Something that can refute an item: a command ended (``failed`` None: nobody knows), a file was removed or written."""
-
-    place: Place
-    kind: Literal["ran", "removed", "written"]
-    what: str
-    failed: bool | None = None
+_REMOVING = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?rm\s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What became of one item. ``place`` is that of the record which decided, None where there is none."""
+class VerifiedLog:
+    """A log with a verdict for each of its items."""
 
-    item: str
+    log: ResumeLog
+    path: Path
+    verdicts: tuple[Verdict, ...]
+
+    def count(self, outcome: verify_items.Outcome) -> int:
+        """Return how many items have this outcome."""
+        return sum(verdict.outcome == outcome for verdict in self.verdicts)
+
+    def marked(self) -> ResumeLog:
+        """Return the log with contradicted items struck through and those without a source marked."""
+        return verify_items.mark_items(self.log, self.verdicts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedText:
+    """A text with its claims, and whether each is known."""
+
     text: str
-    outcome: Outcome
-    reason: str
-    place: Place | None
+    findings: tuple[Finding, ...]
 
 
-class Finding(NamedTuple):
-    """Something exact in a text, and whether anything that is known holds it."""
-
-    claim: Claim
-    known: bool
-
-
-def verify(
-    log: ResumeLog, evidence: Mapping[Place, Evidence], events: Sequence[Event] = ()
-) -> tuple[Verdict, ...]:
-    """A verdict for each item; ``evidence`` is what stands at the places of the sources, ``events`` in order of time."""
-    by_item: dict[str, list[Source]] = {}
-    for source in log.sources:
-        # A mission has many: each of its sentences may name its own.
-        name = "mission_summary" if source.item.startswith("mission_summary/") else source.item
-        by_item.setdefault(name, []).append(source)
-    by_hand = [edit.wrote for edit in log.edits if edit.wrote.strip()]
-    verdicts = []
-    for item in items(log):
-        sources = [source for name in item.names for source in by_item.get(name, ())]
-        verdicts.append(_verdict(item, sources, evidence, events, by_hand))
-    return tuple(verdicts)
+def verify_log(selector: str, workspace: Workspace) -> VerifiedLog:
+    """Check every item of the log that ``selector`` names against its source; nothing is changed."""
+    path, log = find_log_file(selector, workspace)
+    evidence: dict[Place, Evidence] = {}
+    events: list[Event] = []
+    for transcript in dict.fromkeys(source.place.transcript for source in log.sources):
+        wanted = {source.place for source in log.sources if source.place.transcript == transcript}
+        try:
+            _read_transcript(Path(transcript), wanted, evidence, events)
+        except TranscriptError:
+            _read_spans(Path(transcript), wanted, evidence)
+    return VerifiedLog(log=log, path=path, verdicts=verify_items.verify_items(log, evidence, events))
 
 
-def evidence_of(raw: bytes) -> Evidence:
-    """What a record's bytes say: the words in its JSON, and in the JSON that stands as text inside it."""
-    return Evidence(
-        hashlib.sha256(raw).hexdigest(), "\n".join(_strings(_json(raw.decode("utf-8", "replace"))))
-    )
+def check_text(text: str, selector: str, workspace: Workspace) -> CheckedText:
+    """Return the claims of ``text``, and whether the log that ``selector`` names or one of its transcripts contains them."""
+    _, log = find_log_file(selector, workspace)
+    findings = verify_items.verify_text(text, _known_texts(log), tests_pass=_tests_pass(log))
+    return CheckedText(text=text, findings=findings)
 
 
-def verify_text(text: str, known: Iterable[str], *, tests_pass: bool | None = None) -> tuple[Finding, ...]:
-    """Every path, command, number, name and quotation in ``text``, and whether one of the texts in ``known`` holds it.
+def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]:
+    """Return the file and the log that a path, a session id, the beginning of one, or ``latest`` selects."""
+    if "/" in selector or selector.endswith((".json", ".md", ".gz")):
+        named = Path(selector).expanduser()
+        folder, session = named.parent, file_store.parse_file_name(named.name)
+        if session is None or not named.is_file():
+            raise NotFoundError(
+                f"{named}: no resume log is there. leftoff log list shows what there is.", path=named
+            )
+        wanted_id = session[0]
+    else:
+        folder = workspace.log_folder
+        wanted_id = "" if selector == LATEST else selector
+    found = [each for each in file_store.list_log_files(folder) if each.session_id.startswith(wanted_id)]
+    exact = [each for each in found if each.session_id == wanted_id] or found
+    if not exact:
+        raise NotFoundError(
+            f"There is no resume log {selector[:60]!r} in {folder}. leftoff log list shows what there is."
+        )
+    return exact[0].json or exact[0].path, exact[0].log()
 
-    What it says about tests is known when the last run said the same; ``tests_pass`` is None where no run is known.
+
+class _Request(NamedTuple):
+    """A request without an answer yet."""
+
+    use: ToolUse
+    record: Record
+
+
+def _read_transcript(
+    path: Path, wanted: set[Place], evidence: dict[Place, Evidence], events: list[Event]
+) -> None:
+    """Read a transcript once: what is at the wanted places now, and the events that could refute an item.
+
+    A request and its answer belong together: each is evidence for what the other says.
     """
-    quoted = quotations(text)
-    unquoted = without(text, quoted)
-    exact = claims(unquoted)
-    missing = {*not_held((*quoted, *exact), known)}
-    found = [Finding(claim, claim not in missing) for claim in (*quoted, *exact)]
-    found += [
-        Finding(claim, tests_pass is not None and tests_pass == (claim.value == PASS))
-        for claim in outcomes(without(unquoted, exact))
-    ]
-    return tuple(sorted(found, key=lambda finding: finding.claim.start))
+    agent = agent_of(path)
+    spans = {(place.start, place.end): place for place in wanted}
+    requests: dict[str, _Request] = {}
+    for record in agent.read(path):
+        place = spans.get((record.place.start, record.place.end))
+        if place is not None:
+            # A queued prompt has its text where it left the queue, and its bytes where it entered.
+            evidence[place] = verify_items.evidence_of(record.raw).with_text(record.text)
+        for block in record.blocks:
+            if isinstance(block, ToolUse):
+                requests[block.call_id] = _Request(block, record)
+                events += _started_commands(agent, block, record.place)
+            elif isinstance(block, ToolResult) and (request := requests.pop(block.call_id, None)):
+                events += _finished_call(agent, request.use, block, record.place)
+                _join(evidence, spans, request.record, record)
 
 
-def last_run_passed(events: Iterable[Event]) -> bool | None:
-    """How the last run of tests ended; None where none is known."""
-    ends = [not each.failed for each in events if each.failed is not None and runs_tests(each.what)]
-    return ends[-1] if ends else None
+def _join(
+    evidence: dict[Place, Evidence], spans: Mapping[tuple[int, int], Place], request: Record, answer: Record
+) -> None:
+    for one, other in ((request, answer), (answer, request)):
+        place = spans.get((one.place.start, one.place.end))
+        if place is not None:
+            evidence[place] = evidence[place].with_text(verify_items.evidence_of(other.raw).text)
 
 
-def log_says_passed(log: ResumeLog) -> bool | None:
-    """The same as far as the log's own commands tell; None where they do not say, or disagree."""
-    found = log.critical_context.get("commands")
-    told = [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
-    ends = {
-        ended[1] == "0"
-        for text in told
-        if runs_tests(entries.command_of(text)) and (ended := _EXIT.search(text.rpartition(entries.ENDED)[2]))
-    }
-    return ends.pop() if len(ends) == 1 else None
+def _started_commands(agent: Agent, use: ToolUse, place: Place) -> Iterator[Event]:
+    return (Event(place, "ran", _one_line(each)) for each in agent.actions(use) if isinstance(each, Ran))
 
 
-def runs_tests(command: str) -> bool:
-    """Whether a command line runs tests, and does not only look at them."""
-    parts = (part.split() for part in _PARTS.split(command))
-    return any(
-        words and words[0] not in _LOOKS and any(_TEST_WORD.fullmatch(word) for word in words)
-        for words in parts
-    )
+def _finished_call(agent: Agent, use: ToolUse, result: ToolResult, place: Place) -> Iterator[Event]:
+    """Yield what a call ran and did to files. What the user refused did not happen."""
+    answer = agent.answer(use, result)
+    if answer.refused:
+        return
+    failed = bool(answer.exit_code) if answer.exit_code is not None else answer.failed
+    for action in agent.actions(use):
+        yield from _events_of(action, place, failed)
 
 
-def struck(text: str, findings: Iterable[Finding]) -> str:
-    """``text`` with what nobody knows struck through."""
-    for finding in sorted(findings, key=lambda each: -each.claim.start):
-        if not finding.known:
-            start, end = finding.claim.start, finding.claim.end
-            text = f"{text[:start]}~~{text[start:end]}~~{text[end:]}"
-    return text
-
-
-def words_of(log: ResumeLog) -> str:
-    """All that a log says, as one text to look things up in."""
-    return "\n".join(_strings(log.to_dict()))
-
-
-def items(log: ResumeLog) -> Iterator[Item]:
-    """Everything in the log that rests on a source."""
-    if log.mission_summary.strip():
-        yield Item(("mission_summary",), log.mission_summary, "")
-    for section in ("accomplishments", "key_findings"):
-        yield from _listed(section, getattr(log, section))
-    for number, decision in enumerate(log.decisions):
-        yield Item((f"decisions/{number}",), " ".join(map(str, decision.values())), "")
-    yield from _listed("next_steps", log.next_steps)
-    for key, value in log.critical_context.items():
-        yield from _context(key, value)
-
-
-def marked(log: ResumeLog, verdicts: Iterable[Verdict]) -> ResumeLog:
-    """The log with contradicted items struck through, and a word at those whose source is gone."""
-    told = {verdict.item: verdict for verdict in verdicts if verdict.outcome != "supported"}
-
-    def mark(name: str, text: str) -> str:
-        verdict = told.get(name)
-        if verdict is None:
-            return text
-        if verdict.outcome == "contradicted":
-            return f"~~{text}~~ (contradicted: {verdict.reason})"
-        return f"{text} (source gone)"
-
-    return dataclasses.replace(
-        log,
-        mission_summary=mark("mission_summary", log.mission_summary),
-        accomplishments=_marked_list("accomplishments", log.accomplishments, mark),
-        key_findings=_marked_list("key_findings", log.key_findings, mark),
-        decisions=[
-            each | {"decision": mark(f"decisions/{number}", each.get("decision", ""))}
-            for number, each in enumerate(log.decisions)
-        ],
-        next_steps=_marked_list("next_steps", log.next_steps, mark),
-        critical_context={
-            key: _marked_context(f"critical_context/{key}", value, mark)
-            for key, value in log.critical_context.items()
-        },
-    )
-
-
-def _verdict(
-    item: Item,
-    sources: Sequence[Source],
-    evidence: Mapping[Place, Evidence],
-    events: Sequence[Event],
-    written_by_hand: Sequence[str],
-) -> Verdict:
-    if not sources and any(item.text.strip() in each for each in written_by_hand):
-        return _told(item, "supported", "a person wrote it", None)
-    if not sources:
-        return _told(item, "source gone", "no source is named", None)
-    standing = [
-        source
-        for source in sources
-        if (found := evidence.get(source.place)) is not None and found.sha256 == source.sha256
-    ]
-    if not standing:
-        there = any(source.place in evidence for source in sources)
-        reason = "another record stands there now" if there else "the record is not there any more"
-        return _told(item, "source gone", reason, sources[0].place)
-    words = "\n".join(evidence[source.place].words for source in standing)
-    if trouble := _not_backed(item, words):
-        return _told(item, "contradicted", trouble, standing[0].place)
-    if refuting := _refuted(item, standing, events):
-        event, reason = refuting
-        return _told(item, "contradicted", reason, event.place)
-    return _told(item, "supported", "", standing[0].place)
-
-
-def _told(item: Item, outcome: Outcome, reason: str, place: Place | None) -> Verdict:
-    return Verdict(item=item.names[0], text=item.text, outcome=outcome, reason=reason, place=place)
-
-
-def _not_backed(item: Item, words: str) -> str:
-    """What the item says that its sources do not; empty when they back it."""
-    flat = " ".join(words.split())
-    if item.exact:
-        lines = (line for part in _REDACTED.split(item.exact) for line in part.splitlines())
-        parts = [" ".join(line.split()) for line in lines]
-        return "" if all(part in flat for part in parts) else "the source does not say this word for word"
-    text = _NAME_LIST.sub(lambda found: found[0].replace(", ", "` `"), _REDACTED.sub(" ", item.text))
-    telling = [claim for claim in claims(text) if claim.kind != "number"]
-    if telling:
-        held = len(telling) - len(not_held(telling, [words]))
-        return "" if held * 2 >= len(telling) else "the source names none of this, or less than half"
-    said = {word.casefold() for word in _WORD.findall(text)}
-    there = {word.casefold() for word in _WORD.findall(words)}
-    return "" if len(said & there) * 4 >= len(said) else "the source has next to none of these words"
-
-
-def _refuted(item: Item, sources: Sequence[Source], events: Sequence[Event]) -> tuple[Event, str] | None:
-    """The later event that makes the item untrue, and why."""
-    places = {source.place for source in sources}
-    if item.names[0].startswith("critical_context/files/"):
-        return _removed_later(item, max(places, key=lambda place: place.line_idx), events)
-    good, bad = bool(_GOOD.search(item.text)), bool(_BAD.search(item.text))
-    if good == bad:  # it claims neither, or tells of both
-        return None
-    commands = {event.what for event in events if event.place in places and event.kind == "ran"}
-    runs = [event for event in events if event.kind == "ran" and event.what in commands]
-    last = runs[-1] if runs else None
-    if last is None or last.place in places or last.failed is None or last.failed != good:
-        return None
-    return last, f"the same command {'failed' if last.failed else 'passed'} later"
-
-
-def _removed_later(item: Item, place: Place, events: Sequence[Event]) -> tuple[Event, str] | None:
-    path, _, note = item.text.partition(": ")
-    told = [
-        event
-        for event in events
-        if event.kind != "ran"
-        and event.place.transcript == place.transcript
-        and event.place.line_idx > place.line_idx
-        and _same_file(event.what, path)
-    ]
-    if not told or told[-1].kind != "removed" or _REMOVED.search(note):
-        return None
-    return told[-1], "the file was removed later"
-
-
-def _same_file(one: str, other: str) -> bool:
-    """An absolute path and a relative one may name the same file."""
-    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
-
-
-def _listed(section: str, texts: Iterable[str]) -> Iterator[Item]:
-    for number, text in enumerate(texts):
-        yield Item((f"{section}/{number}",), text, "")
-
-
-def _context(key: str, value: Any) -> Iterator[Item]:
-    name = f"critical_context/{key}"
-    match value:
-        case dict():
-            for number, (inner, note) in enumerate(value.items()):
-                text = f"{inner}: {' '.join(_strings(note))}"
-                exact = inner.rpartition("/")[2] if key == "files" else ""
-                yield Item((f"{name}/{inner}", f"{name}/{number}"), text, exact)
-        case list():
-            for number, entry in enumerate(value):
-                text = " ".join(_strings(entry))
-                yield Item((f"{name}/{number}",), text, _quoted(key, text))
+def _events_of(action: Action, place: Place, failed: bool | None) -> Iterator[Event]:  # noqa: FBT001 - a value, not a switch
+    match action:
+        case Ran(command=command):
+            yield Event(place, "ran", _one_line(action), failed)
+            if not failed and _REMOVING.search(command):
+                yield from (Event(place, "removed", path) for path in _removed_paths(command))
+        case Removed(path=path) | Moved(path=path) if not failed:
+            yield Event(place, "removed", path)
+        case Wrote(path=path) | Changed(path=path) if not failed:
+            yield Event(place, "written", path)
         case _:
-            yield Item((name,), " ".join(_strings(value)), "")
-
-
-def _quoted(key: str, text: str) -> str:
-    """What of an entry must stand in its source word for word: it, without the words of ours around it."""
-    match key:
-        case "pins":
-            return text
-        case "user_rules":
-            return entries.users_words(text)
-        case "commands":
-            return entries.command_of(text)
-        case _:
-            return ""
-
-
-def _strings(value: Any) -> Iterator[str]:
-    match value:
-        case dict():
-            for key, inner in value.items():
-                yield str(key)
-                yield from _strings(inner)
-        case list():
-            for inner in value:
-                yield from _strings(inner)
-        case str() if value[:1] in {"{", "["} and (inside := _json(value)) != value:  # arguments of a call
-            yield value
-            yield from _strings(inside)
-        case None:
             return
-        case _:
-            yield str(value)
 
 
-def _json(text: str) -> Any:
-    """The value that ``text`` holds; the text itself where it is no JSON."""
+def _one_line(ran: Ran) -> str:
+    return " ".join(ran.command.split())
+
+
+def _removed_paths(command: str) -> Iterator[str]:
+    """Yield the paths that ``rm`` removes, except those with patterns or variables that a shell would expand."""
+    for part in re.split(r"[;&|]+", command):
+        try:
+            words = shlex.split(part)
+        except ValueError:
+            continue
+        if words[:2] == ["git", "rm"]:
+            words = words[1:]
+        if words[:1] == ["rm"]:
+            yield from (word for word in words[1:] if not word.startswith("-") and not set("*?$`[") & {*word})
+
+
+def _read_spans(path: Path, wanted: set[Place], evidence: dict[Place, Evidence]) -> None:
+    """Read sources that are no transcript, such as pins."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+        with path.open("rb") as file:
+            for place in wanted:
+                file.seek(place.start)
+                evidence[place] = verify_items.evidence_of(file.read(max(0, place.end - place.start)))
+    except (OSError, ValueError):  # gone, or no valid file name: no evidence
+        return
 
 
-def _marked_list(section: str, texts: Sequence[str], mark: Any) -> list[str]:
-    return [mark(f"{section}/{number}", text) for number, text in enumerate(texts)]
+def _tests_pass(log: ResumeLog) -> bool | None:
+    """Return whether tests pass by the transcripts that exist, else by the log."""
+    events: list[Event] = []
+    for transcript in dict.fromkeys(source.place.transcript for source in log.sources):
+        try:
+            _read_transcript(Path(transcript), set(), {}, events)
+        except TranscriptError:
+            continue
+    passed = verify_items.last_run_passed(events)
+    return verify_items.log_says_passed(log) if passed is None else passed
 
 
-def _marked_context(name: str, value: Any, mark: Any) -> Any:
-    match value:
-        case dict():
-            return {
-                key: mark(f"{name}/{key}", inner) if isinstance(inner, str) else inner
-                for key, inner in value.items()
-            }
-        case list():
-            return [
-                mark(f"{name}/{number}", inner) if isinstance(inner, str) else inner
-                for number, inner in enumerate(value)
-            ]
-        case str():
-            return mark(name, value)
-        case _:
-            return value
+def _known_texts(log: ResumeLog) -> Iterator[str]:
+    """Yield the text of the log, which is short and says most, then that of its existing transcripts record by record."""
+    yield verify_items.text_of(log)
+    for transcript in dict.fromkeys(source.place.transcript for source in log.sources):
+        try:
+            for record in agent_of(Path(transcript)).read(Path(transcript)):
+                yield verify_items.evidence_of(record.raw).text
+        except TranscriptError:
+            continue

@@ -1,1 +1,1 @@
-"""How a session is made smaller: plans of cuts, each with its reason, decided from values alone. Adapters carry them out."""
+"""Smaller copies of a session: trim, smart-trim, rollover, and the way back."""

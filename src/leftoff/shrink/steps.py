@@ -1,35 +1,159 @@
-"""What smart-trim looks at: the live conversation as calls with what they did and brought, and the words between them."""
+"""The live conversation as smart-trim reads it: tool calls with their effects and answers, and the messages between them.
+
+It also finds the names that the conversation has mentioned since an old result, because lines near them still matter. Names come from
+prompts, replies and inputs that are never cut (commands, reads, searches). A copy therefore mentions the same names as its source, and
+smart-trimming twice gives the same result as once.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from leftoff.model.actions import Action, Answer
-from leftoff.model.copying import Piece
-from leftoff.shrink.placeholders import parsed
+from leftoff.agents.jsonl import all_texts
+from leftoff.core.actions import Action, Answer, Changed, Planned, Proposed, Wrote
+from leftoff.core.protocols import Agent
+from leftoff.core.records import Place, Record, RecordKind, ToolResult, ToolUse
+from leftoff.core.trim_plan import LivePieces, Piece
+from leftoff.shrink.placeholder import parse_placeholder
+
+_LONG_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{4,}")
+_LONG_WORD = 7  # a shorter word counts as a name only with an inner capital or underscore
 
 
 class Step(NamedTuple):
-    """One tool call. ``given`` and ``result`` are None where that side is no piece of the live chain."""
+    """One tool call. ``input_piece`` and ``result_piece`` are None where that side is not in the live chain."""
 
     call_id: str
     tool: str
     actions: tuple[Action, ...]
-    answer: Answer | None  # None: there is none yet
-    given: Piece | None
-    result: Piece | None
-    words: str  # all texts of the input
+    answer: Answer | None  # None: not answered yet
+    input_piece: Piece | None
+    result_piece: Piece | None
+    input_text: str  # all strings of the input
 
     @property
-    def passed(self) -> bool:
-        """Whether it is known to have gone well: of an answer that was cut, nobody knows."""
-        return self.answer is not None and not self.answer.failed and parsed(self.answer.text) is None
+    def succeeded(self) -> bool:
+        """Whether it is known to have succeeded; an answer that was cut does not show it."""
+        return (
+            self.answer is not None and not self.answer.failed and parse_placeholder(self.answer.text) is None
+        )
 
 
-class Said(NamedTuple):
-    """Words between the calls, by whomever: replies, thoughts, prompts."""
+class Message(NamedTuple):
+    """Text between the calls: a prompt or a reply."""
 
     text: str
 
 
-Told: TypeAlias = Step | Said
+ConversationItem: TypeAlias = Step | Message
+
+
+def read_conversation(agent: Agent, live: LivePieces) -> Iterator[ConversationItem]:
+    """Yield the live conversation in the order of its requests."""
+    parts = {(piece.place, piece.part, piece.call_id): piece for piece in live.pieces}
+    piece_places = [*dict.fromkeys(piece.place for piece in live.pieces)]
+    records = _read_records(agent, piece_places)
+    places = _insert_prompts(piece_places, records)
+    results = {
+        block.call_id: (place, block)
+        for place in places
+        for block in records[place].blocks
+        if isinstance(block, ToolResult)
+    }
+    for place in places:
+        for block in records[place].blocks:
+            if isinstance(block, ToolUse):
+                result_place, result = results.get(block.call_id, (None, None))
+                yield Step(
+                    call_id=block.call_id,
+                    tool=block.tool,
+                    actions=agent.actions(block),
+                    answer=agent.answer(block, result) if result else None,
+                    input_piece=parts.get((place, "input", block.call_id)),
+                    result_piece=parts.get((result_place, "result", block.call_id)) if result_place else None,
+                    input_text="\n".join(all_texts(block.input)),
+                )
+        if records[place].kind is RecordKind.PROMPT:
+            yield Message(agent.typed(records[place]))
+        if (place, "text", None) in parts:
+            yield Message(records[place].text)
+
+
+def _read_records(agent: Agent, places: Sequence[Place]) -> dict[Place, Record]:
+    """Read the records at those places and the prompts between them, from the first place to the last."""
+    records: dict[Place, Record] = {}
+    for transcript in {place.transcript for place in places}:
+        here = {place for place in places if place.transcript == transcript}
+        first, last = min(here, key=_start), max(here, key=_start)
+        before = Place(transcript, first.line_idx - 1, 0, first.start) if first.start else None
+        for record in agent.read(Path(transcript), before):
+            if record.place in here or (record.kind is RecordKind.PROMPT and record.actor is None):
+                records[record.place] = record
+            if record.place.start >= last.start:
+                break
+    return records
+
+
+def _insert_prompts(places: Sequence[Place], records: Mapping[Place, Record]) -> list[Place]:
+    """Return the places with each prompt inserted before the first place that follows it in the file."""
+    prompts = iter(sorted((place for place in records if place not in {*places}), key=_start))
+    next_prompt = next(prompts, None)
+    merged: list[Place] = []
+    for place in places:
+        while next_prompt is not None and next_prompt.start < place.start:
+            merged.append(next_prompt)
+            next_prompt = next(prompts, None)
+        merged.append(place)
+    return merged
+
+
+def _start(place: Place) -> int:
+    return place.start
+
+
+class Reach(NamedTuple):
+    """How many lines around a name are kept, provided that the name occurs in at most ``most_lines`` lines."""
+
+    lines: int
+    most_lines: int
+
+
+def last_mentions(conversation: Sequence[ConversationItem]) -> dict[str, int]:
+    """Return the index at which each name was last mentioned."""
+    last: dict[str, int] = {}
+    for index, item in enumerate(conversation):
+        for name in _names(_mentioning_text(item)):
+            last[name] = index
+    return last
+
+
+def near_names(lines: Sequence[str], last: dict[str, int], index: int, reach: Reach) -> list[bool]:
+    """Say of each line whether it is near a name that was mentioned after ``index``."""
+    named = [{name for name in _names(line) if last.get(name, -1) > index} for line in lines]
+    frequency = Counter(name for names in named for name in names)
+    near = [False] * len(lines)
+    for at, names in enumerate(named):
+        if any(frequency[name] <= reach.most_lines for name in names):
+            begin, end = max(0, at - reach.lines), min(len(lines), at + reach.lines + 1)
+            near[begin:end] = [True] * (end - begin)
+    return near
+
+
+def _mentioning_text(item: ConversationItem) -> str:
+    if isinstance(item, Message):
+        return item.text
+    if any(isinstance(action, Changed | Wrote | Planned | Proposed) for action in item.actions):
+        return ""  # such an input may be cut
+    return item.input_text
+
+
+def _names(text: str) -> set[str]:
+    return {
+        word
+        for word in _LONG_NAME.findall(text)
+        if len(word) >= _LONG_WORD or "_" in word.strip("_") or not word[1:].islower()
+    }

@@ -1,143 +1,284 @@
-"""trim: content above a threshold gives way to its two ends and the place of the whole.
+"""Trim or smart-trim a session: plan, preview, write the copy. The session itself is never changed.
 
-Protected are the last turns, errors that nothing has mended since, and whatever the user said, which is no piece at all. The choice
-of tools holds for inputs as for results (L34); inputs are cut whole or not at all. Thoughts go, except those of the last
-turn, unless tools were chosen. A placeholder is never cut again, so that trimming twice is trimming once.
+``prepare_trim`` plans and writes nothing; ``preview_trim`` shows what writing would do; ``write_trim`` writes the copy. The functions
+that take a file are for the Python API: the session may be anywhere, and so may the copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, NamedTuple
 
-from leftoff.model.copying import Invariant, LivePieces, Piece
-from leftoff.model.session import Session
-from leftoff.model.trim_plan import Cut, TrimPlan
-from leftoff.model.values import dataclass
-from leftoff.shrink import placeholders
-from leftoff.shrink.placeholders import Origin
-from leftoff.shrink.planning import is_placeholder, made, original_chars, protected_from, unmended_errors
+from leftoff.agents.registry import agent_by_id, agent_of
+from leftoff.config.settings import TrimSettings
+from leftoff.core.session import Session
+from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, TrimPlan
+from leftoff.core.wire import JsonObject, JsonValue
+from leftoff.errors import NothingToDoError, UsageError
+from leftoff.platform import clock
+from leftoff.resume_logs.summariser import RULES, find_summariser
+from leftoff.sessions.find import find_session
+from leftoff.sessions.lineage import trim_metadata
+from leftoff.shrink.cuts import MIN_TOKEN_SAVINGS, TrimParameters
+from leftoff.shrink.derive import (
+    DerivedSession,
+    Progress,
+    check_copy,
+    copying_agent,
+    require_copyable,
+    resume_command,
+    workspace_of,
+    write_copy,
+)
+from leftoff.shrink.planners import plan_from_lines, plan_smart_trim, plan_trim, propose_lines
+from leftoff.workspace import SessionRef, Workspace
 
-# What must be asked of both ends of a piece, so that a placeholder is known again.
-END_CHARS = 200
-_MOST_PROTECTED_SHARE = 0.2
-# A head or tail takes no more than this share of what is cut: of little content, little is shown.
-_END_SHARE = 0.1
+ALL_REPLIES = 1 << 31
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrimParameters:
-    """What a person can choose.
+class TrimOptions(NamedTuple):
+    """How to trim; None means "as the settings say". ``by`` names a summariser that proposes what smart-trim cuts."""
 
-    ``trim_assistant``: +N also cuts the first N long replies, -N all long replies but the last N; None none. ``threshold`` and
-    ``head`` and ``tail`` are characters. ``protect_turns`` never take more than a fifth of all that is live.
-    """
-
-    threshold: int = 1000
-    tools: tuple[str, ...] = ()
+    strategy: Literal["trim", "smart-trim"] = "trim"
+    threshold: int | None = None
+    tools: Sequence[str] | None = None
     trim_assistant: int | None = None
-    min_token_savings: int = 300
-    protect_turns: int = 2
-    head: int = 200
-    tail: int = 200
-
-    def is_chosen(self, tool: str | None) -> bool:
-        """Whether that tool's content may be cut; names are compared whatever their case."""
-        return not self.tools or (tool or "").lower() in {name.strip().lower() for name in self.tools}
+    min_token_savings: int | None = None
+    by: str | None = None
+    force: bool = False
+    project: Path | None = None  # write the copy for this folder
 
 
-def plan(
-    live: LivePieces, parameters: TrimParameters, session: Session, invariants: Sequence[Invariant] = ()
-) -> TrimPlan:
-    """What would be cut. The pieces must have been asked for with ends of at least ``END_CHARS``."""
-    end = protected_from(live, parameters.protect_turns, most_share=_MOST_PROTECTED_SHARE)
-    unmended = unmended_errors(live.pieces)
-    wanted = {*_chosen_replies(live.pieces[:end], parameters)}
-    kept = []
-    for piece in live.pieces[:end]:
-        if not _is_wanted(piece, parameters):
-            continue
-        if piece.part == "result" and piece.call_id in unmended:
-            kept.append(
-                f"line {piece.place.line_idx + 1}: {piece.tool or 'a tool'} failed, and nothing has mended it since"
-            )
-        else:
-            wanted.add(piece)
-    late = sum(_is_wanted(piece, parameters) for piece in live.pieces[end:])
-    if late:
-        kept.append(f"{late} pieces of the last turns")
-    cuts = {piece: _cut(piece, parameters, session.session_id) for piece in wanted}
-    if not parameters.tools:
-        cuts |= dict(old_thoughts(live, end))
-    return made(
-        "trim",
-        session,
-        live,
-        (cuts[piece] for piece in live.pieces[:end] if piece in cuts),
-        kept=kept,
-        parameters={
-            "target_tools": [*parameters.tools],
-            "threshold": parameters.threshold,
-            "trim_assistant_messages": parameters.trim_assistant,
-        },
-        min_token_savings=parameters.min_token_savings,
-        invariants=invariants,
-    )
+class PlannedTrim(NamedTuple):
+    """A plan with its session and options."""
+
+    ref: SessionRef
+    plan: TrimPlan
+    options: TrimOptions
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON shape for scripts; lines are 1-based."""
+        plan = self.plan
+        return {
+            "dry_run": True,
+            "strategy": plan.strategy,
+            "session_id": plan.session_id,
+            "parent_file": plan.transcript,
+            "live_tokens": plan.live_tokens,
+            "tokens_saved": plan.saved_tokens,
+            "tools_trimmed": plan.tools_trimmed,
+            "context_saved_percent": round(plan.context_saved_percent, 1),
+            "nothing_to_trim": plan.nothing_to_trim,
+            "cuts": [_cut_to_dict(cut, plan) for cut in plan.cuts],
+            "kept": [*plan.kept],
+        }
 
 
-def old_thoughts(live: LivePieces, end: int) -> Iterator[tuple[Piece, Cut]]:
-    """The thoughts before the last turn: the model needs those of a turn that it may still be in."""
-    for piece in live.pieces[:end]:
-        if piece.part == "thinking" and piece.turn < live.turns:
-            yield (
-                piece,
-                Cut(
-                    place=piece.place,
-                    part="thinking",
-                    call_id=None,
-                    tool=None,
-                    original_chars=piece.chars,
-                    replacement="",
-                    rationale="thoughts of a turn that is over",
-                ),
-            )
+def prepare_trim(selector: str, workspace: Workspace, options: TrimOptions) -> PlannedTrim:
+    """Plan the trim of the selected session; nothing is written."""
+    return prepare_trim_of(find_session(selector, workspace), workspace, options)
 
 
-def _is_wanted(piece: Piece, parameters: TrimParameters) -> bool:
-    return (
-        piece.part in ("result", "input")
-        and piece.chars > parameters.threshold
-        and parameters.is_chosen(piece.tool)
-        and not is_placeholder(piece)
-    )
+def prepare_trim_of(ref: SessionRef, workspace: Workspace, options: TrimOptions) -> PlannedTrim:
+    """Plan the trim of a session that the caller has already found."""
+    session, agent = ref.session, copying_agent(ref.agent)
+    if not options.force:
+        require_copyable(ref)
+    workspace = workspace_of(ref, workspace)
+    parameters = _parameters(options, workspace.settings.trim)
+    if options.strategy == "trim":
+        plan = plan_trim(agent, session, parameters)
+    elif options.by is None or options.by == RULES:
+        plan = plan_smart_trim(agent, session, parameters)
+    else:
+        lines = propose_lines(find_summariser(options.by), agent, session, clean=workspace.redact)
+        plan = plan_from_lines(agent, session, lines, parameters)
+    return PlannedTrim(ref=ref, plan=plan, options=options)
 
 
-def _chosen_replies(pieces: Sequence[Piece], parameters: TrimParameters) -> Iterator[Piece]:
-    """The replies whose words are cut; those that were cut before count, so that twice is once."""
-    count = parameters.trim_assistant
-    if count is None:
-        return
-    long = [
-        piece for piece in pieces if piece.part == "text" and original_chars(piece) > parameters.threshold
-    ]
-    chosen = long[:count] if count > 0 else long[: len(long) + count] if count else []
-    yield from (piece for piece in chosen if not is_placeholder(piece))
-
-
-def _cut(piece: Piece, parameters: TrimParameters, session_id: str) -> Cut:
-    origin = Origin(session_id, piece.place.line_idx, piece.digest)
-    room = int(piece.chars * _END_SHARE)
-    head, tail = min(parameters.head, room), min(parameters.tail, room)
-    ends = placeholders.shortened(piece.head[:head], piece.tail[-tail:] if tail else "")
-    return Cut(
-        place=piece.place,
-        part=piece.part,
-        call_id=piece.call_id,
-        tool=piece.tool,
-        original_chars=piece.chars,
-        replacement=placeholders.placeholder(
-            None if piece.part == "text" else piece.tool or "unknown", piece.chars, ends, origin
+def _parameters(options: TrimOptions, settings: TrimSettings) -> TrimParameters:
+    """Complete the options from the settings."""
+    if options.threshold is not None and options.threshold < 1:
+        raise UsageError(f"A threshold of {options.threshold} characters is none: it must be 1 or more.")
+    return TrimParameters(
+        threshold=settings.threshold if options.threshold is None else options.threshold,
+        tools=tuple(settings.tools if options.tools is None else options.tools),
+        trim_assistant=options.trim_assistant,
+        min_token_savings=(
+            MIN_TOKEN_SAVINGS if options.min_token_savings is None else options.min_token_savings
         ),
-        rationale=f"{piece.chars:,} characters, more than {parameters.threshold:,}",
-        description=" ".join(piece.head.split())[:80],
-        key=origin.key,
+        protect_turns=settings.protect_turns,
+        head=settings.head,
+        tail=settings.tail,
     )
+
+
+def preview_trim(planned: PlannedTrim, progress: Progress | None = None) -> PlannedTrim:
+    """Return what writing would do; the plan has no cuts if the copy would not be smaller.
+
+    The size of the copy is known only by composing it, which also raises what writing would raise.
+    """
+    if planned.plan.nothing_to_trim and planned.options.project is None:
+        return planned
+    try:
+        check_copy(planned.ref, planned.plan.cuts, _order(planned, progress))
+    except NothingToDoError:
+        return planned._replace(plan=without_cuts(planned.plan))
+    return planned
+
+
+def write_trim(planned: PlannedTrim, progress: Progress | None = None) -> DerivedSession:
+    """Write the copy, unless there is nothing to cut and the copy is not for another folder."""
+    if planned.plan.nothing_to_trim and planned.options.project is None:
+        return _derived(planned, None)
+    plan, copy = _write(planned, _order(planned, progress))
+    return _derived(planned._replace(plan=plan), copy)
+
+
+def _write(planned: PlannedTrim, order: CopyOrder) -> tuple[TrimPlan, Copy | None]:
+    """Write the copy; return the plan without cuts, and no copy, if that would be no smaller."""
+    try:
+        return planned.plan, write_copy(planned.ref, planned.plan.cuts, order)
+    except NothingToDoError:
+        return without_cuts(planned.plan), None
+
+
+def _order(planned: PlannedTrim, progress: Progress | None = None) -> CopyOrder:
+    plan, at = planned.plan, clock.now()
+    return CopyOrder(
+        at=at,
+        metadata=trim_metadata(planned.ref.session, plan, at),
+        used_tokens=max(0, plan.live_tokens - plan.saved_tokens),
+        project=planned.options.project,
+        progress=progress,
+        first_prompt=plan.first_prompt,
+        live_from=plan.live_from,
+        must_shrink=planned.options.project is None,
+    )
+
+
+def without_cuts(plan: TrimPlan) -> TrimPlan:
+    """Return the plan of a session whose lineage block is longer than what the cuts remove."""
+    why = "the copy would be no smaller than the session"
+    return replace(plan, cuts=(), saved_tokens=0, kept=(*plan.kept, why))
+
+
+def _derived(planned: PlannedTrim, copy: Copy | None) -> DerivedSession:
+    plan, project = planned.plan, planned.ref.project
+    return DerivedSession(
+        session_id=copy.session_id if copy else None,
+        output_file=copy.transcript if copy else None,
+        parent_file=planned.ref.transcript,
+        tools_trimmed=plan.tools_trimmed,
+        tokens_saved=plan.saved_tokens,
+        context_saved_percent=plan.context_saved_percent,
+        resume_command=resume_command(planned.ref.agent, copy.session_id) if copy else None,
+        folder=planned.options.project or (Path(project) if project else None),
+        left_behind=copy.left_behind if copy else (),
+    )
+
+
+def _cut_to_dict(cut: Cut, plan: TrimPlan) -> JsonObject:
+    return {
+        "line": cut.place.line_idx + 1,
+        "part": cut.part,
+        "tool": cut.tool,
+        "original_chars": cut.original_chars,
+        "tokens_saved": tokens_saved_by(cut, plan),
+        "rationale": cut.rationale,
+        "description": cut.description,
+        "key": cut.key or None,
+    }
+
+
+def tokens_saved_by(cut: Cut, plan: TrimPlan) -> int:
+    """Return this cut's share of the tokens that the plan saves."""
+    return round(plan.saved_tokens * cut.saved_chars / plan.saved_chars) if plan.saved_chars else 0
+
+
+class TrimmedFile(NamedTuple):
+    """The trimmed copy of a file; ``session_id`` and ``output_file`` are None if there was nothing to trim."""
+
+    agent_id: str
+    plan: TrimPlan
+    session_id: str | None = None
+    output_file: Path | None = None
+    left_behind: tuple[NotCopied, ...] = ()
+
+
+def trim_file(
+    source: Path, workspace: Workspace, options: TrimOptions, *, agent_id: str | None, folder: Path | None
+) -> TrimmedFile:
+    """Trim the session in a file; the copy goes where the agent looks for sessions, or into ``folder``."""
+    planned = prepare_trim_of(_ref_of_file(source, agent_id), workspace, options)
+    agent_id = planned.ref.agent.id
+    if planned.plan.nothing_to_trim:
+        return TrimmedFile(agent_id, planned.plan)
+    plan, copy = _write(planned, _order(planned)._replace(folder=folder))
+    if copy is None:
+        return TrimmedFile(agent_id, plan)
+    return TrimmedFile(agent_id, plan, copy.session_id, copy.transcript, copy.left_behind)
+
+
+def trimmable_lines(source: Path, workspace: Workspace, *, by: str | None) -> list[tuple[int, str, str]]:
+    """Return the lines that could be cut, as a summariser or the rules propose; None asks the summariser of the settings."""
+    ref = _ref_of_file(source, None)
+    session, agent = ref.session, copying_agent(ref.agent)
+    name = workspace.settings.summariser if by is None else by
+    if name == RULES:
+        plan = plan_smart_trim(agent, session, TrimParameters())
+        lines = [(cut.place.line_idx, cut.rationale, cut.description) for cut in plan.cuts]
+    else:
+        clean = workspace_of(ref, workspace).redact
+        lines = propose_lines(find_summariser(name), agent, session, clean=clean)
+    allowed = {cut.place.line_idx for cut in plan_from_lines(agent, session, lines).cuts}
+    return [*{line[0]: line for line in lines if line[0] in allowed}.values()]
+
+
+def trim_file_lines(
+    source: Path, lines: list[tuple[int, str, str]], output: Path, *, parent_file: Path | None
+) -> dict[str, JsonValue]:
+    """Write a copy at ``output`` without the content of these lines, and return its figures.
+
+    The copy names ``parent_file`` as its parent if that is given.
+    """
+    if output.exists() and output.stat().st_size:
+        raise UsageError(f"{output} exists already; the copy needs a name of its own.", path=output)
+    ref = _ref_of_file(source, None)
+    session = ref.session
+    plan = plan_from_lines(copying_agent(ref.agent), session, lines)
+    order = _order(PlannedTrim(ref=ref, plan=plan, options=TrimOptions()))
+    order = order._replace(file=output, must_shrink=False)
+    if parent_file is not None:
+        parent = Session(
+            agent=session.agent,
+            session_id=session.session_id,
+            transcript=str(parent_file),
+            records=session.records,
+        )
+        order = order._replace(metadata=trim_metadata(parent, plan, order.at))
+    copy = write_copy(ref, plan.cuts, order)
+    cut_lines = {cut.place.line_idx for cut in plan.cuts}
+    return {
+        "session_id": copy.session_id,
+        "tools_trimmed": plan.tools_trimmed,
+        "chars_saved": plan.saved_chars,
+        "tokens_saved": plan.saved_tokens,
+        "skipped": [index for index, _, _ in lines if index not in cut_lines],
+    }
+
+
+def _ref_of_file(source: Path, agent_id: str | None) -> SessionRef:
+    """Identify the session in a file; UsageError if it is not one of the named agent's."""
+    if agent_id is None:
+        return SessionRef(agent=agent_of(source), transcript=source)
+    agent = agent_by_id(agent_id)
+    actual = agent_of(source)
+    if actual.id != agent.id:
+        raise UsageError(
+            f"{source} is no transcript of {agent.name}, but of {actual.name}. Name that agent, or none: then it is found out.",
+            path=source,
+        )
+    return SessionRef(agent=agent, transcript=source)

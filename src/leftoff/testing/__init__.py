@@ -1,4 +1,3 @@
-"""The kit for tests, ours and yours: builders, and the suites of promises that agents and stores must keep.
+"""Test kit for plugins and for leftoff itself: builders of sessions, and a test suite for each protocol.
 
-Needs pytest, which leftoff itself does not: ``pip install pytest``.
-"""
+It needs pytest, which leftoff itself does not: ``pip install pytest``."""

@@ -1,18 +1,17 @@
-"""A session in a few words: ``Story().asked("Fix the login").replied("Done.", used=30_000).session()``.
+"""Builds a session in a few words: ``Story().asked("Fix the login").replied("Done.", used=30_000).session()``.
 
-A story can be had as a ``Script``, for adapters to transcribe, or as a ``Session`` in memory with no agent and no file.
-"""
+A story becomes a ``Script``, to be written as a transcript, or a ``Session`` in memory without any file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from leftoff.model.records import Usage
-from leftoff.model.script import Asked, Call, Compacted, Delegated, Event, Replied, Script
-from leftoff.model.session import Session
-from leftoff.model.wire import JsonObject
+from leftoff.core.records import Usage
+from leftoff.core.session import Session
+from leftoff.core.wire import JsonObject
 from leftoff.testing import plain_agent
+from leftoff.testing.script import Asked, Call, Compacted, DelegatedTask, Event, Replied, Script
 
 _START = datetime(2026, 1, 6, 12, 0, tzinfo=UTC)
 _STEP = timedelta(seconds=20)
@@ -21,13 +20,13 @@ _STEP = timedelta(seconds=20)
 def call(
     tool: str, tool_input: JsonObject | None = None, answer: str | None = "ok", *, failed: bool = False
 ) -> Call:
-    """A tool call with its answer; ``answer=None`` for one that was interrupted."""
+    """Return a tool call with its result; ``answer=None`` for an interrupted one."""
     return Call(tool=tool, input=tool_input or {}, answer=answer, failed=failed)
 
 
 @dataclass(slots=True)
 class Story:
-    """What happened, told in order. Every word moves the clock by 20 seconds."""
+    """Events in order; each one moves the clock by 20 seconds."""
 
     session_id: str = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
     project: str = "/home/dev/project"
@@ -38,29 +37,29 @@ class Story:
     used_tokens: int = 20_000
 
     def asked(self, text: str) -> Story:
-        """The user wrote."""
+        """Add a prompt of the user."""
         self.events.append(Asked(text=text, at=self._now()))
         return self
 
     def replied(self, text: str = "", *calls: Call, used: int | None = None, thinking: str = "") -> Story:
-        """The model answered; afterwards ``used`` tokens stand in the window (500 more than before when left out)."""
+        """Add a reply of the model, after which ``used`` tokens are in the window (default: 500 more than before)."""
         at, usage = self._now(), self._usage(used)
         self.events.append(Replied(at=at, text=text, thinking=thinking, calls=calls, usage=usage))
         return self
 
     def delegated(self, task: str, answer: str, *calls: Call) -> Story:
-        """A subagent did something and reported."""
+        """Add a task for a subagent and its report."""
         at, usage = self._now(), self._usage(None)
         inner = Usage(input_tokens=3_000, output_tokens=100)
         steps = (
             Replied(at=at, text="On it.", calls=calls, usage=inner),
             Replied(at=at, text=answer, usage=inner),
         )
-        self.events.append(Delegated(task=task, steps=steps, answer=answer, at=at, usage=usage))
+        self.events.append(DelegatedTask(task=task, steps=steps, answer=answer, at=at, usage=usage))
         return self
 
     def compacted(self, summary: str, *, after: int = 10_000, automatic: bool = True) -> Story:
-        """The agent replaced the conversation by a summary."""
+        """Add a compaction."""
         at, before, self.used_tokens = self._now(), self.used_tokens, after
         self.events.append(
             Compacted(summary=summary, before_tokens=before, after_tokens=after, automatic=automatic, at=at)
@@ -68,7 +67,7 @@ class Story:
         return self
 
     def script(self) -> Script:
-        """The story, for an adapter to write down."""
+        """Return the story as a script, to be written as a transcript."""
         return Script(
             session_id=self.session_id,
             project=self.project,
@@ -79,7 +78,7 @@ class Story:
         )
 
     def session(self) -> Session:
-        """The story as a session in memory."""
+        """Return the story as a session in memory."""
         return plain_agent.session_in_memory(self.script())
 
     def _now(self) -> datetime:
@@ -93,3 +92,16 @@ class Story:
             cache_read_tokens=self.used_tokens - 1_110,
             cache_creation_tokens=1_000,
         )
+
+
+def a_story(turns: int = 3) -> Story:
+    """Return a story with text, thinking, parallel calls, a failure and CJK text in each turn."""
+    story = Story()
+    for turn in range(turns):
+        story.asked(f"Please do part {turn} 日本語")
+        read = call("read", {"path": f"src/a{turn}.py"}, "def a(): ...\n")
+        story.replied("Let me look.", read, thinking="Hm.")
+        failing = call("shell", {"command": "false"}, "no", failed=True)
+        story.replied("", call("shell", {"command": "ls"}, "a.py"), failing)
+        story.replied(f"Part {turn} is done ✓")
+    return story

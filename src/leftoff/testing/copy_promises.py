@@ -1,6 +1,6 @@
-"""The promises of an agent that goes on from copies (``leftoff.model.protocols.CanCopy``), one test each.
+"""The promises of an agent that resumes copies (``leftoff.core.protocols.CanCopy``), one test each.
 
-Use it beside ``AgentPromises``: say how the adapter is made and where it looks for a session::
+Use it beside ``AgentPromises``::
 
     class TestMyCopies(CopyPromises):
         def make_agent(self, home):
@@ -9,8 +9,10 @@ Use it beside ``AgentPromises``: say how the adapter is made and where it looks 
         def transcript_of(self, home, session_id):
             return home / "sessions" / f"{session_id}.jsonl"
 
-Of an agent that can also tell how a copy would come out (``CanRehearse``) use ``RehearsalPromises`` in its place.
-"""
+        def write(self, script, path):
+            path.write_text(...)
+
+For an agent that can predict the size of a copy (``CanRehearse``) subclass ``RehearsalPromises`` instead."""
 
 from __future__ import annotations
 
@@ -22,24 +24,25 @@ from typing import Protocol
 
 import pytest
 
-from leftoff.errors import LeftoffError
-from leftoff.model.copying import (
+from leftoff.core.protocols import Agent, CanCopy, CanRehearse
+from leftoff.core.records import Message
+from leftoff.core.trim_plan import (
     Change,
     Copy,
+    CopyChecker,
     CopyOrder,
+    Cut,
     FreshOrder,
     Invariant,
     Outline,
     Piece,
-    Uncut,
-    Watcher,
+    RestoredPiece,
     digest_of,
 )
-from leftoff.model.protocols import Agent, CanCopy, CanRehearse
-from leftoff.model.records import Message
-from leftoff.model.trim_plan import Cut
-from leftoff.model.wire import JsonObject
+from leftoff.core.wire import JsonObject
+from leftoff.errors import LeftoffError
 from leftoff.testing.builders import Story, call
+from leftoff.testing.script import Script
 
 _AT = datetime(2026, 1, 7, 8, 30, tzinfo=UTC)
 _BIG = "".join(f"{number}: a line of output ✓ 日本語\n" for number in range(120))
@@ -54,14 +57,18 @@ class CopyingAgent(Agent, CanCopy, Protocol):
 
 
 class CopyPromises:
-    """Every promise of ``leftoff.model.protocols.CanCopy``."""
+    """Every promise of ``leftoff.core.protocols.CanCopy``."""
 
     def make_agent(self, home: Path) -> CopyingAgent:
-        """The adapter, looking at ``home``."""
+        """Create the adapter for the agent's home folder ``home``."""
         raise NotImplementedError
 
     def transcript_of(self, home: Path, session_id: str) -> Path:
-        """Where the agent would keep that session."""
+        """Return where the agent would store that session."""
+        raise NotImplementedError
+
+    def write(self, script: Script, path: Path) -> None:
+        """Write an invented session in the agent's format."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -70,7 +77,7 @@ class CopyPromises:
         return self.make_agent(tmp_path)
 
     @pytest.fixture
-    def transcript(self, agent: CopyingAgent, tmp_path: Path) -> Path:
+    def transcript(self, tmp_path: Path) -> Path:
         """A session with large results and inputs, at 180,000 tokens."""
         story = Story()
         for turn in range(3):
@@ -80,21 +87,21 @@ class CopyPromises:
             story.replied(f"Part {turn} is done", used=60_000 * (turn + 1))
         path = self.transcript_of(tmp_path, story.session_id)
         path.parent.mkdir(parents=True, exist_ok=True)
-        agent.transcribe(story.script(), path)
+        self.write(story.script(), path)
         return path
 
     def copied(self, agent: CopyingAgent, transcript: Path, changes: Sequence[Change] = ()) -> Copy:
-        """A copy with these changes and nothing unusual."""
+        """Write a copy with these changes."""
         return agent.write_copy(agent.open(transcript), changes, _order(transcript))
 
     def test_the_original_is_never_touched(self, agent: CopyingAgent, transcript: Path) -> None:
-        """Bytes and time of the source are the same after a copy was made of it."""
+        """The content and time of the source are the same after copying."""
         before = (transcript.read_bytes(), transcript.stat().st_mtime_ns)
         self.copied(agent, transcript, _cuts(agent, transcript))
         assert (transcript.read_bytes(), transcript.stat().st_mtime_ns) == before
 
     def test_the_copy_is_a_session_of_its_own(self, agent: CopyingAgent, transcript: Path) -> None:
-        """It has a new id, stands where the agent finds it, and says what it was made from."""
+        """It has a new id, is listed by the agent, and names its source."""
         copy = self.copied(agent, transcript)
         opened = agent.open(copy.transcript)
         assert opened.session_id == copy.session_id != agent.open(transcript).session_id
@@ -109,11 +116,11 @@ class CopyPromises:
         assert _sent(agent, self.copied(agent, transcript).transcript) == _sent(agent, transcript)
 
     def test_a_copy_is_private(self, agent: CopyingAgent, transcript: Path) -> None:
-        """It holds all that was said, so only its user may read it."""
+        """It contains the whole conversation, so only its user may read it."""
         assert stat.S_IMODE(self.copied(agent, transcript).transcript.stat().st_mode) == 0o600
 
     def test_cuts_are_what_the_model_is_sent(self, agent: CopyingAgent, transcript: Path) -> None:
-        """Every replacement stands in the live chain, no original does, and nothing else has changed."""
+        """The live chain has every replacement and no original, and nothing else has changed."""
         cuts = _cuts(agent, transcript)
         assert {cut.part for cut in cuts} >= {"result", "text"}
         copy = self.copied(agent, transcript, cuts)
@@ -123,15 +130,15 @@ class CopyPromises:
         assert copy.size_bytes < transcript.stat().st_size
 
     def test_usage_never_says_more_than_the_copy_takes(self, agent: CopyingAgent, transcript: Path) -> None:
-        """Every reply says at most what the order says; the old numbers are kept in the metadata (L28)."""
-        assert max(agent.usages(transcript)) > 100_000
+        """No reply reports more than the order allows; the old numbers are in the metadata."""
+        assert max(_occupancies(agent, transcript)) > 100_000
         copy = self.copied(agent, transcript)
-        assert 0 < max(agent.usages(copy.transcript)) <= 50_000
+        assert 0 < max(_occupancies(agent, copy.transcript)) <= 50_000
         assert agent.occupancy(copy.transcript).used_tokens in range(49_000, 50_001)
         assert '"original"' in copy.transcript.read_text(encoding="utf-8").partition("\n")[0]
 
     def test_originals_are_found_and_given_back(self, agent: CopyingAgent, transcript: Path) -> None:
-        """Each original is what its digest says; given back into the copy, all of the live chain is what it was."""
+        """Each original matches its digest; restoring all of them restores the live chain."""
         pieces, cuts = _pieces(agent, transcript), _cuts(agent, transcript)
         records = {record.place: record for record in agent.read(transcript)}
         originals = [agent.original(records[piece.place], piece.part, piece.call_id) for piece in pieces]
@@ -141,7 +148,7 @@ class CopyPromises:
             (piece.part, piece.call_id, piece.turn): piece for piece in _pieces(agent, copy.transcript, 20)
         }
         back = [
-            Uncut(place=now.place, part=now.part, call_id=now.call_id, value=value)
+            RestoredPiece(place=now.place, part=now.part, call_id=now.call_id, value=value)
             for piece, value in zip(pieces, originals, strict=True)
             for now in [placed[piece.part, piece.call_id, piece.turn]]
         ]
@@ -155,7 +162,7 @@ class CopyPromises:
             assert agent.original(record._replace(raw=b"torn"), "text", None) is None
 
     def test_the_block_stands_once_on_the_first_prompt(self, agent: CopyingAgent, transcript: Path) -> None:
-        """A second copy replaces the block of the first (L29)."""
+        """A second copy replaces the block of the first."""
         first = agent.write_copy(agent.open(transcript), (), _order(transcript, block=_BLOCK.format("one")))
         second = agent.write_copy(
             agent.open(first.transcript), (), _order(first.transcript, block=_BLOCK.format("two"))
@@ -165,14 +172,14 @@ class CopyPromises:
         assert blocks == [_BLOCK.format("two") + "\n\nPlease do part 0"]
 
     def test_a_broken_invariant_leaves_nothing_behind(self, agent: CopyingAgent, transcript: Path) -> None:
-        """Somebody who looks through the copy and is not content stops it; no file is left that the agent would list."""
+        """A violated invariant stops the copy, and no file is left that the agent would list."""
         before = _files(agent.home)
         with pytest.raises(LeftoffError, match="never content"):
             agent.write_copy(agent.open(transcript), (), _order(transcript, invariants=(_NeverContent(),)))
         assert _files(agent.home) == before
 
     def test_a_stale_plan_is_refused(self, agent: CopyingAgent, transcript: Path) -> None:
-        """A cut of something that the line does not hold is an error, and leaves nothing behind."""
+        """A cut of content that the line does not have is an error, and no file is left."""
         cut = _cuts(agent, transcript)[0]
         stale = Cut(
             place=cut.place,
@@ -189,7 +196,7 @@ class CopyPromises:
         assert _files(agent.home) == before
 
     def test_thoughts_are_whole_or_gone(self, agent: CopyingAgent, transcript: Path) -> None:
-        """An invariant of the agent forbids to shorten what the model has signed."""
+        """An invariant of the agent forbids shortening signed thinking."""
         cut = _cuts(agent, transcript)[0]
         thought = Cut(
             place=cut.place,
@@ -204,11 +211,11 @@ class CopyPromises:
         assert not any(invariant.forbids(cut) for invariant in agent.invariants)
 
     def test_a_session_of_a_known_client_is_not_refused(self, agent: CopyingAgent, transcript: Path) -> None:
-        """Only what is newer than the data file can be refused."""
+        """Only an unknown version can be refused."""
         assert agent.refusal(agent.open(transcript)) is None
 
     def test_a_fresh_session_says_one_thing(self, agent: CopyingAgent, tmp_path: Path) -> None:
-        """It is found, opened in its folder, sends its one message, and says what it continues."""
+        """It is listed, has its folder and its one message, and names its source."""
         metadata: JsonObject = {
             "continue_metadata": {"parent_file": "/p/old.jsonl", "parent_session_id": "old"}
         }
@@ -227,7 +234,7 @@ class CopyPromises:
     def test_a_copy_can_be_given_another_folder(
         self, agent: CopyingAgent, transcript: Path, tmp_path: Path
     ) -> None:
-        """It is found as a session of that folder."""
+        """The copy is listed with the other folder."""
         elsewhere = tmp_path / "else" / "where"
         elsewhere.mkdir(parents=True)
         copy = agent.write_copy(agent.open(transcript), (), _order(transcript, project=elsewhere))
@@ -236,12 +243,12 @@ class CopyPromises:
 
 
 class RehearsalPromises(CopyPromises):
-    """Every promise of ``leftoff.model.protocols.CanRehearse`` as well."""
+    """Every promise of ``leftoff.core.protocols.CanRehearse`` as well."""
 
     def test_a_rehearsal_tells_the_size_and_writes_nothing(
         self, agent: CopyingAgent, transcript: Path
     ) -> None:
-        """As many bytes as the copy then has; no file is there that was not there before."""
+        """The predicted size is that of the copy, and no file is written."""
         assert isinstance(agent, CanRehearse)
         cuts, before = _cuts(agent, transcript), {*agent.home.rglob("*")}
         size = agent.copy_size(agent.open(transcript), cuts, _order(transcript, block=_BLOCK.format("one")))
@@ -250,7 +257,7 @@ class RehearsalPromises(CopyPromises):
         assert copy.size_bytes == size
 
     def test_a_rehearsal_is_refused_as_the_copy_would_be(self, agent: CopyingAgent, transcript: Path) -> None:
-        """By whoever looks through it."""
+        """A violated invariant is reported without writing too."""
         assert isinstance(agent, CanRehearse)
         order = _order(transcript, invariants=(_NeverContent(),))
         with pytest.raises(LeftoffError, match="never content"):
@@ -264,7 +271,7 @@ class _NeverContent:
         del cut
         return None
 
-    def watch(self) -> Watcher:
+    def watch(self) -> CopyChecker:
         return _Grumbler()
 
 
@@ -315,6 +322,11 @@ def _cuts(agent: CopyingAgent, transcript: Path) -> list[Cut]:
 def _sent(agent: CopyingAgent, transcript: Path) -> list[Message]:
     session = agent.open(transcript)
     return agent.live_chain(session).messages(session.records)
+
+
+def _occupancies(agent: CopyingAgent, transcript: Path) -> list[int]:
+    records = (record for record in agent.read(transcript) if record.actor is None)
+    return [record.usage.occupancy_tokens for record in records if record.usage is not None]
 
 
 def _files(home: Path) -> list[Path]:

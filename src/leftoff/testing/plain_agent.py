@@ -1,22 +1,34 @@
-"""A made-up agent with the plainest transcript there could be: the reference adapter, and a pattern for real ones.
+"""The reference adapter: a made-up agent with the simplest transcript, and a pattern for real ones.
 
-Its file holds one JSON object per line: ``head`` (who, where), ``said`` (a message, with usage where the API gave one) and
-``compacted``. Everything an adapter must do is here in its simplest form; start a new one from this.
-"""
+A line of its file is an object with ``head`` (id, folder, model), ``said`` (a message, with usage if the API gave one) or
+``compacted``. It also reads the tools of invented sessions (``leftoff.testing.script``) and writes such sessions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from leftoff.agents.jsonl import Piece, opened, pieces
-from leftoff.errors import StorageError
-from leftoff.model.actions import Action, Answer
-from leftoff.model.occupancy import AgentWindow, Occupancy
-from leftoff.model.records import (
+from leftoff.agents.base import JsonlAgent, TranscriptHead
+from leftoff.agents.jsonl import JsonLines, Piece, count, rows, table, text
+from leftoff.core.actions import (
+    Action,
+    Answer,
+    Changed,
+    Delegated,
+    Fetched,
+    Looked,
+    Other,
+    Planned,
+    Ran,
+    Searched,
+    Todo,
+    Wrote,
+)
+from leftoff.core.records import (
     Block,
     Compaction,
     Message,
@@ -29,134 +41,63 @@ from leftoff.model.records import (
     ToolUse,
     Usage,
 )
-from leftoff.model.script import Asked, Call, Compacted, Delegated, Event, Replied, Script
-from leftoff.model.session import LiveChain, Session, SessionEntry
-from leftoff.model.values import dataclass
-from leftoff.system import clock
-from leftoff.testing import plain_tools
+from leftoff.core.session import Session
+from leftoff.core.wire import JsonObject
+from leftoff.errors import StorageError
+from leftoff.platform import clock
+from leftoff.testing.script import Asked, Call, Compacted, DelegatedTask, Event, Replied, Script
 
-_TAIL_BYTES = 64 * 1024
+_EXIT_CODE = re.compile(r"Exit code:? (\d+)\n?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainAgent:
+class PlainAgent(JsonlAgent):
     """The adapter."""
 
-    home: Path
-    id: str = "plain"
-    name: str = "Plain"
+    id = "plain"
+    name = "Plain"
 
     def transcripts(self) -> Iterator[Path]:
-        """Every file with our ending below the home."""
+        """Find every ``*.plain.jsonl`` in the home folder."""
         return self.home.glob("*.plain.jsonl")
 
     def recognises(self, head: bytes) -> bool:
-        """Our head names us."""
+        """Return whether the first line names this agent."""
         return head.startswith(b'{"head": {"agent": "plain"')
 
-    def entry(self, transcript: Path) -> SessionEntry:
-        """Head and tail."""
-        size = transcript.stat().st_size
-        head = [record_of(piece) for piece in _some(transcript, None)]
-        prompt = next((record.text for record in head if record.kind is RecordKind.PROMPT), None)
-        session = self.open(transcript)
-        return SessionEntry(
-            agent=self.id,
-            session_id=session.session_id,
-            transcript=session.transcript,
-            size_bytes=size,
-            modified_at=datetime.fromtimestamp(transcript.stat().st_mtime, UTC),
-            project=session.project,
-            model=session.model,
-            first_prompt=prompt,
-            used_tokens=self.occupancy(transcript).used_tokens,
-            window_tokens=None,
-        )
+    def read_head(self, lines: JsonLines) -> TranscriptHead:
+        """Read the session's id from the first line."""
+        head, first = super().read_head(lines), next(iter(lines.oldest_first()), None)
+        session_id = text(table((first and first.value) or {}, "head"), "session_id")
+        return head._replace(session_id=session_id or head.session_id)
 
-    def open(self, transcript: Path) -> Session:
-        """The session that the first line names."""
-        first = next(iter(_some(transcript, None)), None)
-        head: Any = first.value.get("head") if first and first.value else None
-        known = head if isinstance(head, dict) else {}
-        return Session(
-            agent=self.id,
-            session_id=known.get("session_id", transcript.name.partition(".")[0]),
-            transcript=str(transcript),
-            records=_Records(transcript),
-            project=known.get("project"),
-            model=known.get("model"),
-        )
-
-    def read(self, transcript: Path, after: Place | None = None) -> Iterator[Record]:
-        """One record per piece of the file."""
-        return map(record_of, pieces(transcript, after))
-
-    def live_chain(self, session: Session) -> LiveChain:
-        """All messages of the main conversation since the last compaction, which brings its summary."""
-        places: list[Place] = []
-        for record in session.records:
-            if record.kind is RecordKind.COMPACTION:
-                places = []
-            if record.messages and record.actor is None:
-                places.append(record.place)
-        return LiveChain(places=tuple(places))
-
-    def occupancy(self, transcript: Path) -> Occupancy:
-        """The last usage in the tail."""
-        used: int | None = None
-        tail_chars = 0
-        for record in map(record_of, _some(transcript, _TAIL_BYTES)):
-            if record.actor is not None:
-                continue
-            if record.compaction is not None:
-                used, tail_chars = record.compaction.after_tokens, 0
-            elif record.usage is not None:
-                used, tail_chars = record.usage.occupancy_tokens, 0
-            else:
-                tail_chars += _chars(record)
-        return Occupancy(used_tokens=used, tail_chars=tail_chars if used is not None else 0)
-
-    def usages(self, transcript: Path) -> Iterator[int]:
-        """Every reply that says so."""
-        main = (record for record in self.read(transcript) if record.actor is None)
-        return (record.usage.occupancy_tokens for record in main if record.usage is not None)
-
-    def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
-        """Nothing is known of a made-up agent's models."""
-        return AgentWindow(window_tokens=None, window_basis="unknown", compacts_at_tokens=None)
-
-    def typed(self, record: Record) -> str:
-        """All of it: this agent puts nothing around a prompt."""
-        return record.text
+    def parse(self, line: JsonObject, record: Record) -> Record:
+        """Read a line of the three known types."""
+        return _parse(line, record)
 
     def actions(self, use: ToolUse) -> tuple[Action, ...]:
-        """What a tool of the scripts does."""
-        return plain_tools.actions(use)
+        """Return what a tool of an invented session does."""
+        return actions(use)
 
     def answer(self, use: ToolUse, result: ToolResult) -> Answer:
-        """What came back of it."""
-        return plain_tools.answer(use, result)
+        """Return the result of such a tool."""
+        return answer(use, result)
 
-    def rewound(self, record: Record) -> int | str | None:
-        """This agent never goes back."""
-        return None
 
-    def transcribe(self, script: Script, transcript: Path) -> None:
-        """Line by line, as the story goes on."""
-        try:
-            with transcript.open("xb") as file:
-                file.writelines(_lines(script))
-        except FileExistsError:
-            raise StorageError(f"{transcript}: is there already; nothing was written.") from None
+def write_transcript(script: Script, transcript: Path) -> None:
+    """Write an invented session in this agent's format; ``transcript`` must not exist yet."""
+    try:
+        with transcript.open("xb") as file:
+            file.writelines(_lines(script))
+    except FileExistsError:
+        raise StorageError(f"{transcript}: is there already; nothing was written.") from None
 
 
 def session_in_memory(script: Script) -> Session:
-    """What reading the transcribed script would give, without a file."""
-    records: list[Record] = []
-    start = 0
+    """Return the session that reading the script's transcript would give, without a file."""
+    agent, records, start = PlainAgent(Path("memory")), [], 0
     for number, line in enumerate(_lines(script)):
         place = Place("memory", number, start, start + len(line))
-        records.append(record_of(Piece(place, line, json.loads(line), None)))
+        records.append(agent.record(Piece(place, line, json.loads(line), None)))
         start += len(line)
     return Session(
         agent="plain",
@@ -168,49 +109,39 @@ def session_in_memory(script: Script) -> Session:
     )
 
 
-def record_of(piece: Piece) -> Record:
-    """One line, normalised. Unknown is not invalid: it is kept."""
-    value: Any = piece.value
-    match value:
-        case None:
-            kind = RecordKind.BROKEN if piece.note else RecordKind.SIDE
-            return Record(place=piece.place, kind=kind, type="", raw=piece.raw, note=piece.note)
-        case {"head": dict()}:
-            return Record(place=piece.place, kind=RecordKind.SIDE, type="head", raw=piece.raw)
-        case {"said": dict(said)}:
-            return _said(piece, said)
-        case {"compacted": dict(compacted)}:
-            return _compacted(piece, compacted)
-        case _:
-            names = ", ".join(value)
-            return Record(
-                place=piece.place, kind=RecordKind.UNKNOWN, type=names[:80], raw=piece.raw, note="unknown"
+def _parse(line: JsonObject, record: Record) -> Record:
+    match line:
+        case {"head": dict(head)}:
+            return record._replace(
+                kind=RecordKind.SIDE, type="head", cwd=text(head, "project"), model=text(head, "model")
             )
+        case {"said": dict(said)}:
+            return _parse_message(said, record)
+        case {"compacted": dict(compacted)}:
+            return _parse_compaction(compacted, record)
+        case _:
+            return record._replace(type=", ".join(line)[:80], note="unknown")
 
 
-def _said(piece: Piece, said: dict[str, Any]) -> Record:
-    blocks = tuple(map(_block, said["blocks"]))
-    return Record(
-        place=piece.place,
+def _parse_message(said: dict[str, Any], record: Record) -> Record:
+    message = Message(role=said["role"], blocks=tuple(map(_block, said["blocks"])))
+    return record._replace(
         kind=RecordKind(said["kind"]),
         type="said",
-        raw=piece.raw,
-        messages=(Message(role=said["role"], blocks=blocks),),
-        at=clock.from_rfc3339(said["at"]),
+        messages=(message,),
+        at=clock.parse_rfc3339(said["at"]),
         actor=said["actor"],
         usage=Usage(**said["usage"]) if said["usage"] else None,
     )
 
 
-def _compacted(piece: Piece, compacted: dict[str, Any]) -> Record:
+def _parse_compaction(compacted: dict[str, Any], record: Record) -> Record:
     summary = compacted["summary"]
-    return Record(
-        place=piece.place,
+    return record._replace(
         kind=RecordKind.COMPACTION,
         type="compacted",
-        raw=piece.raw,
         messages=(Message(role="user", blocks=(Text(text=summary),)),),
-        at=clock.from_rfc3339(compacted["at"]),
+        at=clock.parse_rfc3339(compacted["at"]),
         compaction=Compaction(
             trigger="auto" if compacted["automatic"] else "manual",
             before_tokens=compacted["before"],
@@ -241,17 +172,17 @@ def _lines(script: Script) -> Iterator[bytes]:
     }
     yield _line({"head": head})
     for number, event in enumerate(script.events):
-        for content in _written(event, f"call-{number}", None):
+        for content in _event_lines(event, f"call-{number}", None):
             yield _line(content)
 
 
-def _written(event: Event, name: str, actor: str | None) -> Iterator[dict[str, Any]]:
+def _event_lines(event: Event, name: str, actor: str | None) -> Iterator[dict[str, Any]]:
     match event:
         case Asked(text=text, at=at):
             yield _message("prompt", "user", [{"text": text}], at, actor)
         case Replied():
             yield from _reply(event, name, actor)
-        case Delegated(task=task, steps=steps, answer=answer, at=at, usage=usage):
+        case DelegatedTask(task=task, steps=steps, answer=answer, at=at, usage=usage):
             ask: list[dict[str, Any]] = [{"call": name, "tool": "delegate", "input": {"task": task}}]
             yield _message("reply", "assistant", ask, at, actor, usage)
             yield _message("prompt", "user", [{"text": task}], at, name)
@@ -265,7 +196,7 @@ def _written(event: Event, name: str, actor: str | None) -> Iterator[dict[str, A
                     "before": event.before_tokens,
                     "after": event.after_tokens,
                     "automatic": event.automatic,
-                    "at": clock.rfc3339(event.at),
+                    "at": clock.format_rfc3339(event.at),
                 }
             }
 
@@ -293,12 +224,12 @@ def _message(
     actor: str | None,
     usage: Usage | None = None,
 ) -> dict[str, Any]:
-    numbers = {name: getattr(usage, name) for name in Usage.__slots__} if usage else None
+    numbers = {name: getattr(usage, name) for name in Usage._fields} if usage else None
     said = {
         "kind": kind,
         "role": role,
         "blocks": blocks,
-        "at": clock.rfc3339(at),
+        "at": clock.format_rfc3339(at),
         "actor": actor,
         "usage": numbers,
     }
@@ -309,26 +240,40 @@ def _line(content: dict[str, Any]) -> bytes:
     return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-def _some(transcript: Path, last_bytes: int | None) -> Iterable[Piece]:
-    """The pieces of the head, or those that begin in the last bytes, without reading what lies between."""
-    if last_bytes is None:
-        return (piece for _, piece in zip(range(20), pieces(transcript), strict=False))
-    with opened(transcript) as file:
-        size = file.seek(0, 2)
-        begin = file.seek(max(0, size - last_bytes))
-        begin += len(file.readline()) if begin else 0
-    return pieces(transcript, Place(str(transcript), 0, 0, begin))
+def actions(use: ToolUse) -> tuple[Action, ...]:
+    """Return what a tool call of an invented session does."""
+    given = use.input
+    if not isinstance(given, dict):
+        return (Other(use.tool, given),)
+    if use.tool == "todo":
+        return (Planned(tuple(_todo(item) for item in rows(given, "items") if isinstance(item, dict))),)
+    path = text(given, "path") or ""
+    first, lines = count(given, "offset"), count(given, "limit")
+    found: Mapping[str, Action] = {
+        "shell": Ran(text(given, "command") or ""),
+        "read": Looked(path, first, first + lines - 1 if first and lines else None),
+        "write": Wrote(path, text(given, "content") or ""),
+        "edit": Changed(path, text(given, "old") or "", text(given, "new") or ""),
+        "search": Searched(text(given, "pattern") or "", path or None),
+        "list": Searched(path, path),
+        "fetch": Fetched(text(given, "url") or ""),
+        "delegate": Delegated(text(given, "task") or "", text(given, "task") or ""),
+    }
+    return (found.get(use.tool, Other(use.tool, str(given))),)
 
 
-def _chars(record: Record) -> int:
-    return sum(len(block.text) for block in record.blocks if isinstance(block, Text | ToolResult))
+def answer(use: ToolUse, result: ToolResult) -> Answer:
+    """Return the result of such a call; a failure starts with its exit code."""
+    code = _EXIT_CODE.match(result.text) if result.is_error else None
+    exit_code = int(code[1]) if code else 0 if use.tool == "shell" and not result.is_error else None
+    return Answer(
+        text=result.text[code.end() :] if code else result.text, exit_code=exit_code, failed=result.is_error
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Records:
-    """The records of a file, read anew on each pass."""
-
-    transcript: Path
-
-    def __iter__(self) -> Iterator[Record]:
-        return map(record_of, pieces(self.transcript))
+def _todo(item: JsonObject) -> Todo:
+    match item.get("status"):
+        case "in_progress" | "completed" as status:
+            return Todo(str(item.get("text", "")), status)
+        case _:
+            return Todo(str(item.get("text", "")))

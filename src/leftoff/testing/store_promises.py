@@ -19,10 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.errors import DocumentError, InvalidIdError, LeftoffError
-from leftoff.model.context_metrics import ContextMetrics
-from leftoff.model.project_identity import METADATA_KEY, ProjectIdentity
-from leftoff.model.protocols import (
+from leftoff.core.metrics import ContextMetrics
+from leftoff.core.project_identity import METADATA_KEY, ProjectIdentity
+from leftoff.core.protocols import (
     CanBeChecked,
     CanRewrite,
     CanSaveLate,
@@ -30,14 +29,15 @@ from leftoff.model.protocols import (
     StorageBackend,
     TellsMoments,
 )
-from leftoff.model.resume_log import ResumeLog
+from leftoff.core.resume_log import ResumeLog
+from leftoff.errors import DocumentError, InvalidIdError, LeftoffError
 
 _A_MOMENT = 1_767_700_800_000_000_000  # in nanoseconds; long before anybody runs this
 _LATER = 4_000_000_000_000_000_000  # long after
 
 
 def a_log(session_id: str, mission: str = "Add rate limiting") -> ResumeLog:
-    """A small resume log."""
+    """Return a small resume log."""
     metrics = ContextMetrics(total_budget=200_000, used_tokens=170_000, timestamp="2026-01-06T12:00:00Z")
     return ResumeLog(
         session_id=session_id,
@@ -52,14 +52,14 @@ def a_log(session_id: str, mission: str = "Add rate limiting") -> ResumeLog:
 
 
 class StorePromises:
-    """Every promise of ``leftoff.model.protocols.StorageBackend``."""
+    """Every promise of ``leftoff.core.protocols.StorageBackend``."""
 
     def make_store(self, folder: Path) -> StorageBackend:
-        """A fresh, empty store; ``folder`` is yours to use."""
+        """Create an empty store; it may use ``folder``."""
         raise NotImplementedError
 
     def spoil(self, store: StorageBackend, identifier: str) -> None:
-        """Damage one entry as a crash or a foreign hand would; skip when entries cannot be damaged one by one."""
+        """Damage one entry as a crash would; skip if entries cannot be damaged one by one."""
         pytest.skip("this store keeps no entry that can be damaged on its own")
 
     @pytest.fixture
@@ -93,13 +93,13 @@ class StorePromises:
         assert len(store.list()) == 1
 
     def test_the_newest_save_is_listed_first(self, store: StorageBackend) -> None:
-        """Order is that of saving, a second save of the same session counts anew."""
+        """The order is that of saving; a second save of a session makes it the newest."""
         saved = [store.save(a_log(name)) for name in ("a", "b", "c")]
         store.save(a_log("a", "again"))
         assert store.list() == [saved[0], saved[2], saved[1]]
 
     def test_an_empty_store_lists_nothing(self, store: StorageBackend) -> None:
-        """Nothing saved, nothing listed."""
+        """A store without logs lists nothing."""
         assert store.list() == []
 
     def test_loading_what_is_not_there_gives_none(self, store: StorageBackend) -> None:
@@ -107,7 +107,7 @@ class StorePromises:
         assert store.load("nobody") is None
 
     def test_deleting_takes_one_log_away(self, store: StorageBackend) -> None:
-        """True the first time, False the second; the others stay."""
+        """Deleting returns True the first time and False the second; other logs stay."""
         gone, stays = store.save(a_log("gone")), store.save(a_log("stays"))
         assert store.delete(gone) is True
         assert store.delete(gone) is False
@@ -115,14 +115,14 @@ class StorePromises:
         assert store.list() == [stays]
 
     def test_a_damaged_entry_hides_no_other(self, store: StorageBackend) -> None:
-        """The rest is listed and loaded as before."""
+        """The other logs are listed and loaded as before."""
         bad, good = store.save(a_log("bad")), store.save(a_log("good"))
         self.spoil(store, bad)
         assert good in store.list()
         assert store.load(good) is not None
 
     def test_a_damaged_entry_is_said_to_be_so(self, store: StorageBackend) -> None:
-        """Loading it is a DocumentError, not None and not half a log; it can be deleted and saved anew."""
+        """Loading it raises DocumentError; it can be deleted and saved again."""
         bad = store.save(a_log("bad"))
         self.spoil(store, bad)
         with pytest.raises(DocumentError):
@@ -134,7 +134,7 @@ class StorePromises:
 
     @pytest.mark.parametrize("name", ["../evil", "a/b", "", ".", "..", "x\0y", "a" * 500, "C:\\x", "a\nb"])
     def test_bad_ids_are_refused(self, store: StorageBackend, name: str) -> None:
-        """An id that could lead elsewhere is refused by every call, and nothing is kept."""
+        """Every method rejects an id that could lead out of the store, and nothing is saved."""
         calls: list[Callable[[], object]] = [
             lambda: store.save(a_log(name)),
             lambda: store.load(name),
@@ -146,7 +146,7 @@ class StorePromises:
         assert store.list() == []
 
     def test_two_savers_at_once_leave_one_whole_log(self, store: StorageBackend) -> None:
-        """Of many saves of one session at once, one is there in the end, and it is whole."""
+        """Of concurrent saves of one session one remains, and it is complete."""
         missions = [f"mission {number} " + "x" * 2_000 * number for number in range(8)]
         savers = [threading.Thread(target=store.save, args=(a_log("same", mission),)) for mission in missions]
         for saver in savers:
@@ -159,7 +159,7 @@ class StorePromises:
         assert loaded.mission_summary in missions
 
     def test_a_reader_sees_whole_logs_only(self, store: StorageBackend) -> None:
-        """While one saves, another loads the old log or the new one, never half of either."""
+        """During a save, readers get the old log or the new one, never a part."""
         missions = {"short", "long " + "y" * 50_000}
         identifier = store.save(a_log("same", "short"))
         writer = threading.Thread(
@@ -176,31 +176,31 @@ class StorePromises:
 
 
 def of_project(log: ResumeLog, identity: ProjectIdentity) -> ResumeLog:
-    """The same log, as it says that it belongs to a project."""
+    """Return the log with the identity of a project."""
     return replace(log, metadata=log.metadata | {METADATA_KEY: identity.to_dict()})
 
 
 class SharedStorePromises(StorePromises):
-    """What a store keeps beyond, that several machines send to."""
+    """The additional promises of a store that several machines share."""
 
     shop = ProjectIdentity(name="shop", root_commit="a" * 40, remote="git.example.org/shop/shop")
     shallow = ProjectIdentity(name="shop-checkout", remote="git.example.org/shop/shop")
     other = ProjectIdentity(name="shop", root_commit="b" * 40)
 
     def test_it_has_what_is_promised_here(self, store: StorageBackend) -> None:
-        """All three capabilities."""
+        """The store has all three capabilities."""
         assert isinstance(store, KnowsProjects)
         assert isinstance(store, CanSaveLate)
         assert isinstance(store, CanBeChecked)
 
     def test_sending_twice_is_sending_once(self, store: StorageBackend) -> None:
-        """The same log of the same moment, however often."""
+        """Sending a log again changes nothing."""
         assert isinstance(store, CanSaveLate)
         names = {store.save_as_of(a_log("one"), _A_MOMENT) for _ in range(3)}
         assert [*names] == store.list()
 
     def test_a_log_that_comes_late_takes_its_own_place(self, store: StorageBackend) -> None:
-        """It covers no later save of its session, and stands below what was saved after its moment."""
+        """It does not replace a later save of its session, and is listed after logs that were saved later."""
         assert isinstance(store, CanSaveLate)
         store.save(a_log("one", "later"))
         store.save_as_of(a_log("one", "earlier"), _A_MOMENT)
@@ -211,7 +211,7 @@ class SharedStorePromises(StorePromises):
         assert store.list() == ["one", "two"]
 
     def test_a_save_counts_even_where_another_clock_is_ahead(self, store: StorageBackend) -> None:
-        """What was saved last is what is loaded."""
+        """Loading gives the log that was saved last."""
         assert isinstance(store, CanSaveLate)
         store.save_as_of(a_log("one", "from a clock that is ahead"), _LATER)
         store.save(a_log("one", "now"))
@@ -220,7 +220,7 @@ class SharedStorePromises(StorePromises):
         assert loaded.mission_summary == "now"
 
     def test_a_saved_log_tells_its_moment(self, store: StorageBackend) -> None:
-        """That of what would be loaded; None where there is nothing, and refused for what is no id."""
+        """The moment is that of the log that would be loaded; None without one, and an invalid id is rejected."""
         if not isinstance(store, TellsMoments):
             pytest.skip("this store does not tell moments")
         assert isinstance(store, CanSaveLate)
@@ -237,7 +237,7 @@ class SharedStorePromises(StorePromises):
             store.saved_at("../evil")
 
     def test_each_project_sees_its_own_logs(self, store: StorageBackend) -> None:
-        """Checkouts that share the first commit or the remote are one project; what is not seen can be neither loaded nor deleted."""
+        """Checkouts with the same first commit or remote are one project; logs of others cannot be loaded or deleted."""
         assert isinstance(store, KnowsProjects)
         store.save(of_project(a_log("full"), self.shop))
         store.save(of_project(a_log("shallow"), self.shallow))
@@ -252,7 +252,7 @@ class SharedStorePromises(StorePromises):
         assert store.list() == ["nobodys", "other", "shallow", "full"]
 
     def test_the_same_id_in_two_projects_is_two_logs(self, store: StorageBackend) -> None:
-        """Programs number their sessions as they like."""
+        """Two projects can have sessions with the same id."""
         assert isinstance(store, KnowsProjects)
         store.save(of_project(a_log("session-1", "the shop's"), self.shop))
         store.save(of_project(a_log("session-1", "the other's"), self.other))
@@ -262,7 +262,7 @@ class SharedStorePromises(StorePromises):
             assert loaded.mission_summary == mission
 
     def test_what_is_rewritten_stays_in_its_place(self, store: StorageBackend) -> None:
-        """Each log of each project on its own: changed, dropped or left; one that cannot be changed hides no other."""
+        """Each log is changed, deleted or left alone; one that cannot be changed hides no other."""
         if not isinstance(store, CanRewrite):
             pytest.skip("this store cannot change what it keeps")
         assert isinstance(store, KnowsProjects)
@@ -291,7 +291,7 @@ class SharedStorePromises(StorePromises):
             assert loaded.mission_summary == mission
 
     def test_checking_changes_nothing_and_says_something(self, store: StorageBackend) -> None:
-        """One line."""
+        """The answer is one line."""
         assert isinstance(store, CanBeChecked)
         store.save(a_log("one"))
         said = store.check()

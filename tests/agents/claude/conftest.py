@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leftoff.agents.claude import Claude
-from leftoff.model.records import Image, Message, Text, Thinking, ToolResult, ToolUse
+from leftoff.core.records import Image, Message, Text, Thinking, ToolResult, ToolUse
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 OLD_NAMES = {"Task": "Agent"}  # the client sends old tool names as the new ones
@@ -54,7 +54,7 @@ def sent(claude: Claude) -> Callable[[Path], list[Message]]:
 
 @pytest.fixture
 def ours() -> Callable[[Iterable[Message]], list[tuple[object, ...]]]:
-    """Messages as rows; what is said as the system in a row is one text, as the client sends it."""
+    """Messages as rows; consecutive system messages are one text, as the client sends them."""
 
     def flat(messages: Iterable[Message]) -> list[tuple[object, ...]]:
         rows: list[tuple[object, ...]] = []

@@ -1,9 +1,11 @@
-"""Claude Code's adapter keeps every promise of an agent that goes on from copies, and of one that can rehearse them."""
+"""Claude Code's adapter keeps every promise of CanCopy and CanRehearse."""
 
 from pathlib import Path
 
 from leftoff.agents.claude import Claude
 from leftoff.testing.copy_promises import CopyingAgent, RehearsalPromises
+from leftoff.testing.script import Script
+from tests.support import claude_writer
 
 
 class TestClaudeCopies(RehearsalPromises):
@@ -12,3 +14,6 @@ class TestClaudeCopies(RehearsalPromises):
 
     def transcript_of(self, home: Path, session_id: str) -> Path:
         return home / "projects" / "-home-dev-project" / f"{session_id}.jsonl"
+
+    def write(self, script: Script, path: Path) -> None:
+        claude_writer.write_transcript(script, path)

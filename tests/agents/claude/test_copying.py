@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.agents.claude.homes import sessions_folder
+from leftoff.agents.claude.listing import sessions_folder
+from leftoff.core.records import Place
+from leftoff.core.trim_plan import CopyOrder, Cut, FreshOrder, RestoredPiece
 from leftoff.errors import LeftoffError
-from leftoff.model.copying import CopyOrder, FreshOrder, Uncut
-from leftoff.model.records import Place
-from leftoff.model.trim_plan import Cut
-from leftoff.shrink.invariants import EVERYWHERE
+from leftoff.shrink.invariants import COMMON_INVARIANTS
+from tests.support.transcripts import occupancies
 
 AT = datetime(2026, 1, 7, 8, 30, tzinfo=UTC)
 OLD = "5817b2e2-c1a2-4d6e-bd4e-726f2fe1a4ac"
@@ -48,11 +48,11 @@ def reply(name, parent, *blocks, usage=USAGE):
     return found
 
 
-def asked(call="toolu_1", **given):
-    return {"type": "tool_use", "id": call, "name": "Bash", "input": given or {"command": "ls"}}
+def tool_use(call="toolu_1", **tool_input):
+    return {"type": "tool_use", "id": call, "name": "Bash", "input": tool_input or {"command": "ls"}}
 
 
-def answered(content, call="toolu_1"):
+def tool_result(content, call="toolu_1"):
     return {"tool_use_id": call, "type": "tool_result", "content": content}
 
 
@@ -81,8 +81,8 @@ def source(claude):
 
 
 def order(**more):
-    given = {"at": AT, "metadata": {"trim_metadata": {"parent_file": "/p"}}, "invariants": EVERYWHERE}
-    return CopyOrder(**given | more)
+    fields = {"at": AT, "metadata": {"trim_metadata": {"parent_file": "/p"}}, "invariants": COMMON_INVARIANTS}
+    return CopyOrder(**fields | more)
 
 
 def copied(claude, path, *changes, **more):
@@ -143,13 +143,13 @@ def test_every_line_has_the_new_id_and_paths_keep_the_old(claude, source):
 
 
 @pytest.mark.parametrize("spaces", [(",", ":"), (", ", ": ")])
-def test_other_layouts_are_understood(claude, source, spaces):
-    """Whoever wrote the JSON: ids and usage are found in it."""
-    made = (PROMPT, reply("a1", "u1", {"type": "text", "text": "Hi"}))
-    path = source(*(json.dumps(each, separators=spaces, sort_keys=True).encode() + b"\n" for each in made))
+def test_other_layouts_are_copied_too(claude, source, spaces):
+    """Ids and usage are found however the JSON is spaced and ordered."""
+    lines = (PROMPT, reply("a1", "u1", {"type": "text", "text": "Hi"}))
+    path = source(*(json.dumps(each, separators=spaces, sort_keys=True).encode() + b"\n" for each in lines))
     copy = copied(claude, path, used_tokens=1000)
     assert {each["sessionId"] for each in lines_of(copy)} == {copy.stem}
-    assert next(iter(claude.usages(copy))) in range(990, 1001)
+    assert occupancies(claude, copy)[0] in range(990, 1001)
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,13 @@ def test_other_layouts_are_understood(claude, source, spaces):
     ],
 )
 def test_a_result_keeps_its_shape(claude, source, content, expected):
-    """A string stays a string, a list a list, and a picture becomes words (L24)."""
-    path = source(PROMPT, reply("a1", "u1", asked()), line("user", "u2", "a1", [answered(content)]))
+    """A string stays a string, a list a list, and an image becomes text."""
+    path = source(PROMPT, reply("a1", "u1", tool_use()), line("user", "u2", "a1", [tool_result(content)]))
     copy = copied(claude, path, cut(at(path, 2)))
     assert lines_of(copy)[2]["message"]["content"][0]["content"] == expected
-    back = copied(claude, copy, Uncut(place=at(copy, 2), part="result", call_id="toolu_1", value=content))
+    back = copied(
+        claude, copy, RestoredPiece(place=at(copy, 2), part="result", call_id="toolu_1", value=content)
+    )
     assert lines_of(back)[2]["message"] == lines_of(path)[2]["message"]
 
 
@@ -182,8 +184,8 @@ def test_what_repeats_a_result_in_its_line_is_shortened_too(claude, source):
     }
     path = source(
         PROMPT,
-        reply("a1", "u1", asked()),
-        line("user", "u2", "a1", [answered("secret " * 100)], toolUseResult=beside),
+        reply("a1", "u1", tool_use()),
+        line("user", "u2", "a1", [tool_result("secret " * 100)], toolUseResult=beside),
     )
     copy = copied(claude, path, cut(at(path, 2)))
     assert b"secret" not in copy.read_bytes()
@@ -197,38 +199,42 @@ def test_what_repeats_a_result_in_its_line_is_shortened_too(claude, source):
 
 
 def test_an_input_keeps_its_names_and_is_given_back_whole(claude, source):
-    """The longest text holds the replacement, other long ones a note, short ones stay (L34)."""
-    given = {
+    """The longest text becomes the replacement, other long ones a note, short ones stay."""
+    tool_input = {
         "file_path": "/a.py",
         "old_string": "o" * 300,
         "new_string": "n" * 400,
         "edits": [{"x": "y" * 250}],
     }
-    path = source(PROMPT, reply("a1", "u1", asked(**given)))
+    path = source(PROMPT, reply("a1", "u1", tool_use(**tool_input)))
     copy = copied(claude, path, cut(at(path, 1), part="input"))
     note = "[suppressed: leftoff expand K]"
     expected = {"file_path": "/a.py", "old_string": note, "new_string": "[less]", "edits": [{"x": note}]}
     assert lines_of(copy)[1]["message"]["content"][0]["input"] == expected
     value = claude.original(record_at(claude, path, 1), "input", "toolu_1")
-    back = copied(claude, copy, Uncut(place=at(copy, 1), part="input", call_id="toolu_1", value=value))
-    assert lines_of(back)[1]["message"]["content"][0]["input"] == given
+    back = copied(
+        claude, copy, RestoredPiece(place=at(copy, 1), part="input", call_id="toolu_1", value=value)
+    )
+    assert lines_of(back)[1]["message"]["content"][0]["input"] == tool_input
 
 
 def test_of_many_short_texts_one_becomes_the_replacement(claude, source):
     """Nothing in it is long: one entry stays, in its shape."""
-    path = source(PROMPT, reply("a1", "u1", asked(todos=[{"content": "short"}] * 90)))
+    path = source(PROMPT, reply("a1", "u1", tool_use(todos=[{"content": "short"}] * 90)))
     copy = copied(claude, path, cut(at(path, 1), part="input"))
     assert lines_of(copy)[1]["message"]["content"][0]["input"] == {"todos": [{"content": "[less]"}]}
 
 
-def test_the_words_of_a_reply_in_several_blocks(claude, source):
+def test_text_of_a_reply_in_several_blocks_is_one_piece(claude, source):
     """Are one piece: cut together, given back together."""
-    blocks = ({"type": "text", "text": "one"}, asked(), {"type": "text", "text": "two"})
+    blocks = ({"type": "text", "text": "one"}, tool_use(), {"type": "text", "text": "two"})
     path = source(PROMPT, reply("a1", "u1", *blocks))
     assert claude.original(record_at(claude, path, 1), "text", None) == ["one", "two"]
     copy = copied(claude, path, cut(at(path, 1), part="text", call_id=None))
-    assert lines_of(copy)[1]["message"]["content"] == [{"type": "text", "text": "[less]"}, asked()]
-    back = copied(claude, copy, Uncut(place=at(copy, 1), part="text", call_id=None, value=["one", "two"]))
+    assert lines_of(copy)[1]["message"]["content"] == [{"type": "text", "text": "[less]"}, tool_use()]
+    back = copied(
+        claude, copy, RestoredPiece(place=at(copy, 1), part="text", call_id=None, value=["one", "two"])
+    )
     texts = [block["text"] for block in lines_of(back)[1]["message"]["content"] if block["type"] == "text"]
     assert texts == ["one", "two"]
 
@@ -240,7 +246,7 @@ def test_a_reply_that_is_a_bare_string(claude, source):
     assert lines_of(copy)[1]["message"]["content"] == "[less]"
 
 
-def test_thoughts_go_with_their_line_and_what_follows_hangs_higher(claude, source):
+def test_a_line_of_thinking_is_removed_and_its_children_get_its_parent(claude, source):
     """Also where several follow each other, and where the client named the line as its leaf."""
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
     path = source(
@@ -261,7 +267,7 @@ def test_thoughts_go_with_their_line_and_what_follows_hangs_higher(claude, sourc
     assert [block["type"] for block in found[3]["message"]["content"]] == ["text"]
 
 
-def test_thoughts_that_a_compaction_kept_stay(claude, source):
+def test_thinking_that_a_compaction_preserved_stays(claude, source):
     """It names them by their ids."""
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
     boundary = line("system", "b", None, subtype="compact_boundary", compactMetadata={"trigger": "auto"})
@@ -272,7 +278,7 @@ def test_thoughts_that_a_compaction_kept_stay(claude, source):
     assert [each["uuid"] for each in lines_of(copied(claude, path, thinking))] == ["u1", "t1", "b", "u2"]
 
 
-def test_the_block_and_the_metadata_stand_on_what_is_sent_after_a_compaction(claude, source):
+def test_after_a_compaction_the_first_sent_line_gets_block_and_metadata(claude, source):
     """A fork of a compacted session leaves the first line behind."""
     boundary = line("system", "b", None, subtype="compact_boundary", compactMetadata={"trigger": "auto"})
     summary = line("user", "u2", "b", "Summary", isCompactSummary=True)
@@ -291,17 +297,19 @@ def test_the_block_and_the_metadata_stand_on_what_is_sent_after_a_compaction(cla
     assert found[2]["message"]["content"] == "[B]\nx\n[/B]\n\nSummary"
 
 
-def test_where_the_first_prompt_stands_may_be_said(claude, source):
-    """Then nobody looks for it."""
+def test_the_order_may_name_the_first_prompt(claude, source):
+    """Then it is not searched for."""
     path = source(PROMPT, line("user", "u2", "u1", "Second"))
     found = lines_of(copied(claude, path, block="[B]\nx\n[/B]", first_prompt=at(path, 1)))
     assert found[1]["message"]["content"] == "[B]\nx\n[/B]\n\nSecond"
 
 
 def test_usage_comes_down_in_proportion_and_the_sums_are_kept(claude, source):
-    """Nested numbers too; what says no more than it may keeps its bytes; other usages are nobody's reply."""
+    """Nested numbers too; a usage within the limit keeps its bytes; other usages do not belong to a reply."""
     low = {"input_tokens": 5, "output_tokens": 6}
-    told = line("user", "u2", "a1", [answered("x")], toolUseResult={"usage": USAGE, "totalTokens": 9})
+    result_line = line(
+        "user", "u2", "a1", [tool_result("x")], toolUseResult={"usage": USAGE, "totalTokens": 9}
+    )
     inner = {
         "type": "progress",
         "uuid": "p",
@@ -312,9 +320,9 @@ def test_usage_comes_down_in_proportion_and_the_sums_are_kept(claude, source):
     path = source(
         PROMPT,
         reply("a0", "u1", {"type": "text", "text": "Hi"}, usage=low),
-        reply("a1", "a0", asked()),
-        reply("a1b", "a1", asked("toolu_2"), usage=USAGE | {"output_tokens": 997}),
-        told,
+        reply("a1", "a0", tool_use()),
+        reply("a1b", "a1", tool_use("toolu_2"), usage=USAGE | {"output_tokens": 997}),
+        result_line,
         inner,
     )
     copy = copied(claude, path, used_tokens=16_100)
@@ -331,13 +339,13 @@ def test_usage_comes_down_in_proportion_and_the_sums_are_kept(claude, source):
     assert found[1]["message"]["usage"] == low
     assert found[4]["toolUseResult"]["usage"] == USAGE
     assert found[5]["data"]["message"]["message"]["usage"] == USAGE
-    said = found[0]["trim_metadata"]["usage"]
-    assert (said["replies"], said["original"]["cache_read_input_tokens"]) == (2, 200_000)
-    assert said["written"]["cache_read_input_tokens"] == 19_999
+    sums = found[0]["trim_metadata"]["usage"]
+    assert (sums["replies"], sums["original"]["cache_read_input_tokens"]) == (2, 200_000)
+    assert sums["written"]["cache_read_input_tokens"] == 19_999
 
 
 def test_damage_is_passed_through(claude, source):
-    """Bytes that are no UTF-8, lines that are no object, NULs, a torn end: all there, byte for byte (L25)."""
+    """Bytes that are not UTF-8, lines that are not objects, NULs, a torn end: all there, byte for byte."""
     damage = [b"\xff\xfe not json\n", b"[1, 2]\n", b"\0\0\0\n", b"\n", b'{"torn": "']
     path = source(SIDE, *damage[:2], PROMPT, *damage[2:])
     copy = copied(claude, path, used_tokens=10)
@@ -349,9 +357,9 @@ def test_damage_is_passed_through(claude, source):
 def test_a_changed_line_keeps_bytes_that_are_no_text(claude, source):
     """Invalid UTF-8 and half a surrogate pair beside what is cut come through as they were."""
     raw = json.dumps(
-        line("user", "u2", "a1", [answered("long " * 99)], odd="\ud83d", worse="@"), separators=(",", ":")
+        line("user", "u2", "a1", [tool_result("long " * 99)], odd="\ud83d", worse="@"), separators=(",", ":")
     )
-    path = source(PROMPT, reply("a1", "u1", asked()), raw.encode().replace(b'"@"', b'"\xff"') + b"\n")
+    path = source(PROMPT, reply("a1", "u1", tool_use()), raw.encode().replace(b'"@"', b'"\xff"') + b"\n")
     changed = copied(claude, path, cut(at(path, 2))).read_bytes().splitlines()[2]
     assert b'"worse":"\xff"' in changed
     assert b'"odd":"\\ud83d"' in changed
@@ -359,16 +367,16 @@ def test_a_changed_line_keeps_bytes_that_are_no_text(claude, source):
 
 
 def test_a_line_of_escapes_does_not_grow(claude, source):
-    """Japanese written in ASCII becomes shorter, never longer (L26)."""
-    said = line("user", "u2", "a1", [answered("x" * 300), {"type": "text", "text": "日本語" * 50}])
-    path = source(PROMPT, reply("a1", "u1", asked()), json.dumps(said).encode() + b"\n")
+    """Japanese written in ASCII escapes becomes shorter, never longer."""
+    result_line = line("user", "u2", "a1", [tool_result("x" * 300), {"type": "text", "text": "日本語" * 50}])
+    path = source(PROMPT, reply("a1", "u1", tool_use()), json.dumps(result_line).encode() + b"\n")
     copy = copied(claude, path, cut(at(path, 2)))
     assert len(copy.read_bytes().splitlines()[2]) < len(path.read_bytes().splitlines()[2]) - 300
     assert "日本語" in copy.read_text(encoding="utf-8")
 
 
 def test_glued_objects_are_changed_one_by_one(claude, source):
-    """The first line may be glued behind another, and a cut may stand in front of one."""
+    """The first line may be glued to the end of another, and a cut may precede it."""
     glue = [json.dumps(each, separators=(",", ":")).encode() for each in (SIDE, PROMPT)]
     second = [
         json.dumps(each, separators=(",", ":")).encode()
@@ -385,7 +393,7 @@ def test_glued_objects_are_changed_one_by_one(claude, source):
     assert raw[2].count(copy.stem.encode()) == 2
 
 
-def test_the_simple_line_of_the_seed_is_cut(claude, source):
+def test_a_simple_line_is_cut(claude, source):
     """Its call is known by its line."""
     simple = {"type": "tool_result", "message": {"tool_name": "Read", "content": "long " * 200}}
     path = source({"type": "user", "message": {"role": "user", "content": "Hi"}}, simple)
@@ -402,8 +410,8 @@ def test_a_file_without_a_user_begins_with_what_there_is(claude, source):
         copied(claude, source(SIDE))
 
 
-def test_what_the_source_says_of_its_parent_gives_way(claude, source):
-    """Only the newest parent is told on the first line."""
+def test_the_parent_of_the_source_is_replaced(claude, source):
+    """Only the newest parent is named on the first line."""
     older = PROMPT | {"continue_metadata": {"parent_file": "/older"}, "forkedFrom": {"sessionId": "x"}}
     path = source(older, reply("a1", "u1", {"type": "text", "text": "Hi"}))
     copy = copied(claude, path)
@@ -413,21 +421,21 @@ def test_what_the_source_says_of_its_parent_gives_way(claude, source):
     assert claude.open(copy).parent.transcript == "/p"
 
 
-def test_flaws_of_the_source_are_no_reason_to_refuse(claude, source):
-    """An interrupted call, an orphan, a missing parent: the client went on from them."""
+def test_problems_of_the_source_are_no_reason_to_refuse(claude, source):
+    """An interrupted call, an orphan, a missing parent: the client coped with them."""
     path = source(
-        PROMPT, reply("a1", "gone", asked()), line("user", "u2", "a1", [answered("x", "never-asked")])
+        PROMPT, reply("a1", "gone", tool_use()), line("user", "u2", "a1", [tool_result("x", "never-asked")])
     )
     assert len(lines_of(copied(claude, path))) == 3
 
 
-def test_progress_is_told(claude, source):
+def test_progress_is_reported(claude, source):
     """Up to the end of the file."""
-    told = []
+    reports = []
     path = source(PROMPT, *(reply(f"a{n}", "u1", {"type": "text", "text": "w" * 9000}) for n in range(300)))
-    copied(claude, path, progress=lambda done, whole: told.append((done, whole)))
-    assert len(told) > 1
-    assert told[-1] == (path.stat().st_size,) * 2
+    copied(claude, path, progress=lambda done, whole: reports.append((done, whole)))
+    assert len(reports) > 1
+    assert reports[-1] == (path.stat().st_size,) * 2
 
 
 def test_a_newer_client_with_unknown_fields_is_refused(claude, source):
@@ -457,11 +465,10 @@ def test_the_folder_of_a_project(path, slug):
 
 
 def test_a_fresh_session_carries_its_metadata_on_the_line_that_survives(claude, tmp_path):
-    """It is the only one."""
-    made = FreshOrder(
+    fresh_order = FreshOrder(
         at=AT, project=tmp_path, first_message="Hi", metadata={"continue_metadata": {"parent_file": "/p"}}
     )
-    (found,) = lines_of(claude.write_fresh(made).transcript)
+    (found,) = lines_of(claude.write_fresh(fresh_order).transcript)
     assert found["type"] == "user"
     assert found["continue_metadata"] == {"parent_file": "/p"}
     assert (found["entrypoint"], found["timestamp"]) == ("cli", "2026-01-07T08:30:00.000Z")
@@ -511,47 +518,52 @@ def test_the_last_usage_can_be_written_up(claude, source):
 @pytest.mark.parametrize("name", ["sessionId", "session_id"])
 def test_an_id_that_a_tool_was_given_or_answered_stays(claude, source, name):
     """Only what a line says of itself is of the copy: the words of the conversation are as they were."""
-    given = {name: OLD, "deep": {name: OLD}}
+    tool_input = {name: OLD, "deep": {name: OLD}}
     path = source(
         PROMPT,
-        reply("a1", "u1", asked(**given)),
-        line("user", "u2", "a1", [answered("ok")], toolUseResult=given),
+        reply("a1", "u1", tool_use(**tool_input)),
+        line("user", "u2", "a1", [tool_result("ok")], toolUseResult=tool_input),
         line("user", "u3", "u2", "And now?"),
     )
     copy = copied(claude, path)
     lines = lines_of(copy)
     assert {each["sessionId"] for each in lines} == {copy.stem}
-    assert lines[1]["message"]["content"][0]["input"] == given
-    assert lines[2]["toolUseResult"] == given
+    assert lines[1]["message"]["content"][0]["input"] == tool_input
+    assert lines[2]["toolUseResult"] == tool_input
 
 
 def test_a_list_of_short_things_keeps_its_shape(claude, source):
-    """A todo list is still one: the replacement stands in its first entry (L34)."""
+    """A todo list is still one: the replacement is in its first entry."""
     todos = [
         {"content": f"Do part {n} of it", "status": "pending", "activeForm": f"Doing {n}"} for n in range(40)
     ]
     path = source(
-        PROMPT, reply("a1", "u1", asked(todos=todos, note="x")), line("user", "u2", "a1", [answered("ok")])
+        PROMPT,
+        reply("a1", "u1", tool_use(todos=todos, note="x")),
+        line("user", "u2", "a1", [tool_result("ok")]),
     )
     shown = (
         "[Results from TodoWrite tool suppressed - original content was 9999 characters. " + "y" * 99 + "]"
     )
     found = lines_of(copied(claude, path, cut(at(path, 1), part="input", replacement=shown)))
-    given = found[1]["message"]["content"][0]["input"]
-    assert given == {"todos": [{"content": shown, "status": "pending", "activeForm": "Doing 0"}], "note": "x"}
+    tool_input = found[1]["message"]["content"][0]["input"]
+    assert tool_input == {
+        "todos": [{"content": shown, "status": "pending", "activeForm": "Doing 0"}],
+        "note": "x",
+    }
 
 
-def test_the_replacement_stands_where_the_text_stood_that_it_shows(claude, source):
+def test_the_replacement_takes_the_place_of_the_text_it_shows(claude, source):
     """Of two equally long texts the same one is shown and replaced."""
     old, new = "a" * 900, "b" * 900
     path = source(
         PROMPT,
-        reply("a1", "u1", asked(file_path="x.py", old_string=old, new_string=new)),
-        line("user", "u2", "a1", [answered("ok")]),
+        reply("a1", "u1", tool_use(file_path="x.py", old_string=old, new_string=new)),
+        line("user", "u2", "a1", [tool_result("ok")]),
     )
     live = claude.live_pieces(claude.open(path), at_least_chars=500, head=10, tail=10)
     (shown,) = [piece.head for piece in live.pieces if piece.part == "input"]
     found = lines_of(copied(claude, path, cut(at(path, 1), part="input", replacement="[less]")))
-    given = found[1]["message"]["content"][0]["input"]
-    (field,) = [name for name, value in given.items() if value == "[less]"]
+    tool_input = found[1]["message"]["content"][0]["input"]
+    (field,) = [name for name, value in tool_input.items() if value == "[less]"]
     assert {"old_string": old, "new_string": new}[field].startswith(shown)

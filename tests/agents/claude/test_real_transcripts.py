@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leftoff.agents.claude import Claude
-from leftoff.model.records import Record, RecordKind, ToolResult, ToolUse
+from leftoff.core.records import Record, RecordKind, ToolResult, ToolUse
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ def test_nothing_is_dropped_and_nothing_is_unknown(claude: Claude, transcripts: 
 
 
 def test_tokens_are_those_of_an_independent_count(claude: Claude, transcripts: list[Path]) -> None:
-    """By L1 and L2, written here with nothing of ours."""
+    """Counted here without any of our code."""
     for path in transcripts:
         assert claude.occupancy(path).used_tokens == _independent_count(path), path.name
 
@@ -73,18 +73,18 @@ def _independent_count(path: Path) -> int | None:
 def test_every_tool_call_is_joined(claude: Claude, transcripts: list[Path]) -> None:
     """Each answer that has a request in the file, subagents' too."""
     for path in transcripts:
-        asked: set[str] = set()
+        call_ids: set[str] = set()
         answered: set[str] = set()
         for line in _objects(path):
             content = line.get("message", {}).get("content")
             for block in content if isinstance(content, list) else ():
                 if block["type"] == "tool_use":
-                    asked.add(block["id"])
+                    call_ids.add(block["id"])
                 elif block["type"] == "tool_result":
                     answered.add(block["tool_use_id"])
         calls = [*claude.open(path).tool_calls()]
-        assert {call.call_id for call in calls} == asked, path.name
-        assert {call.call_id for call in calls if call.result} == asked & answered, path.name
+        assert {call.call_id for call in calls} == call_ids, path.name
+        assert {call.call_id for call in calls if call.result} == call_ids & answered, path.name
 
 
 def test_a_live_chain_could_be_sent(claude: Claude, transcripts: list[Path]) -> None:
@@ -95,20 +95,20 @@ def test_a_live_chain_could_be_sent(claude: Claude, transcripts: list[Path]) -> 
         places = {record.place: record for record in records}
         assert len(set(chain.places)) == len(chain.places) > 0, path.name
         assert all(places[place].actor is None for place in chain.places), path.name
-        asked: Counter[str] = Counter()
+        call_counts: Counter[str] = Counter()
         answered: Counter[str] = Counter()
         for message in chain.messages(records):
             for block in message.blocks:
                 if isinstance(block, ToolUse):
-                    asked[block.call_id] += 1
+                    call_counts[block.call_id] += 1
                 elif isinstance(block, ToolResult):
-                    assert asked[block.call_id] == 1, path.name
+                    assert call_counts[block.call_id] == 1, path.name
                     answered[block.call_id] += 1
         assert set(answered.values()) <= {1}, path.name
 
 
 def test_first_prompts_and_queued_ones_are_found(claude: Claude, transcripts: list[Path]) -> None:
-    """What was typed while the agent worked stands among the prompts once; what was taken back does not."""
+    """What was typed while the agent worked is among the prompts once; what was taken back is not."""
     prompts = {path.stem: _prompts(claude.read(path)) for path in transcripts}
     queued = prompts["claude-2.1.32-image-in-result"]
     assert "context: the screenshot is from our UI but it's reading from our metadata.json" in queued

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents.claude import Claude, subagents
-from leftoff.model.copying import Copy, CopyOrder
-from leftoff.model.records import Place
+from leftoff.core.records import Place
+from leftoff.core.trim_plan import Copy, CopyOrder
 from leftoff.testing.builders import Story, call
+from tests.support.transcripts import write_transcript
 
 # Copies a session, and is stopped as soon as it begins to do what MOMENT says; with 0, the file that it opens then is gone.
 _COPY = """
@@ -20,7 +21,7 @@ import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from leftoff.agents.claude import Claude
-from leftoff.model.copying import CopyOrder
+from leftoff.core.trim_plan import CopyOrder
 
 home, transcript, moment, number = sys.argv[1:]
 projects = str(Path(transcript).parent)
@@ -57,15 +58,17 @@ _COPY_WITHOUT_PERMISSION = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from leftoff.agents.claude import Claude, copying, scribe, subagents, validity
-from leftoff.model.copying import CopyOrder
+from leftoff.agents.claude import Claude, copy_checks, copying, launch, listing, subagents, versions
+from leftoff.core.trim_plan import CopyOrder
 from leftoff.testing.builders import Story
+from tests.support.transcripts import write_transcript
 
+versions.known()
 drop()
 agent, story = Claude(home=Path(sys.argv[1])), Story().asked("Go").delegated("Look around", "Nothing")
 transcript = agent.home / "projects" / "-p" / f"{story.session_id}.jsonl"
 transcript.parent.mkdir(parents=True)
-agent.transcribe(story.script(), transcript)
+write_transcript(agent, story.script(), transcript)
 folder = transcript.with_suffix("") / "subagents"
 (file,) = folder.glob("*.meta.json")
 for path in (file, folder):
@@ -81,17 +84,17 @@ MOMENTS = ["reading the last of them", "giving their folder its name", "giving t
 
 @pytest.fixture
 def transcript(claude: Claude) -> Path:
-    """A session that sent somebody, where its client would keep it."""
+    """A session with a subagent, where its client would keep it."""
     story = Story().asked("Go").delegated("Look around", "Nothing", call("shell", {"command": "ls"}, "a.py"))
     path = claude.home / "projects" / "-p" / f"{story.session_id}.jsonl"
     path.parent.mkdir(parents=True)
-    claude.transcribe(story.script(), path)
+    write_transcript(claude, story.script(), path)
     assert len(wrote(path)) == 2
     return path
 
 
 def wrote(transcript: Path) -> dict[str, bytes]:
-    """What stands in the folder of its subagents."""
+    """What is in the folder of its subagents."""
     return {path.name: path.read_bytes() for path in (transcript.with_suffix("") / "subagents").glob("*")}
 
 
@@ -125,7 +128,7 @@ def test_a_killed_writer_leaves_no_session_that_is_listed(claude, transcript, mo
 
 
 def test_what_a_killed_writer_left_is_removed_by_the_next(claude, transcript):
-    """It stands under a name that nobody looks at."""
+    """It has a name that no client looks at."""
     before = there(claude)
     stopped(claude, transcript, MOMENTS[0], signal.SIGKILL)
     debris = {path for path in there(claude) - before if path.parent == transcript.parent}
@@ -150,7 +153,7 @@ def debris(claude: Claude, transcript: Path) -> Path:
 
 
 def test_a_folder_without_its_transcript_is_removed_by_the_next_copy(claude, transcript, debris):
-    """Also where the subagents went on since; all that is then left are the two sessions."""
+    """Also if the subagents continued since; only the two sessions are left."""
     for path in (transcript.with_suffix("") / "subagents").glob("*.jsonl"):
         with path.open("ab") as file:
             file.write(b"{}\n")
@@ -161,13 +164,13 @@ def test_a_folder_without_its_transcript_is_removed_by_the_next_copy(claude, tra
     }
 
 
-def test_a_folder_that_may_be_somebodys_stays(claude, transcript, debris):
+def test_a_folder_that_may_be_in_use_stays(claude, transcript, debris):
     """Where it holds words that no session has, something else, or a link; and where its transcript is there."""
     own = next((debris / "subagents").glob("*.jsonl"))
     content, draft = own.read_bytes(), next(transcript.parent.glob(f".{debris.name}.jsonl.*"))
 
     def stays() -> bool:
-        subagents.tidy(transcript.parent)
+        subagents.remove_abandoned(transcript.parent)
         return debris.is_dir()
 
     own.write_bytes(content + b"{}\n")
@@ -183,7 +186,7 @@ def test_a_folder_that_may_be_somebodys_stays(claude, transcript, debris):
     debris.with_suffix(".jsonl").touch()
     assert stays()
     debris.with_suffix(".jsonl").unlink()
-    os.utime(draft)  # somebody may still be writing
+    os.utime(draft)  # another process may still be writing
     assert stays()
     os.utime(draft, (0, 0))
     kept = transcript.rename(transcript.with_suffix(".kept"))  # the folder may have all that is left
@@ -192,12 +195,12 @@ def test_a_folder_that_may_be_somebodys_stays(claude, transcript, debris):
     assert not stays()
 
 
-def test_a_link_where_the_folder_stood_leads_nobody_astray(claude, transcript, debris):
-    """What it leads to stays, as the link does; a draft that nobody had a folder for is no trouble."""
+def test_a_link_in_place_of_the_folder_is_not_followed(claude, transcript, debris):
+    """The link and its target stay; a temporary file without a folder is no problem."""
     moved = debris.rename(debris.with_name("moved"))
-    subagents.tidy(transcript.parent)
+    subagents.remove_abandoned(transcript.parent)
     debris.symlink_to(moved)
-    subagents.tidy(transcript.parent)
+    subagents.remove_abandoned(transcript.parent)
     assert debris.is_symlink()
     assert wrote(moved.with_suffix(".jsonl")) == wrote(transcript)
 
@@ -247,34 +250,34 @@ def test_what_is_left_out_is_named_with_the_reason(claude, transcript, tmp_path)
 
 
 def test_a_folder_that_leads_elsewhere_is_named_whole(claude, transcript, tmp_path):
-    """Nobody looks through the link for what is in it."""
+    """Nothing behind the link is looked at."""
     folder = transcript.with_suffix("") / "subagents"
     folder.symlink_to(folder.rename(tmp_path / "moved"))
     (left,) = copy_of(claude, transcript).left_behind
     assert (left.path, left.why) == (folder, "a symbolic link leads to it; leftoff does not follow it")
 
 
-def test_what_may_not_be_looked_at_is_named(ordinary_folder, run_python):
+def test_unreadable_files_are_reported(unprivileged_folder, run_python):
     """The session is copied without it: a file without permission, or all of their folder."""
     code = _COPY_WITHOUT_PERMISSION
-    file, folder, *copies = run_python(code, ordinary_folder).stdout.splitlines()
+    file, folder, *copies = run_python(code, unprivileged_folder).stdout.splitlines()
     assert file.endswith(".meta.json: no permission")
     assert folder.endswith("subagents: no permission")
     assert copies == ["3"]
 
 
-def test_a_session_that_names_nobody_leaves_nobody_behind(tmp_path):
+def test_a_session_that_names_no_subagent_copies_none(tmp_path):
     """Wherever the folder beside it leads."""
     source, left = tmp_path / "s.jsonl", []
     source.write_bytes(b"{}\n")
     source.with_suffix("").symlink_to(tmp_path / "nowhere")
-    with subagents.carried(source, tmp_path / "copy.jsonl", None, left):
+    with subagents.copy_files(source, tmp_path / "copy.jsonl", None, left):
         pass
     assert left == []
 
 
-def test_one_is_known_by_its_name_wherever_it_stands(tmp_path):
-    """Also where a block that is read at a time ends in the middle of it; not where it stands before what is live."""
+def test_a_subagent_is_found_by_its_id_anywhere_in_the_live_part(tmp_path):
+    """Also if a block that is read at once ends in the middle of the id; not before the live part."""
     source = tmp_path / "s.jsonl"
     folder = tmp_path / "s" / "subagents"
     folder.mkdir(parents=True)
@@ -284,9 +287,9 @@ def test_one_is_known_by_its_name_wherever_it_stands(tmp_path):
     mark = b'"agentId":"across"'
     source.write_bytes(start + b"x" * (1024 * 1024 - 8) + mark + b"y" * 1000)
     live_from = Place(str(source), 1, len(start), len(start) + 1)
-    with subagents.carried(source, tmp_path / "all.jsonl", None, []):
+    with subagents.copy_files(source, tmp_path / "all.jsonl", None, []):
         pass
-    with subagents.carried(source, tmp_path / "live.jsonl", live_from, []):
+    with subagents.copy_files(source, tmp_path / "live.jsonl", live_from, []):
         pass
     assert {*wrote(tmp_path / "all.jsonl")} == {"agent-early.jsonl", "agent-across.jsonl"}
     assert {*wrote(tmp_path / "live.jsonl")} == {"agent-across.jsonl"}

@@ -55,5 +55,5 @@ def sample(request: pytest.FixtureRequest) -> Path:
     params=["0.142-compacted", "0.2alpha-fork-dec2025", "0.34-no-turn-context", "0.63-exec", "old-header-cjk"]
 )
 def real(request: pytest.FixtureRequest, real_transcripts: Path) -> Path:
-    """A rollout of somebody's real work."""
+    """A rollout of real work."""
     return real_transcripts / f"codex-{request.param}.jsonl"

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leftoff.agents.codex import Codex
-from leftoff.agents.codex.chain import as_sent
-from leftoff.model.records import Image, Message, Opaque, RecordKind, Text, Thinking, ToolResult, ToolUse
+from leftoff.agents.codex.versions import known
+from leftoff.core.records import Image, Message, Opaque, RecordKind, Text, Thinking, ToolResult, ToolUse
 
 CLIENTS = Path(__file__).parents[2] / "golden" / "clients"
+
+
+def as_sent(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield the messages as the API receives them: each call without an answer gets the client's own."""
+    all_messages = list(messages)
+    answered = {
+        block.call_id for message in all_messages for block in message.blocks if isinstance(block, ToolResult)
+    }
+    for message in all_messages:
+        yield message
+        for block in message.blocks:
+            if isinstance(block, ToolUse) and block.call_id not in answered:
+                yield _substitute_answer(block)
+
+
+def _substitute_answer(call: ToolUse) -> Message:
+    content = Opaque(type="tools", chars=2) if call.tool == "tool_search" else Text(text=known().unanswered)
+    return Message(role="user", blocks=(ToolResult(call_id=call.call_id, parts=(content,)),))
 
 
 def user(text: str) -> dict[str, Any]:
@@ -123,7 +141,7 @@ def test_the_last_compaction_counts(sent: Callable[..., list[Message]]) -> None:
     assert words(sent(compacted(user("first")), user("mid"), compacted(user("second")))) == ["second"]
 
 
-def test_a_compaction_without_a_history_keeps_the_users_words(sent: Callable[..., list[Message]]) -> None:
+def test_a_compaction_without_a_history_keeps_the_prompts(sent: Callable[..., list[Message]]) -> None:
     """As the oldest have none: prompts, then the summary; no replies, no context, no earlier summary."""
     bare = {"type": "compacted", "payload": {"message": "what happened"}}
     context = user("<environment_context>…")
@@ -137,7 +155,7 @@ def test_a_compaction_without_a_history_keeps_the_users_words(sent: Callable[...
     )
 
 
-def test_only_so_many_of_the_users_words_are_kept(sent: Callable[..., list[Message]]) -> None:
+def test_only_the_newest_prompts_are_kept(sent: Callable[..., list[Message]]) -> None:
     """20,000 tokens from the end back; the one that goes beyond is the last to be kept."""
     bare = {"type": "compacted", "payload": {"message": "summary"}}
     long = "x" * 60_000
@@ -157,15 +175,15 @@ def test_only_so_many_of_the_users_words_are_kept(sent: Callable[..., list[Messa
 # Rollbacks
 
 
-def test_a_rollback_takes_the_last_turns_away(sent: Callable[..., list[Message]]) -> None:
-    """From the prompt on, with calls and answers; what is said after it stays."""
+def test_a_rollback_removes_the_last_turns(sent: Callable[..., list[Message]]) -> None:
+    """From the prompt on, with calls and answers; what follows stays."""
     turns = [user("one"), call("1"), answer("1"), user("two"), call("2"), answer("2"), user("three")]
     assert words(sent(*turns, rolled_back(1))) == ["one", "call 1", "answer 1", "two", "call 2", "answer 2"]
     assert words(sent(*turns, rolled_back(2), user("again"))) == ["one", "call 1", "answer 1", "again"]
     assert words(sent(*turns, rolled_back(0))) == words(sent(*turns))
 
 
-def test_a_rollback_of_everything_keeps_what_stood_before_the_first_prompt(
+def test_a_rollback_of_everything_keeps_what_precedes_the_first_prompt(
     sent: Callable[..., list[Message]],
 ) -> None:
     """The session's beginning is never taken back."""
@@ -176,14 +194,14 @@ def test_a_rollback_of_everything_keeps_what_stood_before_the_first_prompt(
     assert words(sent(context, rolled_back(1))) == ["<environment_context>…"]
 
 
-def test_a_rollback_takes_along_what_the_client_had_told_before_the_turn(
+def test_a_rollback_removes_the_clients_context_before_the_turn(
     sent: Callable[..., list[Message]],
 ) -> None:
-    """It tells it again; a hook's words, which nobody would tell again, stay."""
-    told = message("developer", "<permissions instructions>…")
-    assert words(sent(user("one"), told, user("<environment_context>…"), user("two"), rolled_back(1))) == [
-        "one"
-    ]
+    """The client sends it again; a hook's text, which would not be sent again, stays."""
+    instructions = message("developer", "<permissions instructions>…")
+    assert words(
+        sent(user("one"), instructions, user("<environment_context>…"), user("two"), rolled_back(1))
+    ) == ["one"]
     assert words(sent(user("one"), message("developer", "hook says"), user("two"), rolled_back(1))) == [
         "one",
         "hook says",
@@ -227,7 +245,7 @@ def test_a_call_without_an_answer_is_sent_as_aborted(sent: Callable[..., list[Me
 
 
 def test_what_is_the_clients_own_is_never_sent(sent: Callable[..., list[Message]]) -> None:
-    """Events, snapshots and types nobody had seen are in no chain."""
+    """Events, snapshots and unknown types are in no chain."""
     event = {"type": "event_msg", "payload": {"type": "user_message", "message": "one"}}
     snapshot = {"type": "response_item", "payload": {"type": "ghost_snapshot"}}
     unseen = {"type": "response_item", "payload": {"type": "tomorrow"}}
@@ -247,7 +265,7 @@ def test_the_chain_of_a_real_file_is_in_order_and_pairs_calls(codex: Codex, real
     )
     assert starts == sorted(set(starts))
     assert starts[0] >= last
-    asked: set[str] = set()
+    call_ids: set[str] = set()
     for message in chain.messages(session.records):
-        asked |= {block.call_id for block in message.blocks if isinstance(block, ToolUse)}
-        assert {block.call_id for block in message.blocks if isinstance(block, ToolResult)} <= asked
+        call_ids |= {block.call_id for block in message.blocks if isinstance(block, ToolUse)}
+        assert {block.call_id for block in message.blocks if isinstance(block, ToolResult)} <= call_ids

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents.codex import Codex
+from leftoff.core.records import Place
+from leftoff.core.trim_plan import CopyOrder, Cut, FreshOrder, RestoredPiece
 from leftoff.errors import LeftoffError
-from leftoff.model.copying import CopyOrder, FreshOrder, Uncut
-from leftoff.model.records import Place
-from leftoff.model.trim_plan import Cut
-from leftoff.shrink.invariants import EVERYWHERE
+from leftoff.shrink.invariants import COMMON_INVARIANTS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "clients"
 AT = datetime(2026, 1, 7, 8, 30, tzinfo=UTC)
@@ -58,7 +57,7 @@ def event(kind, **more):
     return "event_msg", {"type": kind, **more}
 
 
-def said(role, text):
+def message_line(role, text):
     part = "output_text" if role == "assistant" else "input_text"
     return item("message", role=role, content=[{"type": part, "text": text}])
 
@@ -67,8 +66,8 @@ CALL = item("function_call", name="shell", arguments='{"cmd": "ls"}', call_id="c
 
 
 def order(**more):
-    given = {"at": AT, "metadata": {"trim_metadata": {"parent_file": "/p"}}, "invariants": EVERYWHERE}
-    return CopyOrder(**given | more)
+    fields = {"at": AT, "metadata": {"trim_metadata": {"parent_file": "/p"}}, "invariants": COMMON_INVARIANTS}
+    return CopyOrder(**fields | more)
 
 
 def copied(codex, path, *changes, **more):
@@ -120,12 +119,12 @@ def cut(place, part="result", call_id="c1", replacement="[less]"):
     ],
 )
 def test_an_output_keeps_its_shape(codex, source, kind, output, expected):
-    """Words stay words, a list a list, an object an object; given back, each is what it was (L31)."""
-    path = source(said("user", "Go"), CALL, item(kind, call_id="c1", output=output))
+    """Text stays text, a list a list, an object an object; restored, each is what it was."""
+    path = source(message_line("user", "Go"), CALL, item(kind, call_id="c1", output=output))
     copy = copied(codex, path, cut(at(path, 3)))
     assert payloads(copy)[3]["output"] == expected
     value = codex.original(record_at(codex, path, 3), "result", "c1")
-    back = copied(codex, copy, Uncut(place=at(copy, 3), part="result", call_id="c1", value=value))
+    back = copied(codex, copy, RestoredPiece(place=at(copy, 3), part="result", call_id="c1", value=value))
     assert payloads(back)[3]["output"] == output
 
 
@@ -133,7 +132,7 @@ def test_events_that_repeat_a_cut_are_cut_too(codex, source):
     """By the call they name, before and behind it; what belongs to another call stays, and so does the other half."""
     other = event("exec_command_end", call_id="c2", aggregated_output=LONG)
     path = source(
-        said("user", "Go"),
+        message_line("user", "Go"),
         CALL,
         event(
             "item_completed",
@@ -159,15 +158,15 @@ def test_events_that_repeat_a_cut_are_cut_too(codex, source):
     assert found[7] == other[1]
 
 
-def test_words_of_a_reply_are_cut_where_events_repeat_them(codex, source):
+def test_the_text_of_a_reply_is_cut_where_events_repeat_it(codex, source):
     """In the old event, in the new one, and at the end of the turn."""
     path = source(
-        said("user", "Go"),
+        message_line("user", "Go"),
         event(
             "item_completed",
             item={"type": "AgentMessage", "id": "m", "content": [{"type": "Text", "text": LONG}]},
         ),
-        said("assistant", LONG),
+        message_line("assistant", LONG),
         event("agent_message", message=LONG),
         event("agent_message", message="other words"),
         event("task_complete", last_agent_message=LONG),
@@ -176,16 +175,16 @@ def test_words_of_a_reply_are_cut_where_events_repeat_them(codex, source):
     assert b"secret" not in copy.read_bytes()
     assert payloads(copy)[3]["content"] == [{"type": "output_text", "text": "[less]"}]
     assert payloads(copy)[5]["message"] == "other words"
-    back = copied(codex, copy, Uncut(place=at(copy, 3), part="text", call_id=None, value=LONG))
+    back = copied(codex, copy, RestoredPiece(place=at(copy, 3), part="text", call_id=None, value=LONG))
     assert payloads(back)[3]["content"][0]["text"] == LONG
 
 
 def test_inputs_stay_what_their_tools_take(codex, source):
     """Arguments are JSON in a string, a patch is words; the file's content in the event goes too."""
-    given = json.dumps({"cmd": LONG, "workdir": "/w"})
+    command_arguments = json.dumps({"cmd": LONG, "workdir": "/w"})
     path = source(
-        said("user", "Go"),
-        item("function_call", name="shell", arguments=given, call_id="c1"),
+        message_line("user", "Go"),
+        item("function_call", name="shell", arguments=command_arguments, call_id="c1"),
         item("custom_tool_call", name="apply_patch", input=LONG, call_id="c2"),
         event("patch_apply_end", call_id="c2", changes={"/a": {"add": {"content": LONG}}}, success=True),
         item("function_call", name="odd", arguments="no json " * 90, call_id="c3"),
@@ -200,10 +199,10 @@ def test_inputs_stay_what_their_tools_take(codex, source):
     assert found[3]["input"] == "[less]"
     assert found[5]["arguments"] == "[less]"
     assert b"secret" not in copy.read_bytes()
-    assert codex.original(record_at(codex, path, 2), "input", "c1") == given
+    assert codex.original(record_at(codex, path, 2), "input", "c1") == command_arguments
 
 
-def test_thoughts_go_with_their_line_and_the_rest_is_numbered_anew(codex):
+def test_thinking_is_removed_with_its_line_and_the_rest_is_renumbered(codex):
     """A paginated rollout has no gap in its numbers."""
     path = codex.home / "sessions" / "2026" / "11" / "15" / f"rollout-2026-11-15T19-46-07-{OLD}.jsonl"
     path.parent.mkdir(parents=True)
@@ -215,9 +214,9 @@ def test_thoughts_go_with_their_line_and_the_rest_is_numbered_anew(codex):
     assert {line["payload"].get("thread_id", copy.stem[-36:]) for line in lines} == {copy.stem[-36:]}
 
 
-def test_the_head_says_where_it_comes_from(codex, source):
+def test_the_header_names_the_parent(codex, source):
     """A new id, the day's folder, the native field and the metadata; what the source said of its parent is gone."""
-    path = source(said("user", "Go"))
+    path = source(message_line("user", "Go"))
     copy = copied(codex, path)
     assert copy.parent == codex.home / "sessions" / "2026" / "01" / "07"
     head = payloads(copy)[0]
@@ -232,14 +231,14 @@ def test_the_head_says_where_it_comes_from(codex, source):
 
 def test_a_rollout_without_a_head_gets_one(codex, source):
     """Codex would not resume it otherwise."""
-    copy = copied(codex, source(said("user", "Go"), head=False))
+    copy = copied(codex, source(message_line("user", "Go"), head=False))
     head = payloads(copy)[0]
     assert (head["source"], head["id"]) == ("cli", copy.stem[-36:])
     assert len(payloads(copy)) == 2
 
 
 def test_a_fork_is_written_whole(codex):
-    """With what it inherits, numbered from nought, and naming nobody's rollout any more; the parent is as it was."""
+    """With what it inherits, numbered from zero, and without a reference to another rollout; the parent is unchanged."""
     folder = codex.home / "sessions" / "2026" / "11" / "15"
     folder.mkdir(parents=True)
     names = {}
@@ -272,16 +271,16 @@ def test_a_fork_without_its_parent_is_refused(codex):
 
 def test_a_newer_codex_with_unknown_lines_is_refused(codex, source):
     """Unknown events are for the screen and no reason."""
-    path = source(said("user", "Go"), event("new_event"), ("new_line", {}), item("new_item"))
+    path = source(message_line("user", "Go"), event("new_event"), ("new_line", {}), item("new_item"))
     assert codex.refusal(codex.open(path)) is None
     path.write_bytes(path.read_bytes().replace(b"0.166.0", b"0.999.0"))
     assert codex.refusal(codex.open(path)).endswith("new_line, response_item/new_item")
-    plain = source(said("user", "Go"))
+    plain = source(message_line("user", "Go"))
     plain.write_bytes(plain.read_bytes().replace(b"0.166.0", b"0.999.0"))
     assert codex.refusal(codex.open(plain)) is None
 
 
-def test_the_block_stands_in_a_history_that_a_compaction_left(codex, source):
+def test_the_block_goes_into_a_replaced_history(codex, source):
     """Before the first words of the user in it."""
     history = [
         {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "d"}]},
@@ -292,7 +291,9 @@ def test_the_block_stands_in_a_history_that_a_compaction_left(codex, source):
         },
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Do it"}]},
     ]
-    path = source(said("user", "Do it"), ("compacted", {"message": "s", "replacement_history": history}))
+    path = source(
+        message_line("user", "Do it"), ("compacted", {"message": "s", "replacement_history": history})
+    )
     found = payloads(copied(codex, path, block="[B]\nx\n[/B]"))
     assert found[2]["replacement_history"][2]["content"][0]["text"] == "[B]\nx\n[/B]\n\nDo it"
     assert found[1]["content"][0]["text"] == "Do it"
@@ -307,7 +308,7 @@ def test_usage_comes_down_and_the_sums_of_the_session_stay(codex, source):
         "total_tokens": 81_000,
     }
     path = source(
-        said("user", "Go"),
+        message_line("user", "Go"),
         ("token_usage_record", {"usage": usage, "thread_token_usage": usage}),
         event("token_count", info={"total_token_usage": usage, "last_token_usage": usage}, rate_limits=None),
         event("token_count", info=None),
@@ -320,9 +321,9 @@ def test_usage_comes_down_and_the_sums_of_the_session_stay(codex, source):
 
 
 def test_a_compressed_rollout_is_read(codex, source):
-    """And the copy is plain."""
+    """The copy is not compressed."""
     zstd = pytest.importorskip("backports.zstd")
-    path = source(said("user", "Go"), CALL, item("function_call_output", call_id="c1", output=LONG))
+    path = source(message_line("user", "Go"), CALL, item("function_call_output", call_id="c1", output=LONG))
     place = at(path, 3)
     small = path.with_name(path.name + ".zst")
     small.write_bytes(zstd.compress(path.read_bytes()))
@@ -351,8 +352,8 @@ def test_lines_without_an_envelope_are_cut(codex):
 
 
 def test_a_stale_cut_is_refused(codex, source):
-    """A message that is none, and a thought that is none."""
-    path = source(said("user", "Go"), CALL)
+    """The records to cut are no longer a message and a thought."""
+    path = source(message_line("user", "Go"), CALL)
     for part in ("text", "thinking"):
         with pytest.raises(LeftoffError, match="Plan anew"):
             copied(codex, path, cut(at(path, 2), part=part, call_id=None))
@@ -361,20 +362,20 @@ def test_a_stale_cut_is_refused(codex, source):
 
 def test_a_fresh_session_is_three_lines(codex, tmp_path):
     """The head with its parent, the message for the model, and the event without which it is not listed."""
-    made = codex.write_fresh(
+    fresh = codex.write_fresh(
         FreshOrder(
             at=AT, project=tmp_path, first_message="Hi", metadata={"continue_metadata": {}}, parent_id=OLD
         )
     )
-    head, message, shown = payloads(made.transcript)
+    head, message, user_event = payloads(fresh.transcript)
     assert (head["forked_from_id"], head["source"], head["cwd"]) == (OLD, "cli", str(tmp_path.resolve()))
     assert message["content"] == [{"type": "input_text", "text": "Hi"}]
-    assert (shown["type"], shown["message"]) == ("user_message", "Hi")
+    assert (user_event["type"], user_event["message"]) == ("user_message", "Hi")
 
 
-def test_another_folder_is_told_everywhere(codex, source, tmp_path):
-    """In the head and in every turn."""
-    path = source(said("user", "Go"), ("turn_context", {"cwd": "/home/dev/work", "model": "m"}))
+def test_another_folder_is_written_everywhere(codex, source, tmp_path):
+    """It is written in the head and in every turn."""
+    path = source(message_line("user", "Go"), ("turn_context", {"cwd": "/home/dev/work", "model": "m"}))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     found = payloads(copied(codex, path, project=elsewhere))
@@ -390,21 +391,24 @@ def test_another_folder_is_told_everywhere(codex, source, tmp_path):
         ("model_provider = 7\n", "openai"),
     ],
 )
-def test_whoever_has_no_provider_gets_the_one_of_the_settings(codex, source, tmp_path, config, provider):
+def test_a_session_without_provider_gets_that_of_the_settings(codex, source, tmp_path, config, provider):
     """Codex notes it of every session that it has seen, and opens none on its screen that names none."""
     codex.home.mkdir(exist_ok=True)
     if config:
         (codex.home / "config.toml").write_text(config, encoding="utf-8")
-    made = codex.write_fresh(FreshOrder(at=AT, project=tmp_path, first_message="Hi", metadata={}))
-    assert payloads(made.transcript)[0]["model_provider"] == provider
-    assert payloads(copied(codex, source(said("user", "Go"))))[0]["model_provider"] == provider
-    assert payloads(copied(codex, source(said("user", "Go"), head=False)))[0]["model_provider"] == provider
+    fresh = codex.write_fresh(FreshOrder(at=AT, project=tmp_path, first_message="Hi", metadata={}))
+    assert payloads(fresh.transcript)[0]["model_provider"] == provider
+    assert payloads(copied(codex, source(message_line("user", "Go"))))[0]["model_provider"] == provider
+    assert (
+        payloads(copied(codex, source(message_line("user", "Go"), head=False)))[0]["model_provider"]
+        == provider
+    )
 
 
 def test_the_provider_of_the_session_before_is_kept(codex, source, tmp_path):
-    """Whatever the settings say now: a session goes on only with the provider it began with."""
+    """Whatever the settings say now: a session continues only with the provider it began with."""
     (codex.home / "config.toml").write_text('model_provider = "other"\n', encoding="utf-8")
-    path = source(said("user", "Go"))
+    path = source(message_line("user", "Go"))
     path.write_bytes(path.read_bytes().replace(b'"source":"cli"', b'"source":"cli","model_provider":"local"'))
     fresh = codex.write_fresh(
         FreshOrder(at=AT, project=tmp_path, first_message="Hi", metadata={}, parent_id=OLD)
@@ -414,12 +418,14 @@ def test_the_provider_of_the_session_before_is_kept(codex, source, tmp_path):
 
 
 def test_numbers_before_what_is_live_stay_but_for_the_last(codex, source):
-    """What is sent no more was not cut; but Codex goes by the last number that it finds, wherever that stands."""
+    """What is no longer sent was not cut; but Codex goes by the last number in the file."""
     usage = {"input_tokens": 80_000, "output_tokens": 1_000, "total_tokens": 81_000}
     counted = event("token_count", info={"total_token_usage": usage, "last_token_usage": usage})
     history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Do it"}]}]
     compacted = ("compacted", {"message": "s", "replacement_history": history})
-    path = source(said("user", "Do it"), counted, said("assistant", "Done"), counted, compacted)
+    path = source(
+        message_line("user", "Do it"), counted, message_line("assistant", "Done"), counted, compacted
+    )
     live = codex.live_pieces(codex.open(path), at_least_chars=1, head=9, tail=9)
     assert live.live_from == live.first_prompt == at(path, 5)
     found = payloads(copied(codex, path, used_tokens=8_100, live_from=live.live_from))
@@ -433,7 +439,7 @@ def test_the_last_number_can_be_written_up(codex, source):
     """Where originals are given back, the reply says what the copy takes now, in both lines that say it."""
     usage = {"input_tokens": 800, "cached_input_tokens": 400, "output_tokens": 10, "total_tokens": 810}
     path = source(
-        said("user", "Go"),
+        message_line("user", "Go"),
         ("token_usage_record", {"usage": usage}),
         event("token_count", info={"total_token_usage": usage, "last_token_usage": usage}),
     )
@@ -445,15 +451,18 @@ def test_the_last_number_can_be_written_up(codex, source):
 
 def test_an_id_that_a_tool_was_given_stays(codex, source):
     """Only what a record says of itself is of the copy."""
-    given = {"session_id": OLD}
+    tool_input = {"session_id": OLD}
     path = source(
-        said("user", "Go"),
+        message_line("user", "Go"),
         event(
-            "mcp_tool_call_begin", call_id="c1", invocation={"tool": "t", "arguments": given}, thread_id=OLD
+            "mcp_tool_call_begin",
+            call_id="c1",
+            invocation={"tool": "t", "arguments": tool_input},
+            thread_id=OLD,
         ),
         event("turn_started", thread_id=OLD),
     )
     copy = copied(codex, path)
     _, _, call, started = payloads(copy)
-    assert call["invocation"]["arguments"] == given
+    assert call["invocation"]["arguments"] == tool_input
     assert call["thread_id"] == started["thread_id"] == payloads(copy)[0]["id"] != OLD

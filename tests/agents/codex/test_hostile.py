@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leftoff.agents.codex import Codex, metering
+from leftoff.agents.codex import Codex, usage
 from leftoff.agents.jsonl import pieces
-from leftoff.model.records import RecordKind
+from leftoff.core.records import RecordKind
 
 CLIENTS = Path(__file__).parents[2] / "golden" / "clients"
 ROLLOUTS = [path.read_bytes() for path in sorted(CLIENTS.glob("codex-0.166.0-[efr]*.jsonl"))]
@@ -35,7 +34,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=damaged())
 def test_no_damage_raises_and_every_byte_is_in_a_record(codex: Codex, tmp_path: Path, data: bytes) -> None:
-    """Records, chain, gauge, entry and usages all answer."""
+    """Records, chain, gauge and entry all answer."""
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(data)
     records = [*codex.read(path)]
@@ -44,10 +43,8 @@ def test_no_damage_raises_and_every_byte_is_in_a_record(codex: Codex, tmp_path: 
     chain = codex.live_chain(session)
     assert {*chain.places} <= {record.place for record in records}
     chain.messages(session.records)
-    readings = [found for piece in pieces(path) if piece.value and (found := metering.reading(piece.value))]
+    readings = [found for piece in pieces(path) if piece.value and (found := usage.reading(piece.value))]
     assert codex.occupancy(path).used_tokens == (readings[-1].used_tokens if readings else None)
-    replies = [each.used_tokens for each in readings if each.used_tokens and not each.is_estimate]
-    assert [*codex.usages(path)] == [tokens for tokens, _ in groupby(replies)]
     assert codex.entry(path).used_tokens == codex.occupancy(path).used_tokens
 
 
@@ -74,9 +71,7 @@ def test_a_rollout_that_grows_is_read_on(codex: Codex, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rubbish", [b"\xff\xfe", b"\\ud800"])
-def test_a_compaction_and_a_rollback_with_rubbish_in_them_still_count(
-    codex: Codex, tmp_path: Path, rubbish: bytes
-) -> None:
+def test_a_damaged_compaction_and_rollback_still_count(codex: Codex, tmp_path: Path, rubbish: bytes) -> None:
     """Bytes that are no text, and half a character: the chain goes by the rest."""
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(
@@ -110,7 +105,7 @@ def test_nesting_without_end_does_no_harm(codex: Codex, tmp_path: Path) -> None:
         },
     ],
 )
-def test_fields_of_another_type_are_only_not_understood(tmp_path: Path, line: dict[str, object]) -> None:
+def test_fields_of_another_type_do_not_raise(tmp_path: Path, line: dict[str, object]) -> None:
     """One such line must not take the list of all sessions down."""
     path = tmp_path / "rollout-2026-01-06T12-00-00-01a1e0be-dee8-7b23-ae31-94e0123734a3.jsonl"
     path.write_bytes(json.dumps(line).encode() + b"\n")

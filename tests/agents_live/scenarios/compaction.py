@@ -1,79 +1,100 @@
-"""The agents' own compaction: before the window is full, and after the API has refused a request."""
+"""The clients' own compaction, without leftoff: when the window is full, when the API refuses, when the model changes."""
 
 from directives import SUMMARY
 from drive import Agent, Run
 from responses_api import OPAQUE_SUMMARY
 from sandbox import Sandbox
-from scenario import blocks, command, resulted, said, scenario, succeeded
+from scenario import blocks_of_type, has_text, has_tool_result, require_success, scenario, shell_call
 
-# Just above each agent's own compaction point: 967,000 of Claude's native million, 90 % of the 100,000 we give Codex.
-FULL = {"claude": 968_000, "codex": 95_000}
+OPENAI_PROVIDER = ("-c", "model_provider=openai")
 
 
 @scenario(clients=("claude", "codex"))
-def compaction(agent: Agent, sandbox: Sandbox) -> None:
-    """A full window is compacted; resumed, the session sends the summary and no longer the work before it."""
+def automatic_compaction(agent: Agent, sandbox: Sandbox) -> None:
+    """A full window is compacted; the resumed session sends the summary instead of the work before it."""
     old = old_session(agent, sandbox)
-    fill = f"#usage {FULL[agent.name]}\n{command(agent, 'echo late-result')}"
-    run = succeeded(agent.resume(sandbox, old.transcript, f"A new matter.\n{fill}\n#say the new answer"))
-    assert [request.kind for request in run.requests] == ["reply", "summary", "reply"]
-    check_after("compaction", agent, sandbox, run)
-    # In the middle of a turn Claude Code keeps the last call and result, and not the prompt; Codex the prompts only.
-    assert resulted(run.last, "late-result") == (agent.name == "claude")
-    assert said(run.last, "user", "A new matter.") == (agent.name == "codex")
+    run = require_success(agent.resume(sandbox, old.transcript, f"A new task.\n{fill_window(agent)}"))
+    assert kinds(run) == ["reply", "summary", "reply"]
+    check_compacted("compaction", agent, sandbox, run)
+    # In the middle of a turn Claude Code keeps the last call and its result, Codex keeps the prompts.
+    assert has_tool_result(run.last_messages, "late-result") == (agent.name == "claude")
+    assert has_text(run.last_messages, "user", "A new task.") == (agent.name == "codex")
 
 
 @scenario(clients=("claude",))
-def too_long(agent: Agent, sandbox: Sandbox) -> None:
-    """A request that the API refuses as too long is compacted, and the prompt sent again."""
+def compaction_after_refusal(agent: Agent, sandbox: Sandbox) -> None:
+    """When the API refuses a request as too long, Claude Code compacts and sends the prompt again."""
     old = old_session(agent, sandbox)
-    run = succeeded(agent.resume(sandbox, old.transcript, "A new matter.\n#too_long\n#say the new answer"))
-    assert [request.kind for request in run.requests] == ["refused", "summary", "reply"]
-    assert said(run.last, "user", "A new matter.")
-    check_after("too_long", agent, sandbox, run)
+    run = require_success(
+        agent.resume(sandbox, old.transcript, "A new task.\n#too_long\n#say the new answer")
+    )
+    assert kinds(run) == ["refused", "summary", "reply"]
+    assert has_text(run.last_messages, "user", "A new task.")
+    check_compacted("too_long", agent, sandbox, run)
 
 
 @scenario(clients=("codex",))
-def out_of_room(agent: Agent, sandbox: Sandbox) -> None:
-    """Codex gives up on a request that the API refuses as too long; resumed, it compacts before anything else."""
+def codex_compacts_on_resume(agent: Agent, sandbox: Sandbox) -> None:
+    """Codex exits when the API refuses a request as too long; when the session is resumed, it compacts first."""
     old = old_session(agent, sandbox)
-    refused = agent.resume(sandbox, old.transcript, "A new matter.\n#too_long\n#say the new answer")
+    refused = agent.resume(sandbox, old.transcript, "A new task.\n#too_long\n#say the new answer")
     assert refused.result.code == 1
-    assert [request.kind for request in refused.requests] == ["refused"]
-    run = succeeded(agent.resume(sandbox, old.transcript, "Once more.\n#say the new answer"))
-    assert [request.kind for request in run.requests] == ["summary", "reply"]
-    check_after("out_of_room", agent, sandbox, run)
+    assert kinds(refused) == ["refused"]
+    run = require_success(agent.resume(sandbox, old.transcript, "Once more.\n#say the new answer"))
+    assert kinds(run) == ["summary", "reply"]
+    check_compacted("out_of_room", agent, sandbox, run)
 
 
 @scenario(clients=("codex",))
 def opaque_compaction(agent: Agent, sandbox: Sandbox) -> None:
-    """With OpenAI as provider Codex keeps a summary that nobody can read, and sends it back as it came."""
-    openai = ("-c", "model_provider=openai")
-    old = succeeded(
-        agent.prompt(sandbox, f"An old matter.\n{command(agent, 'echo old-result')}\n#say old", *openai)
+    """With OpenAI as provider, Codex keeps an encrypted summary and sends it back unchanged."""
+    old = old_session(agent, sandbox, *OPENAI_PROVIDER)
+    prompt = f"A new task.\n{fill_window(agent)}"
+    run = require_success(agent.resume(sandbox, old.transcript, prompt, *OPENAI_PROVIDER))
+    assert kinds(run) == ["reply", "summary", "reply"]
+    resumed = require_success(
+        agent.resume(sandbox, run.transcript, "What now?\n#say the next answer", *OPENAI_PROVIDER)
     )
-    fill = f"#usage {FULL[agent.name]}\n{command(agent, 'echo late-result')}\n#say the new answer"
-    run = succeeded(agent.resume(sandbox, old.transcript, f"A new matter.\n{fill}", *openai))
-    assert [request.kind for request in run.requests] == ["reply", "summary", "reply"]
-    resumed = succeeded(agent.resume(sandbox, run.transcript, "What now?\n#say the next answer", *openai))
-    assert blocks(resumed.last, "compaction") == [{"type": "compaction", "signature": OPAQUE_SUMMARY}]
-    assert not blocks(resumed.last, "tool_result")
-    assert said(resumed.last, "user", "A new matter.")
-    sandbox.keep("opaque_compaction", resumed.transcript, resumed.last)
+    summary = {"type": "compaction", "signature": OPAQUE_SUMMARY}
+    assert blocks_of_type(resumed.last_messages, "compaction") == [summary]
+    assert not blocks_of_type(resumed.last_messages, "tool_result")
+    assert has_text(resumed.last_messages, "user", "A new task.")
+    sandbox.check_and_keep("opaque_compaction", resumed.transcript, resumed.last_messages)
 
 
-def old_session(agent: Agent, sandbox: Sandbox) -> Run:
-    return succeeded(
-        agent.prompt(sandbox, f"An old matter.\n{command(agent, 'echo old-result')}\n#say the old answer")
-    )
+@scenario(clients=("codex",))
+def model_switch(agent: Agent, sandbox: Sandbox) -> None:
+    """Codex compacts a session that is resumed with a model of another `comp_hash`, even when the window is almost empty."""
+    old = old_session(agent, sandbox)
+    options = ("-c", "model=gpt-6-sol")
+    run = require_success(agent.resume(sandbox, old.transcript, "A new task.\n#say the new answer", *options))
+    assert kinds(run) == ["summary", "reply"]
+    assert has_text(run.last_messages, "user", SUMMARY)
+    assert not has_tool_result(run.last_messages, "old-result")
+    sandbox.check_and_keep("model_switch", run.transcript, run.last_messages)
 
 
-def check_after(name: str, agent: Agent, sandbox: Sandbox, run: Run) -> None:
-    assert resulted(run.summaries[0].messages, "old-result"), "the summariser was not shown the history"
-    resumed = succeeded(agent.resume(sandbox, run.transcript, "What now?\n#say the next answer"))
-    assert not resumed.summaries, "it was compacted again"
-    for messages in (run.last, resumed.last):
-        assert said(messages, "user", SUMMARY)
-        assert not resulted(messages, "old-result")
-    assert resumed.last[: len(run.last)] == run.last, "the history came differently"
-    sandbox.keep(name, resumed.transcript, resumed.last)
+def old_session(agent: Agent, sandbox: Sandbox, *options: str) -> Run:
+    prompt = f"An old task.\n{shell_call(agent, 'echo old-result')}\n#say the old answer"
+    return require_success(agent.prompt(sandbox, prompt, *options))
+
+
+def fill_window(agent: Agent) -> str:
+    """Return directives for a turn in which the window becomes full after a tool call."""
+    return f"#usage {agent.full_tokens}\n{shell_call(agent, 'echo late-result')}\n#say the new answer"
+
+
+def kinds(run: Run) -> list[str]:
+    return [request.kind for request in run.requests]
+
+
+def check_compacted(name: str, agent: Agent, sandbox: Sandbox, run: Run) -> None:
+    """Check that the run and a resumed session send the summary and not what it replaced."""
+    assert has_tool_result(run.summary_requests[0].messages, "old-result"), "the history was not summarised"
+    resumed = require_success(agent.resume(sandbox, run.transcript, "What now?\n#say the next answer"))
+    assert not resumed.summary_requests, "the session was compacted again"
+    for messages in (run.last_messages, resumed.last_messages):
+        assert has_text(messages, "user", SUMMARY)
+        assert not has_tool_result(messages, "old-result")
+    assert resumed.last_messages[: len(run.last_messages)] == run.last_messages, "the history is different"
+    sandbox.check_and_keep(name, resumed.transcript, resumed.last_messages)

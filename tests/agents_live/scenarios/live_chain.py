@@ -1,4 +1,4 @@
-"""Our live chain against the real client, on transcripts that it did not write in this run."""
+"""Our live chain against the real clients, on transcripts that they did not write in this run."""
 
 import os
 import sys
@@ -8,18 +8,19 @@ from pathlib import Path
 
 import chain
 from drive import Agent
-from history import resumes_as
+from history import received_history
 from sandbox import Sandbox
 from scenario import scenario
 
+from bench.generate import generate
 from leftoff.agents import claude, codex
-from leftoff.samples.bundled import bundled_script
-from leftoff.samples.generate import generate
+from tests.support.screenplay import bundled_script
+from tests.support.transcripts import write_transcript
 
-FOLDER = os.environ.get("LEFTOFF_TRANSCRIPTS", "")  # noqa: TID251 - the harness has no other way to be told
+FOLDER = os.environ.get("LEFTOFF_TRANSCRIPTS", "")  # noqa: TID251 - the harness has no other configuration
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "transcripts"
 # Small and large, branched, compacted once and three times, micro-compacted, interrupted, glued, with orphans and images.
-REAL = {
+REAL_TRANSCRIPTS = {
     "claude": (
         "claude-1.0.108-sidechain-cjk",
         "claude-1.0.51-permission-abort",
@@ -42,51 +43,45 @@ REAL = {
         "codex-0.63-exec",
     ),
 }
-
-
-# A model that the client knows: it drops the thoughts of one that it would not go on with.
+# Models that the clients know: a client drops the thinking of a model that it could not continue with.
 MODELS = {"claude": "claude-sonnet-4-5", "codex": "gpt-5.5"}
 
 
 @scenario(clients=("claude", "codex"))
 def live_chain_of_real_transcripts(agent: Agent, sandbox: Sandbox) -> None:
-    """Resuming a transcript of any version, the client sends exactly our live chain."""
-    del sandbox  # every transcript gets one of its own
-    found = {name: real(name) for name in REAL[agent.name]}
-    missing = [name for name, path in found.items() if path is None]
+    """When the client resumes a real transcript of any version, it sends exactly our live chain."""
+    del sandbox  # every transcript gets its own
+    paths = {name: find_transcript(name) for name in REAL_TRANSCRIPTS[agent.name]}
+    missing = [name for name, path in paths.items() if path is None]
     assert not (missing and FOLDER), f"not in {FOLDER}: {', '.join(missing)}"
     if missing:
-        sys.stdout.write(f"NOT COMPARED, for LEFTOFF_TRANSCRIPTS is not set: {', '.join(missing)}\n")
-    for path in filter(None, found.values()):
-        check(agent, path)
+        sys.stdout.write(f"NOT COMPARED, because LEFTOFF_TRANSCRIPTS is not set: {', '.join(missing)}\n")
+    for path in filter(None, paths.values()):
+        check_live_chain(agent, path)
 
 
 @scenario(clients=("claude", "codex"))
-def transcribed_sessions_resume(agent: Agent, sandbox: Sandbox) -> None:
-    """The real client goes on from invented sessions that we wrote in its format, and sends our live chain."""
-    writer = claude.here() if agent.name == "claude" else codex.here()
+def generated_sessions_resume(agent: Agent, sandbox: Sandbox) -> None:
+    """The client resumes invented sessions that we wrote in its format, and sends our live chain."""
+    del sandbox  # every transcript gets its own
+    adapter = claude.here() if agent.name == "claude" else codex.here()
+    prefix = {"claude": "", "codex": "rollout-2026-03-12T00-02-11-"}[agent.name]
     with tempfile.TemporaryDirectory() as folder:
-        for sample in (bundled_script(), generate(seed=7, size_bytes=300_000)):
-            script = replace(sample, model=MODELS[agent.name])
-            name = {
-                "claude": f"{script.session_id}.jsonl",
-                "codex": f"rollout-2026-03-12T00-02-11-{script.session_id}.jsonl",
-            }[agent.name]
-            path = Path(folder) / name
-            writer.transcribe(script, path)
-            check(agent, path)
-    del sandbox
+        for script in (bundled_script(), generate(seed=7, size_bytes=300_000)):
+            path = Path(folder) / f"{prefix}{script.session_id}.jsonl"
+            write_transcript(adapter, replace(script, model=MODELS[agent.name]), path)
+            check_live_chain(agent, path)
 
 
-def check(agent: Agent, transcript: Path) -> None:
-    received = resumes_as(agent, transcript)
-    own = chain.ours(agent.name, transcript, transcript.parent)
-    chain.check_resumed(received, own, transcript.name)
+def check_live_chain(agent: Agent, transcript: Path) -> None:
+    received = received_history(agent, transcript)
+    chain_messages = chain.live_chain_messages(agent.name, transcript, transcript.parent)
+    chain.check_resumed_history(received, chain_messages, transcript.name)
 
 
-def real(name: str) -> Path | None:
-    """A golden one from the repository, else one from the folder of real ones; None where that is not at hand."""
-    for place in (GOLDEN, Path(FOLDER or GOLDEN)):
-        if (place / f"{name}.jsonl").is_file():
-            return place / f"{name}.jsonl"
+def find_transcript(name: str) -> Path | None:
+    """Return a transcript from the repository or from LEFTOFF_TRANSCRIPTS; None where that folder is not available."""
+    for folder in (GOLDEN, Path(FOLDER or GOLDEN)):
+        if (folder / f"{name}.jsonl").is_file():
+            return folder / f"{name}.jsonl"
     return None

@@ -1,61 +1,58 @@
-"""Projects in the real client: the manifest in the request, the state after a turn, and nothing before it is trusted."""
+"""Projects in the real clients: the manifest in the request, the state after a turn, and trust."""
 
 import subprocess
 
 from drive import Agent
+from installation import check_nothing_logged, install, restored_texts, run_leftoff
 from sandbox import Sandbox
-from scenario import command, scenario, succeeded
-from scenarios.filling_up import install, log_lines, restorations
-from scenarios.left_off import words_of
+from scenario import require_success, scenario, shell_call
+from screens import as_json
 
-STEPS = "## Section 1: Setup\\n- [x] one\\n\\n## Section 2: Scoring\\n- [ ] weigh\\n- [ ] score\\n"
+STEPS = "## Section 1: Setup\n- [x] one\n\n## Section 2: Scoring\n- [ ] weigh\n- [ ] score\n"
 FOLDER = "02-projects/24-skills"
 STATE = f"{FOLDER}/01-planning/_resume.md"
 
 
 @scenario(clients=("claude", "codex"))
 def continue_project(agent: Agent, sandbox: Sandbox) -> None:
-    """ "continue project 24" is sent with the manifest; ticked tasks are in the state when the turn has ended."""
+    """The prompt "continue project 24" is sent with the manifest; tasks ticked in a turn are in the state after it."""
     install(agent, sandbox)
-    begin(sandbox)
-    first = succeeded(agent.prompt(sandbox, "continue project 24"))
-    (handed,) = [
-        text for text in restorations(first.main[0].messages) if "resume state of the project" in text
-    ]
-    assert 'Next action: Continue Task 2 - "weigh"' in handed
-    assert f"1. {STATE}" in handed
-    assert "Current section: 2: Scoring" in handed
-    tick = command(agent, f"sed -i 's/\\[ \\] weigh/[x] weigh/' {FOLDER}/01-planning/steps.md")
-    succeeded(agent.resume(sandbox, first.transcript, f"Tick it.\n{tick}\n#say ticked"))
+    create_project(sandbox)
+    first = require_success(agent.prompt(sandbox, "continue project 24"))
+    texts = restored_texts(first.main_requests[0].messages)
+    (manifest,) = [text for text in texts if "resume state of the project" in text]
+    assert 'Next action: Continue Task 2 - "weigh"' in manifest
+    assert f"1. {STATE}" in manifest
+    assert "Current section: 2: Scoring" in manifest
+    tick = shell_call(agent, f"sed -i 's/\\[ \\] weigh/[x] weigh/' {FOLDER}/01-planning/steps.md")
+    require_success(agent.resume(sandbox, first.transcript, f"Tick it.\n{tick}\n#say ticked"))
     state = (sandbox.project / STATE).read_text(encoding="utf-8")
     assert "progress_tasks_completed: 2\n" in state
     assert 'next_action: Continue Task 3 - "score"\n' in state
     assert "session_count: 1 " in state
-    assert log_lines(sandbox) == [], log_lines(sandbox)
+    check_nothing_logged(sandbox)
 
 
 @scenario(clients=("claude",))
 def cloned_project(agent: Agent, sandbox: Sandbox) -> None:
-    """Of a state that git tracks nothing is sent before `leftoff trust`, however the user asks for it."""
+    """Nothing of a project state that git tracks is sent before `leftoff trust`."""
     install(agent, sandbox)
-    begin(sandbox)
+    create_project(sandbox)
     for arguments in (["init", "-q"], ["add", "-f", STATE]):
         subprocess.run(["git", *arguments], cwd=sandbox.project, check=True, capture_output=True)
     before = (sandbox.project / STATE).read_bytes()
-    refused = succeeded(agent.prompt(sandbox, "continue project 24"))
-    assert "Next action" not in words_of(refused.main[0].messages)
+    untrusted = require_success(agent.prompt(sandbox, "continue project 24"))
+    assert "Next action" not in as_json(untrusted.main_requests[0].messages)
     assert (sandbox.project / STATE).read_bytes() == before
-    trusted = sandbox.leftoff("trust", "--yes", STATE)
-    assert trusted.code == 0, trusted
-    told = succeeded(agent.prompt(sandbox, "continue project 24"))
-    assert "Next action: Continue Task 2" in words_of(told.main[0].messages)
-    assert log_lines(sandbox) == [], log_lines(sandbox)
+    run_leftoff(sandbox, "trust", "--yes", STATE)
+    trusted = require_success(agent.prompt(sandbox, "continue project 24"))
+    assert "Next action: Continue Task 2" in as_json(trusted.main_requests[0].messages)
+    check_nothing_logged(sandbox)
 
 
-def begin(sandbox: Sandbox) -> None:
-    """Project 24, of whose steps the first is done: so it is in its execution."""
+def create_project(sandbox: Sandbox) -> None:
+    """Create project 24 in its execution phase: the first of its steps is done."""
     (sandbox.project / "02-projects" / "23-older").mkdir(parents=True)
-    ended = sandbox.leftoff("project", "init", "Skills")
-    assert ended.code == 0, ended
+    run_leftoff(sandbox, "project", "init", "Skills")
     steps = sandbox.project / FOLDER / "01-planning" / "steps.md"
-    steps.write_text(STEPS.replace("\\n", "\n"), encoding="utf-8")
+    steps.write_text(STEPS, encoding="utf-8")

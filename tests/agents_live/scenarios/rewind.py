@@ -1,4 +1,4 @@
-"""A transcript with two branches, as a rewind leaves it."""
+"""A transcript with two branches, as rewinding a session leaves it."""
 
 import json
 import uuid
@@ -7,79 +7,76 @@ from typing import Any
 
 from drive import Agent
 from sandbox import Sandbox
-from scenario import said, scenario, succeeded
+from scenario import has_text, require_success, scenario
 
 
 @scenario(clients=("claude",))
 def rewind(agent: Agent, sandbox: Sandbox) -> None:
-    """Of two branches the one is sent whose leaf the last `last-prompt` line names; without such a line, the newest."""
-    trunk = succeeded(agent.prompt(sandbox, "The trunk.\n#say the trunk's answer"))
-    fork_point = leaf(trunk.transcript)
-    branched = succeeded(
-        agent.resume(sandbox, trunk.transcript, "The first branch.\n#say the first answer")
-    ).transcript
-    add_branch(branched, fork_point, "The second branch.", "the second answer")
-    second_leaf, two_branches = leaf(branched), branched.read_text(encoding="utf-8")
+    """Of two branches, Claude Code sends the one that the last `last-prompt` line names, or else the newest."""
+    trunk = require_success(agent.prompt(sandbox, "The trunk.\n#say the trunk's answer"))
+    branch_point = last_reply_id(trunk.transcript)
+    run = require_success(agent.resume(sandbox, trunk.transcript, "The first branch.\n#say the first answer"))
+    transcript = run.transcript
+    add_branch(transcript, branch_point, "The second branch.", "the second answer")
+    second_leaf, two_branches = last_reply_id(transcript), transcript.read_text(encoding="utf-8")
 
-    # The client itself wrote a last-prompt line that names the first branch, and ours came after it.
-    sent_branch(agent, sandbox, branched, "first", "rewind_older")
+    # The client itself wrote a last-prompt line for the first branch before we added the second.
+    check_branch_sent(agent, sandbox, transcript, "first", "rewind_older")
 
-    without = "".join(
-        line for line in two_branches.splitlines(keepends=True) if '"type":"last-prompt"' not in line
-    )
-    branched.write_text(without, encoding="utf-8")
-    sent_branch(agent, sandbox, branched, "second", "rewind_newest")
+    lines = two_branches.splitlines(keepends=True)
+    without = "".join(line for line in lines if '"type":"last-prompt"' not in line)
+    transcript.write_text(without, encoding="utf-8")
+    check_branch_sent(agent, sandbox, transcript, "second", "rewind_newest")
 
-    branched.write_text(two_branches, encoding="utf-8")
-    append(branched, {"type": "last-prompt", "leafUuid": second_leaf})
-    sent_branch(agent, sandbox, branched, "second", "rewind_named")
+    transcript.write_text(two_branches, encoding="utf-8")
+    append(transcript, {"type": "last-prompt", "leafUuid": second_leaf})
+    check_branch_sent(agent, sandbox, transcript, "second", "rewind_named")
 
 
-def sent_branch(agent: Agent, sandbox: Sandbox, transcript: Path, branch: str, name: str) -> None:
-    """Resumes the transcript and checks that this branch was sent and the other was not."""
-    run = succeeded(agent.resume(sandbox, transcript, f"Where am I ({name})?\n#say here"))
+def check_branch_sent(agent: Agent, sandbox: Sandbox, transcript: Path, branch: str, name: str) -> None:
+    """Resume the transcript and check that this branch is sent and the other is not."""
+    run = require_success(agent.resume(sandbox, transcript, f"Where am I ({name})?\n#say here"))
     for each in ("first", "second"):
         sent = (
-            said(run.last, "user", f"The {each} branch."),
-            said(run.last, "assistant", f"the {each} answer"),
+            has_text(run.last_messages, "user", f"The {each} branch."),
+            has_text(run.last_messages, "assistant", f"the {each} answer"),
         )
         assert sent == (each == branch, each == branch), f"{name}: the {each} branch was sent: {sent}"
-    assert said(run.last, "assistant", "the trunk's answer")
-    sandbox.keep(name, run.transcript, run.last)
+    assert has_text(run.last_messages, "assistant", "the trunk's answer")
+    sandbox.check_and_keep(name, run.transcript, run.last_messages)
 
 
-def leaf(transcript: Path) -> str:
-    """The uuid of the last record of the conversation."""
-    found = [line["uuid"] for line in lines(transcript) if line["type"] == "assistant"]
-    return str(found[-1])
+def last_reply_id(transcript: Path) -> str:
+    ids = [line["uuid"] for line in read_lines(transcript) if line["type"] == "assistant"]
+    return str(ids[-1])
 
 
-def add_branch(transcript: Path, at: str, prompt: str, answer: str) -> None:
-    """Hangs a prompt and its answer on an older record, in the shape of the lines that are there."""
-    user = next(line for line in lines(transcript) if line["type"] == "user")
-    assistant = next(line for line in lines(transcript) if line["type"] == "assistant")
-    replied = {
+def add_branch(transcript: Path, parent: str, prompt: str, answer: str) -> None:
+    """Append a prompt and its answer below an older record, in the format of the existing lines."""
+    user = next(line for line in read_lines(transcript) if line["type"] == "user")
+    assistant = next(line for line in read_lines(transcript) if line["type"] == "assistant")
+    reply = {
         **assistant["message"],
         "id": f"msg_{uuid.uuid4().hex}",
         "content": [{"type": "text", "text": answer}],
     }
-    for shape, message in ((user, {"role": "user", "content": prompt}), (assistant, replied)):
+    for template, message in ((user, {"role": "user", "content": prompt}), (assistant, reply)):
         line = {
-            **shape,
+            **template,
             "uuid": str(uuid.uuid4()),
-            "parentUuid": at,
+            "parentUuid": parent,
             "message": message,
-            "timestamp": last_moment(transcript),
+            "timestamp": last_timestamp(transcript),
         }
         append(transcript, line)
-        at = line["uuid"]
+        parent = line["uuid"]
 
 
-def last_moment(transcript: Path) -> str:
-    return str(max(line["timestamp"] for line in lines(transcript) if "timestamp" in line))
+def last_timestamp(transcript: Path) -> str:
+    return str(max(line["timestamp"] for line in read_lines(transcript) if "timestamp" in line))
 
 
-def lines(transcript: Path) -> list[dict[str, Any]]:
+def read_lines(transcript: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in transcript.read_text(encoding="utf-8").splitlines()]
 
 

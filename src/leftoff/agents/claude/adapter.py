@@ -1,263 +1,190 @@
-"""Claude Code as leftoff sees it: finds, reads and measures its sessions, and writes invented ones.
+"""The adapter for Claude Code: joins the modules of this folder to the protocols in ``leftoff.core.protocols``.
 
-Each call is done by a module of its own; here they come together as ``leftoff.model.protocols.Agent``. What a gauge does
-not need is imported when it is called: somebody waits for ``leftoff status``.
+Methods import what the status line does not need: the client starts that command again and again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from leftoff.agents.claude import glance, headless, tail, typed, window
-from leftoff.agents.claude.queued import record_of
-from leftoff.agents.jsonl import pieces
-from leftoff.agents.later import later
-from leftoff.model.occupancy import AgentWindow, Occupancy
-from leftoff.model.records import Place, Record, Text, ToolResult, ToolUse
-from leftoff.model.session import LiveChain, Session, SessionEntry
-from leftoff.model.values import dataclass, field
+from leftoff.agents.base import CallsHooks, JsonlAgent, StartsFromCommandLine
+from leftoff.agents.claude import usage, user_text
+from leftoff.agents.claude.records import read_record
+from leftoff.core.records import Text
 
-TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
 if TYPE_CHECKING:
-    from leftoff.agents import hook_events
-    from leftoff.agents.claude import (
-        actions,
-        chain,
-        copying,
-        events,
-        fresh,
-        left_out,
-        live_pieces,
-        metering,
-        scribe,
-        starting,
-        status_line,
-        subagents,
-        validity,
-        wiring,
+    from leftoff.agents.base import TranscriptHead, TranscriptTail
+    from leftoff.agents.claude.hooks import ClaudeHooks
+    from leftoff.agents.command_line import CommandLine
+    from leftoff.agents.jsonl import JsonLines, Piece
+    from leftoff.core.actions import Action, Answer
+    from leftoff.core.metrics import AgentWindow, Occupancy, StatusInput
+    from leftoff.core.records import Record, ToolResult, ToolUse
+    from leftoff.core.session import LiveChain, Session
+    from leftoff.core.trim_plan import (
+        Change,
+        Copy,
+        CopyOrder,
+        CutPart,
+        FreshOrder,
+        Invariant,
+        LivePieces,
+        RemovedContent,
     )
-    from leftoff.model.actions import Action, Answer
-    from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, Invariant, LeftOut, LivePieces
-    from leftoff.model.hook_event import HookEvent, Saying
-    from leftoff.model.script import Script
-    from leftoff.model.status_input import StatusInput
-    from leftoff.model.trim_plan import CutPart
-    from leftoff.model.wire import JsonObject, JsonValue
-    from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
-else:
-    globals().update(later("leftoff.agents", "hook_events"))
-    globals().update(
-        later(
-            __package__,
-            "actions chain copying events fresh left_out live_pieces metering scribe starting status_line "
-            "subagents validity wiring",
-        )
-    )
+    from leftoff.core.wire import JsonObject, JsonValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claude:
-    """The adapter. ``home`` is what CLAUDE_CONFIG_DIR names; of ``environment`` only ``window.VARIABLES`` are looked at."""
+class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
+    """Claude Code. ``home`` is the folder that CLAUDE_CONFIG_DIR names, ``environment`` what its variables are read from."""
 
-    home: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
+    id = "claude"
+    name = "Claude Code"
 
-    @property
-    def id(self) -> str:
-        """The public id."""
-        return "claude"
+    def __init__(self, *, home: Path, environment: Mapping[str, str] | None = None) -> None:
+        super().__init__(home)
+        self.environment = environment or {}
 
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        return "Claude Code"
+    # Reading
 
     def transcripts(self) -> Iterator[Path]:
-        """Every session's file under the home."""
-        return glance.transcripts(self.home)
+        """Find the file of every session."""
+        from leftoff.agents.claude import listing
+
+        return listing.transcripts(self.home)
 
     def subagents(self, transcript: Path) -> tuple[Path, ...]:
-        """The transcripts of the session's subagents, which have files of their own since 2.0."""
-        return glance.subagents(transcript)
+        """Find the transcripts of the session's subagents, which have files of their own since 2.0."""
+        from leftoff.agents.claude import listing
+
+        return listing.subagents(transcript)
 
     def recognises(self, head: bytes) -> bool:
-        """Whether a file that begins so is one of Claude Code's."""
-        return glance.recognises(head)
+        """Say whether a file that begins with these bytes is a transcript of Claude Code."""
+        from leftoff.agents.claude import listing
 
-    def entry(self, transcript: Path) -> SessionEntry:
-        """What a list shows of it."""
-        return glance.entry(transcript, self.id)
+        return listing.recognises(head)
 
-    def open(self, transcript: Path) -> Session:
-        """The session; its records are read when they are asked for."""
-        first = glance.head(transcript)
-        last = tail.looked_at(transcript, reach_bytes=0)
-        return Session(
-            agent=self.id,
-            session_id=first.session_id,
-            transcript=str(transcript),
-            records=_Records(transcript),
-            project=first.project,
-            model=last.model,
-            client_version=last.client_version,
-            parent=first.parent,
-        )
+    def record(self, piece: Piece) -> Record:
+        """Turn one piece of a transcript into a record."""
+        return read_record(piece)
 
-    def read(self, transcript: Path, after: Place | None = None) -> Iterator[Record]:
-        """All records of the file, or those that follow ``after``."""
-        return (record_of(transcript, piece) for piece in pieces(transcript, after))
+    def read_head(self, lines: JsonLines) -> TranscriptHead:
+        """Read what the first lines say about the session."""
+        from leftoff.agents.claude import listing
+
+        return listing.read_head(lines)
+
+    def read_tail(self, lines: JsonLines, *, with_history: bool) -> TranscriptTail:
+        """Read how full the context window is."""
+        return usage.read_tail(lines, with_history=with_history)
 
     def live_chain(self, session: Session) -> LiveChain:
-        """What the model is sent next."""
+        """Return what the model is sent next."""
+        from leftoff.agents.claude import chain
+
         return chain.live_chain(session.records)
 
-    def occupancy(self, transcript: Path) -> Occupancy:
-        """How full the window is."""
-        return tail.occupancy(transcript)
-
-    def usages(self, transcript: Path) -> Iterator[int]:
-        """What stood in the window after each reply."""
-        return metering.usages(transcript)
-
-    def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
-        """What the window holds and where the client compacts by itself."""
-        return window.window(self.home, self.environment, occupancy, project)
-
-    def typed(self, record: Record) -> str:
-        """What the user typed in a prompt."""
-        own = (
-            block.text for block in record.blocks if isinstance(block, Text) and typed.is_typed(block.text)
-        )
-        return "\n".join(map(typed.shown, own))
-
-    def actions(self, use: ToolUse) -> tuple[Action, ...]:
-        """What a tool call does."""
-        return actions.actions(use)
-
-    def answer(self, use: ToolUse, result: ToolResult) -> Answer:
-        """What came back of it."""
-        return actions.answer(use, result)
-
     def rewound(self, record: Record) -> int | str | None:
-        """The leaf that the client will go on from."""
+        """Return the id of the record that the client will continue from, where this record says so."""
+        from leftoff.agents.claude import chain
+
         return chain.named_leaf(record)
 
+    def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
+        """Return the size of the context window and where the client compacts."""
+        return usage.window(self.home, self.environment, occupancy, project)
+
+    def typed(self, record: Record) -> str:
+        """Return what the user typed in a prompt."""
+        texts = [block.text for block in record.blocks if isinstance(block, Text)]
+        return "\n".join(user_text.as_typed(each) for each in texts if user_text.is_typed(each))
+
+    def actions(self, use: ToolUse) -> tuple[Action, ...]:
+        """Return what a tool call does."""
+        from leftoff.agents.claude import tools
+
+        return tools.actions(use)
+
+    def answer(self, use: ToolUse, result: ToolResult) -> Answer:
+        """Return what came back from a tool call."""
+        from leftoff.agents.claude import tools
+
+        return tools.answer(use, result)
+
+    # Starting the client
+
     @property
-    def tail_format(self) -> str:
-        """How the fast path reads the end of a transcript."""
-        return events.TAIL_FORMAT
+    def command_line(self) -> CommandLine:
+        """How the client is started."""
+        from leftoff.agents.claude import launch
 
-    def event(self, said: JsonObject) -> HookEvent | None:
-        """The event that a hook is called with."""
-        return events.event(said, self.environment)
+        return launch.COMMAND_LINE
 
-    def reply(self, event: HookEvent, saying: Saying) -> bytes:
-        """What the hook prints."""
-        return hook_events.reply(event, saying)
+    # Hooks and status line
 
-    def resume_command(self, session_id: str) -> tuple[str, ...]:
-        """What starts the agent on that session."""
-        return ("claude", "--resume", session_id)
+    @property
+    def hooks(self) -> ClaudeHooks:
+        """The client's hooks and settings files."""
+        from leftoff.agents.claude.hooks import ClaudeHooks
 
-    def start_command(self, prompt: str) -> tuple[str, ...]:
-        """What starts the agent on a first prompt, for a person to go on with."""
-        return ("claude", prompt)
-
-    def run_command(self, arguments: Sequence[str]) -> tuple[str, ...]:
-        """What starts the agent with these flags."""
-        return (starting.PROGRAM, *arguments)
-
-    def run_again_command(self, session_id: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
-        """What goes on in that session with the same flags."""
-        if starting.FLAGS.answers_once(arguments):
-            return None
-        return (*self.resume_command(session_id), *starting.FLAGS.kept(arguments))
-
-    def headless_command(self) -> tuple[str, ...]:
-        """What answers one prompt without tools."""
-        return headless.COMMAND
-
-    def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
-        """The settings of that scope, last; before it those that it stands above."""
-        return wiring.settings_files(self.home, scope, project)
-
-    def wired(self, text: str, commands: Commands, beneath: Sequence[str], *, where: Path) -> Wired:
-        """The settings with our hooks and status line in them."""
-        return wiring.wired(text, commands, beneath, where=where, client_version=self._client_version())
-
-    def unwired(self, text: str, was: Trace | None, *, where: Path) -> str:
-        """The settings without ours."""
-        return wiring.unwired(text, was, where=where)
-
-    def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
-        """What of the settings is ours, the status line included."""
-        return (*wiring.ours_in(text, where),)
-
-    def hooks_here(self, project: Path) -> tuple[Hook, ...]:
-        """Every hook that runs in the project."""
-        return (*wiring.hooks_here(self.home, project),)
-
-    def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookTrouble, ...]:  # noqa: ARG002 - the same for both
-        """Whether settings switch all hooks off."""
-        return (*wiring.troubles(self.home, project),)
+        return ClaudeHooks(self.home, self.environment)
 
     def status_input(self, said: JsonObject) -> StatusInput | None:
-        """What the client tells the command behind its status line."""
-        return status_line.status_input(said)
+        """Parse what the client passes to the status line's command."""
+        return usage.read_status_input(said)
 
-    def _client_version(self) -> str | None:
-        """Of the client that wrote the newest transcript."""
-        newest = max(self.transcripts(), key=lambda path: path.stat().st_mtime_ns, default=None)
-        return tail.looked_at(newest, reach_bytes=0).client_version if newest else None
-
-    def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
-        """The live content that could be cut."""
-        occupancy = self.occupancy(Path(session.transcript))
-        return live_pieces.live_pieces(
-            session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail
-        )
+    # Copies
 
     @property
     def invariants(self) -> tuple[Invariant, ...]:
-        """What must hold in a session of this agent, beyond what holds everywhere."""
-        return validity.INVARIANTS
+        """What must hold in a copy, beyond what holds for every agent."""
+        from leftoff.agents.claude import copy_checks
+
+        return copy_checks.INVARIANTS
 
     def refusal(self, session: Session) -> str | None:
-        """Why a copy cannot be trusted to be resumed."""
-        return validity.refusal(session)
+        """Say why a copy might not be resumable; None if it is."""
+        from leftoff.agents.claude import copy_checks
+
+        return copy_checks.refusal(session)
+
+    def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
+        """Return the live content that could be cut."""
+        from leftoff.agents.claude import shrinkable
+
+        occupancy = self.occupancy(Path(session.transcript))
+        return shrinkable.live_pieces(session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail)
 
     def original(self, record: Record, part: CutPart, call_id: str | None) -> JsonValue:
-        """The JSON value of one piece as it stands in that record."""
-        return copying.original(record, part, call_id)
+        """Return the JSON value of one piece of a record."""
+        from leftoff.agents import collector
+        from leftoff.agents.claude import shrinkable
 
-    def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
-        """Thoughts, and what results repeat for the screen."""
-        return left_out.left_out(session, ancestors)
+        return collector.original_value(record, lambda line: shrinkable.value_of(line, part, call_id))
+
+    def left_out(self, session: Session, ancestors: Sequence[Path]) -> RemovedContent:
+        """Find thinking, and what results repeat for the screen, that earlier cuts removed."""
+        from leftoff.agents.claude import subagents
+
+        return subagents.removed_content(session, ancestors)
 
     def write_copy(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
-        """A new session file with a new id; where the client finds it, with what its subagents wrote."""
-        subagents.tidy(Path(session.transcript).parent)
+        """Write a copy with a new id where the client looks for it, with the files of its subagents."""
+        from leftoff.agents.claude import copying, subagents
+
+        subagents.remove_abandoned(Path(session.transcript).parent)
         return copying.write_copy(self.home, session, changes, order, self.invariants)
 
     def copy_size(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> int:
-        """How many bytes ``write_copy`` would write, refused as it would be; nothing is written."""
+        """Return how many bytes ``write_copy`` would write; it refuses what that would refuse."""
+        from leftoff.agents.claude import copying
+
         return copying.copy_size(self.home, session, changes, order, self.invariants)
 
     def write_fresh(self, order: FreshOrder) -> Copy:
-        """A new session of one message."""
-        return fresh.write_fresh(self.home, order)
+        """Write a new session of one message."""
+        from leftoff.agents.claude import launch
 
-    def transcribe(self, script: Script, transcript: Path) -> None:
-        """Write an invented session as Claude Code would have."""
-        scribe.transcribe(script, transcript)
-
-
-@dataclass(frozen=True, slots=True)
-class _Records:
-    """The records of a file, read anew on each pass."""
-
-    transcript: Path
-
-    def __iter__(self) -> Iterator[Record]:
-        return (record_of(self.transcript, piece) for piece in pieces(self.transcript))
+        return launch.write_fresh(self.home, order)

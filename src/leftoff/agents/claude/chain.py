@@ -1,8 +1,12 @@
-"""The live chain: which records the client sends when it resumes a transcript.
+"""Finds the live chain: which records the client sends when it resumes a transcript, and in which order.
 
-The records of a file hang together by their parents; the client follows one leaf up to a root, which is the first prompt
-or the last compaction. This is the way that 2.1.325 goes, checked against what the API then received. Held in memory is
-a light index of the file (ids, parents, places), never the records themselves.
+Records refer to their parents. The client follows one leaf up to a root, which is the first prompt or the last compaction, as
+2.1.325 does; this was checked against what the API received. Only a light index of the file is held in memory.
+
+The client joins the lines of one reply. Between two replies it sends results first, then what it adds itself, then the user's
+text, then system messages. It leaves out thinking of another model than the last, a reply of nothing but thinking, and a request
+without an answer, unless that belongs to the last reply: there the client answers in place of the tool. To a model that accepts
+no system messages it sends those as the user's, before the user's text; the order follows that, the records keep their role.
 """
 
 from __future__ import annotations
@@ -12,23 +16,23 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from leftoff.agents.claude.sending import Link, in_sending_order, orphaned_answers
-from leftoff.agents.fields import rows, table, text
-from leftoff.model.records import Record, RecordKind, Role, Text, Thinking, ToolResult, ToolUse
-from leftoff.model.session import LiveChain
-from leftoff.model.wire import JsonObject
+from leftoff.agents.claude.versions import known
+from leftoff.agents.jsonl import rows, table, text
+from leftoff.core.records import Place, Record, RecordKind, Role, Text, Thinking, ToolResult, ToolUse
+from leftoff.core.session import LiveChain
+from leftoff.core.wire import JsonObject
 
 _CHAINED = ("user", "assistant", "attachment", "system", "tool_result")
 _OPENING = {RecordKind.PROMPT: 0, RecordKind.COMPACTION: 1}
 
 
 def live_chain(records: Iterable[Record]) -> LiveChain:
-    """What the model is sent next, from one pass over the records."""
-    return _chained(_index(records))
+    """Return what the model is sent next, in one pass over the records."""
+    return _chain(_build_index(records))
 
 
-def _chained(index: _Index) -> LiveChain:
-    chain = _with_siblings(index, list(_followed(index))) if index.links else index.unlinked
+def _chain(index: _Index) -> LiveChain:
+    chain = _with_siblings(index, _path_to_leaf(index)) if index.links else index.unlinked
     sent = list(in_sending_order(chain))
     return LiveChain(
         places=tuple(link.place for link in sent),
@@ -37,22 +41,22 @@ def _chained(index: _Index) -> LiveChain:
 
 
 def live_chain_since(records: Iterable[Record]) -> tuple[LiveChain, bool] | None:
-    """The same from the records since the last compaction alone, and whether the client named its leaf among them.
+    """Return the chain from the records since the last compaction, and whether the client named its leaf among them.
 
-    None where they do not stand alone: something hangs from what was before, or was kept of it.
+    None where these records are not enough: one has an earlier parent, or the compaction preserved earlier messages.
     """
-    index = _index(records)
+    index = _build_index(records)
     if index.named_leaf is not None and index.named_leaf not in index.links:
         return None
     parents = {link.parent for link in index.links.values()} - {None}
-    if not index.links or index.kept or not index.links.keys() >= parents:
+    if not index.links or index.preserved or not index.links.keys() >= parents:
         return None
-    return _chained(index), index.named_leaf is not None
+    return _chain(index), index.named_leaf is not None
 
 
 @dataclass(slots=True)
 class _Segment:
-    """Messages that a compaction keeps word for word: they stand before it and are sent after its summary."""
+    """Messages that a compaction keeps unchanged: they precede it in the file and are sent after its summary."""
 
     head: str
     tail: str
@@ -61,20 +65,19 @@ class _Segment:
 
 @dataclass(slots=True)
 class _Index:
-    """The main conversation of a file without its words."""
+    """The main conversation of a file without its text."""
 
     links: dict[str, Link] = field(default_factory=dict)
-    bridges: dict[str, str | None] = field(
-        default_factory=dict
-    )  # progress lines, which old clients put between
-    unlinked: list[Link] = field(default_factory=list)  # the simple lines of 002, which have no ids
+    # Progress lines of old clients, between records.
+    bridges: dict[str, str | None] = field(default_factory=dict)
+    unlinked: list[Link] = field(default_factory=list)  # simple lines, which have no ids
     cleared_calls: set[str] = field(default_factory=set)
     named_leaf: str | None = None
-    kept: _Segment | None = None  # by the last compaction
+    preserved: _Segment | None = None  # by the last compaction
     last: str | None = None  # in the file
 
 
-def _index(records: Iterable[Record]) -> _Index:
+def _build_index(records: Iterable[Record]) -> _Index:
     index = _Index()
     for record in records:
         kind = record.type.partition("/")[0]
@@ -90,12 +93,12 @@ def _index(records: Iterable[Record]) -> _Index:
 
 
 def opens(record: Record) -> int | None:
-    """How well the record can open what is sent: a real prompt best, else the summary before all; None: not at all."""
+    """Rank a record as the first message for the lineage block: 0 for a real prompt, 1 for a summary, None for all others."""
     return _OPENING.get(record.kind) if record.type == "user" else None
 
 
 def named_leaf(record: Record) -> str | None:
-    """The id of the record that the client will go on from, where this record says so."""
+    """Return the id of the record that the client will continue from, where this record says so."""
     return text(_line(record), "leafUuid") if record.type == "last-prompt" else None
 
 
@@ -108,7 +111,7 @@ def _add(index: _Index, record: Record) -> None:
     index.links[record.id] = link
     index.last = record.id
     if record.type == "system/compact_boundary":
-        index.kept = _segment(_line(record))
+        index.preserved = _segment(_line(record))
     elif record.type == "system/microcompact_boundary":
         cleared = rows(table(_line(record), "microcompactMetadata"), "compactedToolIds")
         index.cleared_calls.update(call for call in cleared if isinstance(call, str))
@@ -129,14 +132,14 @@ def _link(record: Record, parent: str | None, previous: str | None) -> Link:
         is_attachment=record.type.startswith("attachment/"),
         reply_id=record.reply_id,
         model=record.model,
-        is_thought=bool(blocks) and all(isinstance(block, Thinking) for block in blocks),
-        asks=tuple([block.call_id for block in blocks if isinstance(block, ToolUse)]),
+        is_thinking=bool(blocks) and all(isinstance(block, Thinking) for block in blocks),
+        requests=tuple([block.call_id for block in blocks if isinstance(block, ToolUse)]),
         answers=tuple([block.call_id for block in blocks if isinstance(block, ToolResult)]),
     )
 
 
 def _role(record: Record) -> Role | None:
-    """Whose words are sent; None for nothing, which a reply of white space counts as."""
+    """Return the role that is sent; None if nothing is sent, as for a reply of white space."""
     if not record.messages:
         return None
     message = record.messages[0]
@@ -145,8 +148,8 @@ def _role(record: Record) -> Role | None:
 
 
 def _segment(boundary: JsonObject) -> _Segment | None:
-    said = table(table(boundary, "compactMetadata"), "preservedSegment")
-    head, tail, anchor = text(said, "headUuid"), text(said, "tailUuid"), text(said, "anchorUuid")
+    segment = table(table(boundary, "compactMetadata"), "preservedSegment")
+    head, tail, anchor = text(segment, "headUuid"), text(segment, "tailUuid"), text(segment, "anchorUuid")
     return _Segment(head=head, tail=tail, anchor=anchor) if head and tail and anchor else None
 
 
@@ -154,27 +157,25 @@ def _line(record: Record) -> JsonObject:
     try:
         line: JsonObject = orjson.loads(record.raw)
     except orjson.JSONDecodeError:
-        return {}  # read in spite of some damage; its pointers are not to be trusted
+        return {}  # a damaged line, whose pointers cannot be trusted
     return line
 
 
-def _followed(index: _Index) -> Iterator[str]:
-    """From the root to the leaf."""
+def _path_to_leaf(index: _Index) -> list[str]:
+    """Return the ids from the root to the leaf."""
     upwards: dict[str, None] = {}
     step: str | None = _leaf(index)
     while step is not None and step not in upwards:  # a circle ends the chain
         upwards[step] = None
         step = _above(index, step)
-    return reversed(upwards)
+    return [*reversed(upwards)]
 
 
 def _leaf(index: _Index) -> str | None:
-    """The newest below the one that the client named last; the newest of all where it named none that is here."""
+    """Return the newest leaf below the one that the client named last; the newest of all where it named none in this file."""
     parents = {link.parent for link in index.links.values()}
     leaves = [name for name in index.links if name not in parents] or list(index.links)
-    oldest_first = sorted(
-        leaves, key=lambda name: index.links[name].at
-    )  # of the same time, the last in the file wins
+    oldest_first = sorted(leaves, key=lambda name: index.links[name].at)  # of the same time, in file order
     named = index.named_leaf
     if named not in index.links:
         return oldest_first[-1]
@@ -184,7 +185,7 @@ def _leaf(index: _Index) -> str | None:
 
 
 def _is_below(index: _Index, name: str, named: str, elsewhere: set[str]) -> bool:
-    """Whether ``name`` hangs from ``named``; remembers all that do not, so that each link is passed once."""
+    """Say whether ``name`` descends from ``named``; remember all that do not in ``elsewhere``, so that each link is visited once."""
     step: str | None = name
     passed: list[str] = []
     while step is not None and step != named and step not in elsewhere:
@@ -197,22 +198,23 @@ def _is_below(index: _Index, name: str, named: str, elsewhere: set[str]) -> bool
 
 
 def _above(index: _Index, name: str) -> str | None:
-    """What a link hangs from, kept messages of a compaction put in their place, missing parents healed by file order."""
+    """Return a link's parent: with the preserved messages of a compaction in their place, and by file order if it is missing."""
     parent = index.links[name].parent
-    kept = index.kept
-    if kept and kept.head in index.links and kept.tail in index.links:
-        if name == kept.head:
-            parent = kept.anchor
-        elif parent == kept.anchor:
-            parent = kept.tail
+    preserved = index.preserved
+    if preserved and preserved.head in index.links and preserved.tail in index.links:
+        if name == preserved.head:
+            parent = preserved.anchor
+        elif parent == preserved.anchor:
+            parent = preserved.tail
     if parent is None or parent in index.links:
         return parent
     return index.links[name].previous
 
 
 def _with_siblings(index: _Index, names: list[str]) -> list[Link]:
-    """The chain with what hangs beside it: tools that ran side by side make branches, each request and answer of which is
-    sent. They follow the last line of their reply, requests first, each in the order of time.
+    """Return the chain with the branches that parallel tool calls make: all their requests and answers are sent.
+
+    They follow the last line of their reply, requests first, each in order of time.
     """
     on_chain = set(names)
     anchors = {index.links[name].reply_id: name for name in names if index.links[name].reply_id}
@@ -227,3 +229,88 @@ def _with_siblings(index: _Index, names: list[str]) -> list[Link]:
         chain.append(index.links[name])
         chain += sorted(beside.get(name, ()), key=lambda link: (bool(link.answers), link.at))
     return chain
+
+
+@dataclass(slots=True)
+class Link:
+    """One record of the main conversation without its text. ``role`` is None where nothing of it is sent."""
+
+    place: Place
+    parent: str | None
+    previous: str | None  # the one before it in the file, where the parent is not in the file before it
+    at: float  # seconds; 0 where the line has no time
+    role: Role | None
+    is_attachment: bool
+    reply_id: str | None
+    model: str | None
+    is_thinking: bool  # and nothing else
+    requests: tuple[str, ...]
+    answers: tuple[str, ...]
+
+
+def in_sending_order(chain: Iterable[Link]) -> Iterator[Link]:
+    """Yield the links that are sent, in their order."""
+    sent = _without_unanswered(chain)
+    last_model = next((link.model for link in reversed(sent) if link.model), None)
+    rank = _rank if _accepts_system_messages(last_model) else _rank_without_system
+    between: list[Link] = []
+    reply: list[Link] = []
+    for link in _without_unusable_thinking(sent, last_model):
+        if link.role != "assistant":
+            between.append(link)
+        elif reply and reply[0].reply_id == link.reply_id and _continues_reply(link, between):
+            reply.append(link)
+        else:
+            yield from (*reply, *sorted(between, key=rank))
+            reply, between = [link], []
+    yield from (*reply, *sorted(between, key=rank))
+
+
+def orphaned_answers(chain: Iterable[Link]) -> Iterator[str]:
+    """Yield the calls that are answered in the chain without a request: such answers are not sent."""
+    requested: set[str] = set()
+    for link in chain:
+        requested.update(link.requests)
+        yield from (call for call in link.answers if call not in requested)
+
+
+def _continues_reply(link: Link, between: list[Link]) -> bool:
+    """Say whether a line belongs to the reply before it: only results may come between, as tools answer while it is written."""
+    return link.reply_id is not None and all(each.answers for each in between)
+
+
+def _accepts_system_messages(model: str | None) -> bool:
+    family = known().model(model) if model else None
+    return family is None or family.system_messages
+
+
+def _rank(link: Link) -> int:
+    if link.answers:
+        return 0
+    if link.role == "system":
+        return 3
+    return 1 if link.is_attachment else 2
+
+
+def _rank_without_system(link: Link) -> int:
+    return min(_rank(link), 2) if not link.is_attachment else 1
+
+
+def _without_unanswered(chain: Iterable[Link]) -> list[Link]:
+    """Return the links that have content, without requests that were not answered."""
+    links = [link for link in chain if link.role]
+    answered = {call for link in links for call in link.answers}
+    last = next((link.reply_id for link in reversed(links) if link.role == "assistant"), None)
+    return [
+        link
+        for link in links
+        if not link.requests or link.reply_id == last or any(call in answered for call in link.requests)
+    ]
+
+
+def _without_unusable_thinking(chain: list[Link], model: str | None) -> Iterator[Link]:
+    """Leave out thinking that another model has signed, and thinking that no reply followed."""
+    with_text = {link.reply_id for link in chain if link.role == "assistant" and not link.is_thinking}
+    for link in chain:
+        if not link.is_thinking or (link.reply_id in with_text and link.model == model):
+            yield link

@@ -1,10 +1,10 @@
-"""Writes a session anew under another id: cut, given back, or as it was; and what must hold in it.
+"""Writes a session under another id: with changes, with removed content restored, or as it is.
 
-The first line is the first line of the user, because only what stands on such a line survives the client's own fork; it carries
-the metadata, and everything else follows in its order. A fork of a compacted session leaves that line behind too, so the line that
-gets the lineage block, the first that is still sent, carries the metadata as well. A line of nothing but thoughts that are cut goes whole, and what hung
-from it hangs from what it hung from. Results too large for the transcript stand in the folder of the original, which the copy's
-lines name by their full paths; what subagents wrote is copied along where the client will look for it.
+The copy begins with the first line of the user, because only what is on such a line survives the client's own fork: it carries the
+metadata, and everything else follows in its order. A fork of a compacted session leaves that line behind too, so the first line
+that is still sent, which gets the lineage block, carries the metadata as well. A line of nothing but thinking is removed whole
+when that is cut, and its children get its parent. Results too large for the transcript stay in the original's folder, which the
+copy names by full path; the files of subagents are copied to where the client will look for them.
 """
 
 from __future__ import annotations
@@ -13,45 +13,43 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from leftoff.agents.claude import chain, outline, parts, subagents
-from leftoff.agents.claude.homes import sessions_folder
-from leftoff.agents.claude.usage_cap import UsageCap
-from leftoff.agents.collecting import last_line, opening, opening_ranks
-from leftoff.agents.copying import (
-    Into,
-    Written,
-    changed,
-    counted,
-    dumped,
-    objects_in,
-    pieces_of,
-    runs,
-    told,
+from leftoff.agents.claude import chain, copy_checks, shrinkable, subagents
+from leftoff.agents.claude.copy_checks import UsageCap
+from leftoff.agents.claude.listing import sessions_folder
+from leftoff.agents.collector import find_block_place, last_line
+from leftoff.agents.copy_writer import (
+    CopyLines,
+    OpenSink,
+    ReservedUsage,
+    byte_counter,
+    change_some_lines,
+    edit_line,
+    outdated_plan,
+    parse_objects,
+    parse_pieces,
+    read_runs,
+    report_progress,
+    to_json,
     write_session,
 )
-from leftoff.agents.fields import table, text
-from leftoff.agents.jsonl import Piece, pieces
-from leftoff.agents.usage_tally import Room
+from leftoff.agents.jsonl import Piece, pieces, table, text
+from leftoff.core.session import DERIVED_BY, Session, add_lineage_block, name_in_lineage_block
+from leftoff.core.trim_plan import Change, Copy, CopyOrder, Invariant, NotCopied
+from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
-from leftoff.model.copying import Change, Copy, CopyOrder, Invariant, LeftBehind
-from leftoff.model.lineage_text import with_block, with_name
-from leftoff.model.records import Place, Record
-from leftoff.model.session import DERIVED_BY, Session
-from leftoff.model.trim_plan import CutPart
-from leftoff.model.wire import JsonObject, JsonValue
-from leftoff.system import files, ids
+from leftoff.platform import clock, files
 
 _CHAINED = ("user", "assistant", "attachment", "system", "tool_result")
-_SUPERSEDED = (*DERIVED_BY, "forkedFrom")  # what the source said of its own parent
+_SUPERSEDED = (*DERIVED_BY, "forkedFrom")  # what the source says about its own parent
 _LEAF = b'"leafUuid":"'
 _ID_FIELDS = ("sessionId", "session_id")
 _SESSION = b'"sessionId":"'
-_NAMED = b'"sessionId'  # how the field begins, up to where the swap's word begins
+_ID_KEY = b'"sessionId'  # the key up to its "d", with which the text to be replaced begins
 _BOUNDARY = b'"subtype":"compact_boundary"'
+_Swap = tuple[bytes, bytes]
 
 
 def write_copy(
@@ -59,44 +57,45 @@ def write_copy(
     session: Session,
     changes: Sequence[Change],
     order: CopyOrder,
-    own: Sequence[Invariant],
-    into: Into = files.drafted,
+    invariants: Sequence[Invariant],
+    open_sink: OpenSink = files.atomic_writer,
 ) -> Copy:
-    """The copy, beside its source; in the folder of another project where it is to live there.
+    """Write the copy beside its source, or in the folder of the project that the order names.
 
-    A client may be writing into the source: the copy, and whoever looks for its flaws in the source, go to the same byte.
+    A client may be writing to the source: the copy, and the check of the source for problems, end at the same byte.
     """
-    source, session_id = Path(session.transcript), ids.uuid4()
+    source, session_id = Path(session.transcript), clock.uuid4()
     end = source.stat().st_size
     folder = sessions_folder(home, order.project) if order.project else source.parent
-    target = order.placed(folder / f"{session_id}.jsonl")
-    named = replace(order, block=order.block and with_name(order.block, target.name))
-    writing = _Writing(session, changes, named, session_id, end)
-    left: list[LeftBehind] = []
-    carried = partial(subagents.carried, source, target, order.live_from, left)
+    target = order.destination(folder / f"{session_id}.jsonl")
+    named = order._replace(block=order.block and name_in_lineage_block(order.block, target.name))
+    writer = _CopyWriter(session, changes, named, session_id, end)
+    not_copied: list[NotCopied] = []
+    copy_subagents = partial(subagents.copy_files, source, target, order.live_from, not_copied)
     size = write_session(
         target,
-        writing.lines(),
-        outline.OUTLINER,
-        source=lambda: (outline.of_same(run.raw) for run in runs(source, end=end)),
-        invariants=(*order.invariants, *own),
-        room=writing.room,
+        writer.lines(),
+        copy_checks.OUTLINER,
+        source=lambda: (copy_checks.outline_unchanged(run.raw) for run in read_runs(source, end=end)),
+        invariants=(*order.invariants, *invariants),
+        reserved=writer.reserved,
         less_than_bytes=end if order.must_shrink else None,
-        beside=carried if order.folder is order.file is None else nullcontext,
-        into=into,
+        companions=copy_subagents if order.folder is order.file is None else nullcontext,
+        open_sink=open_sink,
     )
-    return Copy(session_id=session_id, transcript=target, size_bytes=size, left_behind=tuple(left))
+    return Copy(session_id=session_id, transcript=target, size_bytes=size, left_behind=tuple(not_copied))
 
 
 def copy_size(
-    home: Path, session: Session, changes: Sequence[Change], order: CopyOrder, own: Sequence[Invariant]
+    home: Path, session: Session, changes: Sequence[Change], order: CopyOrder, invariants: Sequence[Invariant]
 ) -> int:
-    """How large the copy would be; refused as it would be, and written nowhere, nor is what subagents wrote."""
-    return write_copy(home, session, changes, replace(order, folder=Path()), own, counted).size_bytes
+    """Return how large the copy would be, without its subagents' files. Refuse what ``write_copy`` would refuse."""
+    without_subagents = order._replace(folder=Path())
+    return write_copy(home, session, changes, without_subagents, invariants, byte_counter).size_bytes
 
 
 def first_line(transcript: Path) -> Piece:
-    """The line that becomes the first: of the user, else any that the client hangs others from."""
+    """Return the line that becomes the first: the user's first, else the first that can have children."""
     chained: Piece | None = None
     for piece in pieces(transcript):
         line = piece.value
@@ -113,8 +112,8 @@ def first_line(transcript: Path) -> Piece:
     return chained
 
 
-class _Writing:
-    """One pass over the source."""
+class _CopyWriter:
+    """Produces the lines of the copy in one pass over the source."""
 
     def __init__(
         self, session: Session, changes: Sequence[Change], order: CopyOrder, session_id: str, end: int
@@ -128,180 +127,151 @@ class _Writing:
         self._folder_swaps = [*_folder_swaps(session, order)]
         self._cap = UsageCap(order.used_tokens) if order.used_tokens is not None else None
         self._cap_from = order.live_from.start if order.live_from else 0
-        self._gone: dict[bytes, bytes] = {}  # ids of lines that are left out, and what these hung from
-        self.room = Room(self._cap.tally if self._cap else None)
+        self._removed: dict[
+            bytes, bytes
+        ] = {}  # ids of removed lines, each with its nearest remaining ancestor
+        self.reserved = ReservedUsage(self._cap.tally if self._cap else None)
         self._changes: dict[int, list[Change]] = {}
-        for change in _without_kept_thoughts(self._source, changes):
+        for change in _without_preserved_thinking(self._source, changes):
             self._changes.setdefault(change.place.start, []).append(change)
         self._measured = {place.start for place in order.measured_at}
-        self._rejoined = {each.place.start: each.raw for each in order.left_out.parts}
-        self._regained: dict[int, list[bytes]] = {}
-        self._hangs_from: dict[int, str] = {}  # what a line hangs from again
-        for each in order.left_out.records:
-            self._regained.setdefault(each.place.start, []).append(each.raw)
-            self._hangs_from |= dict.fromkeys((place.start for place in each.hanging), _id_of(each.raw))
-        self._edits = self._edited_at()
+        self._restored_parts = {part.place.start: part.raw for part in order.left_out.parts}
+        self._restored_lines: dict[int, list[bytes]] = {}  # by where the line begins that follows them
+        self._restored_parents: dict[int, str] = {}
+        for record in order.left_out.records:
+            self._restored_lines.setdefault(record.place.start, []).append(record.raw)
+            parent_id = text(parse_objects(record.raw)[0], "uuid") or ""
+            self._restored_parents |= dict.fromkeys((place.start for place in record.hanging), parent_id)
+        # Where lines begin that are decoded and edited.
+        self._edits = {*self._changes, *self._restored_parents, *self._restored_parts, *self._measured}
+        if self._block_at is not None:
+            self._edits.add(self._block_at)
 
-    def lines(self) -> Iterator[Written]:
-        """Every line of the copy."""
-        yield self._first_line()
-        due = {*self._edits, *self._regained, self._first.place.start, self._cap_from}
-        for run in runs(self._source, due, self._end):
-            start, raw, is_due = told(run, self._order, self._end)
-            if is_due:
-                yield from self._due(start, raw)
+    def lines(self) -> Iterator[CopyLines]:
+        """Yield all lines of the copy."""
+        first = self.reserved.reserve(edit_line(self._rename(self._first.raw), self._edit_first))
+        yield CopyLines(first.rstrip(b" \t\r\n") + b"\n", self._first.raw)
+        positions = {*self._edits, *self._restored_lines, self._first.place.start, self._cap_from}
+        for run in read_runs(self._source, positions, self._end):
+            start, raw, is_selected = report_progress(run, self._order, self._end)
+            if is_selected:
+                yield from self._selected_line(start, raw)
                 continue
-            lines = self._capped(self._own(raw), start)
-            if self._gone:
-                yield from self._linked(lines)
+            lines = self._cap_usage(self._rename(raw), start)
+            if self._removed:
+                yield from change_some_lines(lines, self._relink_line)
             else:
-                yield Written(lines)
+                yield CopyLines(lines)
 
-    def _first_line(self) -> Written:
-        piece = self._first
-        raw = self.room.made(changed(self._own(piece.raw), self._with_metadata))
-        return Written(raw.rstrip(b" \t\r\n") + b"\n", piece.raw)
-
-    def _with_metadata(self, line: JsonObject) -> JsonObject:
+    def _edit_first(self, line: JsonObject) -> JsonObject:
         self._edit(line, self._first.place.start)
-        _put_metadata(line, self.room.marked(self._order.metadata))
+        _replace_metadata(line, self.reserved.with_marker(self._order.metadata))
         return line
 
-    def _due(self, start: int, raw: bytes) -> Iterator[Written]:
-        """What becomes of a line that has something to change in it, or the first line, which stands elsewhere now."""
-        made = [
-            written
-            for piece in pieces_of(start, raw)
-            if piece.place != self._first_place(piece)
-            for written in (*self._before(piece.place.start), self._piece(piece))
-        ]
-        left = [number for number, each in enumerate(made) if each.raw]
-        if left and raw.endswith(b"\n") and not made[left[-1]].raw.endswith(b"\n"):
-            last = made[left[-1]]  # what had the line's end is gone
-            made[left[-1]] = last._replace(raw=last.raw + b"\n")
-        yield from made
+    def _selected_line(self, start: int, raw: bytes) -> list[CopyLines]:
+        """Return what becomes of a line that is changed, or that is the first, which was written already."""
+        copied: list[CopyLines] = []
+        for piece in parse_pieces(start, raw):
+            begin = piece.place.start
+            if (begin, piece.place.end) == (self._first.place.start, self._first.place.end):
+                continue
+            for restored in self._restored_lines.get(begin, ()):
+                line = self._rename(restored.rstrip(b" \t\r\n") + b"\n")
+                copied.append(CopyLines(self._cap_usage(line, begin)))
+            if begin in self._edits:
+                copied.append(self._edited(piece, begin))
+            else:
+                copied.append(CopyLines(self._cap_usage(self._rename(piece.raw), begin)))
+        remaining = [index for index, lines in enumerate(copied) if lines.raw]
+        if remaining and raw.endswith(b"\n") and not copied[remaining[-1]].raw.endswith(b"\n"):
+            last = copied[remaining[-1]]  # the piece with the line's end was removed
+            copied[remaining[-1]] = last._replace(raw=last.raw + b"\n")
+        return copied
 
-    def _before(self, begin: int) -> Iterator[Written]:
-        """Lines that are put back before the one that begins there."""
-        for raw in self._regained.get(begin, ()):
-            yield Written(self._capped(self._own(raw.rstrip(b" \t\r\n") + b"\n"), begin))
-
-    def _edited_at(self) -> set[int]:
-        """Where lines begin that are decoded and written anew."""
-        block_at = () if self._block_at is None else (self._block_at,)
-        return {*self._changes, *self._hangs_from, *self._rejoined, *self._measured, *block_at}
-
-    def _first_place(self, piece: Piece) -> Place:
-        return piece.place._replace(start=self._first.place.start, end=self._first.place.end)
-
-    def _piece(self, piece: Piece) -> Written:
-        begin = piece.place.start
-        if begin in self._edits:
-            return self._edited(piece, begin)
-        return Written(self._capped(self._own(piece.raw), begin))
-
-    def _edited(self, piece: Piece, begin: int) -> Written:
-        def change(line: JsonObject) -> JsonObject | None:
+    def _edited(self, piece: Piece, begin: int) -> CopyLines:
+        def edit(line: JsonObject) -> JsonObject | None:
             self._edit(line, begin)
-            return None if self._is_gone(line, begin) else line
+            changes = self._changes.get(begin, ())
+            is_thinking = bool(changes) and all(change.part == "thinking" for change in changes)
+            return None if is_thinking and shrinkable.is_empty(line) else line
 
-        raw = changed(self._own(piece.raw), change)
+        raw = edit_line(self._rename(piece.raw), edit)
         if not raw:
-            was = outline.of_changed(piece.raw)
-            parent = was.parent_ids[0] if was.parent_ids else b""
-            self._gone[was.ids[0]] = self._gone.get(parent, parent)
-        return Written(raw, piece.raw)
+            original = copy_checks.outline_changed(piece.raw)
+            parent = original.parent_ids[0] if original.parent_ids else b""
+            self._removed[original.ids[0]] = self._removed.get(parent, parent)
+        return CopyLines(raw, piece.raw)
 
     def _edit(self, line: JsonObject, begin: int) -> None:
         for change in self._changes.get(begin, ()):
-            if not parts.apply(line, change):
-                raise TranscriptError(
-                    f"{self._source}: line {change.place.line_idx + 1} is not what the plan was made from. "
-                    "Plan anew; nothing was written.",
-                    path=self._source,
-                    line=change.place.line_idx + 1,
-                )
+            if not shrinkable.apply(line, change):
+                raise outdated_plan(self._source, change)
         if begin == self._block_at and self._order.block:
-            _put_block(line, self._order.block)
-            # After a compaction a fork begins there: what stands before, the first line too, is left behind.
-            _put_metadata(line, self._order.metadata)
-        if begin in self._rejoined:
-            parts.rejoin(line, objects_in(self._rejoined[begin])[0])
+            _add_block(line, self._order.block)
+            # After a compaction a fork begins here and leaves everything before it behind, the first line too.
+            _replace_metadata(line, self._order.metadata)
+        if begin in self._restored_parts:
+            shrinkable.rejoin(line, parse_objects(self._restored_parts[begin])[0])
         parent = (text(line, "parentUuid") or "").encode()
-        if begin in self._hangs_from:
-            line["parentUuid"] = self._hangs_from[begin]
-        elif parent in self._gone:
-            line["parentUuid"] = self._gone[parent].decode() or None
+        if begin in self._restored_parents:
+            line["parentUuid"] = self._restored_parents[begin]
+        elif parent in self._removed:
+            line["parentUuid"] = self._removed[parent].decode() or None
         if self._cap:
-            (self._cap.exact if begin in self._measured else self._cap.value)(line)
+            (self._cap.set_usage if begin in self._measured else self._cap.cap_line)(line)
 
-    def _capped(self, lines: bytes, start: int) -> bytes:
-        return self._cap.run(lines) if self._cap and start >= self._cap_from else lines
+    def _cap_usage(self, lines: bytes, start: int) -> bytes:
+        return self._cap.cap_lines(lines) if self._cap and start >= self._cap_from else lines
 
-    def _is_gone(self, line: JsonObject, begin: int) -> bool:
-        thoughts = all(change.part == "thinking" for change in self._changes.get(begin, ()))
-        return thoughts and begin in self._changes and parts.is_empty(line)
-
-    def _linked(self, lines: bytes) -> Iterator[Written]:
-        """The lines, each hung from what is still there: those that were hung anew stand alone."""
-        begin = at = 0
-        for line in lines.split(b"\n"):
-            end = min(at + len(line) + 1, len(lines))
-            hung = self._hung(lines[at:end])
-            if hung is not None:
-                yield from (Written(lines[begin:at]), Written(hung))
-                begin = end
-            at = end
-        yield Written(lines[begin:])
-
-    def _hung(self, line: bytes) -> bytes | None:
-        """The line hung higher; None where it stays as it is."""
-        if line.startswith(outline.PARENT):
-            parent = line[len(outline.PARENT) : line.find(b'"', len(outline.PARENT))]
-            higher = self._gone.get(parent)
-            if higher is None:
+    def _relink_line(self, line: bytes) -> bytes | None:
+        """Return the line with a new parent or leaf; None if it stays as it is."""
+        if line.startswith(copy_checks.PARENT):
+            parent = line[len(copy_checks.PARENT) : line.find(b'"', len(copy_checks.PARENT))]
+            ancestor = self._removed.get(parent)
+            if ancestor is None:
                 return None
-            begins = outline.PARENT + higher + b'"' if higher else b'{"parentUuid":null'
-            return begins + line[len(outline.PARENT) + len(parent) + 1 :]
+            begins = copy_checks.PARENT + ancestor + b'"' if ancestor else b'{"parentUuid":null'
+            return begins + line[len(copy_checks.PARENT) + len(parent) + 1 :]
         at = line.find(_LEAF)
         if at < 0:
             return None
-        # The client goes on from the leaf that it named last: it must be there.
+        # The client continues from the leaf that it named last, so that must exist.
         leaf = line[at + len(_LEAF) : line.find(b'"', at + len(_LEAF))]
-        higher = self._gone.get(leaf)
-        return line.replace(_LEAF + leaf, _LEAF + higher) if higher else None
+        ancestor = self._removed.get(leaf)
+        return line.replace(_LEAF + leaf, _LEAF + ancestor) if ancestor else None
 
-    def _own(self, raw: bytes) -> bytes:
-        """The lines under the new session's id, and in its new folder."""
-        lines, own = raw, 0
+    def _rename(self, raw: bytes) -> bytes:
+        """Return the lines with the id of the new session, and with its folder."""
+        lines, renamed = raw, 0
         for old, new in self._id_swaps:
-            named = _named_once(old, lines)
-            if named is not None:
+            ids = _count_session_ids(old, lines)
+            if ids is not None:
                 lines = lines.replace(old, new)
-            else:  # there is an id in what a tool was given or answered, which stays
-                lines = b"\n".join(map(self._renamed_itself, lines.split(b"\n")))
-            own += named or 0
-        if lines.count(_SESSION) != own and lines.count(_SESSION) != lines.count(_SESSION + self._session_id):
-            lines = b"\n".join(map(self._renamed, lines.split(b"\n")))
+            else:  # an id in a tool's input or answer must stay
+                lines = b"\n".join(map(self._rename_fields, lines.split(b"\n")))
+            renamed += ids or 0
+        total = lines.count(_SESSION)
+        if total != renamed and total != lines.count(_SESSION + self._session_id):
+            lines = b"\n".join(map(self._rename_foreign, lines.split(b"\n")))
         for old, new in self._folder_swaps:
             lines = lines.replace(old, new)
         return lines
 
-    def _renamed_itself(self, line: bytes) -> bytes:
-        """A line of this session under the new id in its own fields alone."""
+    def _rename_fields(self, line: bytes) -> bytes:
+        """Change the id in the line's own fields only."""
         old = self._old_id
 
         def rename(value: JsonObject) -> JsonObject:
             return value | {key: self._session_id.decode() for key in _ID_FIELDS if value.get(key) == old}
 
-        if len(objects_in(line)) != 1:  # glued together, or torn: as it can be done
+        if len(parse_objects(line)) != 1:  # damaged: fields cannot be told from content
             for before, new in self._id_swaps:
                 line = line.replace(before, new)
             return line
-        return changed(line, rename) if old.encode() in line else line
+        return edit_line(line, rename) if old.encode() in line else line
 
-    def _renamed(self, line: bytes) -> bytes:
-        """A line that was brought from another session, and still says so, made one of this; any other as it is."""
+    def _rename_foreign(self, line: bytes) -> bytes:
+        """Change the id of a line that came from another session."""
         if not self._other_session.search(line):
             return line
 
@@ -309,27 +279,23 @@ class _Writing:
             value["sessionId"] = self._session_id.decode()
             return value
 
-        named = [value for value in objects_in(line) if text(value, "sessionId")]
-        return changed(line, rename) if len(named) == 1 else line
+        with_id = [value for value in parse_objects(line) if text(value, "sessionId")]
+        return edit_line(line, rename) if len(with_id) == 1 else line
 
 
-def _named_once(word: bytes, lines: bytes) -> int | None:
-    """How often the word ends a ``sessionId``; None where it stands twice on a line."""
-    count, at = 0, lines.find(word)
+def _count_session_ids(swap: bytes, lines: bytes) -> int | None:
+    """Count how often the text to be replaced belongs to a ``sessionId``; None if it occurs twice on a line."""
+    count, at = 0, lines.find(swap)
     while at >= 0:
-        count += lines.startswith(_NAMED, at - len(_NAMED) + 1)
-        here, at = at, lines.find(word, at + len(word))
+        count += lines.startswith(_ID_KEY, at - len(_ID_KEY) + 1)
+        here, at = at, lines.find(swap, at + len(swap))
         if at >= 0 and lines.find(b"\n", here, at) < 0:
             return None
     return count
 
 
-def _id_of(line: bytes) -> str:
-    return text(objects_in(line)[0], "uuid") or ""
-
-
-def _without_kept_thoughts(source: Path, changes: Sequence[Change]) -> Sequence[Change]:
-    """Without thoughts that stand before the last compaction: it kept them by their ids, and these must stay."""
+def _without_preserved_thinking(source: Path, changes: Sequence[Change]) -> Sequence[Change]:
+    """Leave out cuts of thinking before the last compaction: that refers to it by id, so it must stay."""
     if not any(change.part == "thinking" for change in changes):
         return changes
     boundary = last_line(source, _BOUNDARY, bool)
@@ -339,49 +305,45 @@ def _without_kept_thoughts(source: Path, changes: Sequence[Change]) -> Sequence[
 
 
 def _first_prompt(session: Session, order: CopyOrder) -> int | None:
-    """Where the line begins that gets the lineage block: the first real prompt that is sent, else the summary before all."""
-    if order.block is None:
-        return None
-    if order.first_prompt is not None:
-        return order.first_prompt.start
-    place = opening(chain.live_chain(session.records).places, opening_ranks(session.records, chain.opens))
+    """Return where the line begins that gets the lineage block: the first real prompt that is sent, else the summary."""
+    place = find_block_place(session, order, chain.live_chain, chain.opens)
     return place.start if place else None
 
 
-def _put_block(line: JsonObject, block: str) -> None:
-    """Before the words of the message, wherever in it they stand."""
+def _add_block(line: JsonObject, block: str) -> None:
+    """Add the lineage block before the text of the message."""
     message = table(line, "message")
     content = message.get("content")
     if not isinstance(content, list):
-        message["content"] = with_block(content if isinstance(content, str) else "", block)
+        message["content"] = add_lineage_block(content if isinstance(content, str) else "", block)
         return
     for part in content:
         if isinstance(part, dict) and part.get("type") == "text":
-            part["text"] = with_block(text(part, "text") or "", block)
+            part["text"] = add_lineage_block(text(part, "text") or "", block)
             return
     results = sum(isinstance(part, dict) and part.get("type") == "tool_result" for part in content)
     content.insert(results, {"type": "text", "text": block})
 
 
-def _put_metadata(line: JsonObject, metadata: JsonObject) -> None:
-    """In the place of what the line said of an older parent."""
+def _replace_metadata(line: JsonObject, metadata: JsonObject) -> None:
+    """Add the metadata, and remove what the line says about an earlier parent."""
     for key in _SUPERSEDED:
         line.pop(key, None)
     line |= metadata
 
 
-def _id_swaps(session: Session, new: str) -> Iterator[tuple[bytes, bytes]]:
-    """``sessionId`` and ``session_id`` in both layouts; a path that has the id in it stays, as what it names does."""
+def _id_swaps(session: Session, new: str) -> Iterator[_Swap]:
+    """Yield replacements for ``sessionId`` and ``session_id`` in both layouts. Paths that contain the id stay, as their files do."""
     old = json.dumps(session.session_id, ensure_ascii=False)
     for gap in ("", " ") if b'": "' in _head(session) else ("",):
         yield f'd":{gap}{old}'.encode(), f'd":{gap}"{new}"'.encode()
 
 
-def _folder_swaps(session: Session, order: CopyOrder) -> Iterator[tuple[bytes, bytes]]:
-    """The folder that every line says the agent was in, and those below it."""
+def _folder_swaps(session: Session, order: CopyOrder) -> Iterator[_Swap]:
+    """Yield replacements for the working folder of each line, and for folders below it, if the copy moves."""
     if order.project is None or session.project is None:
         return
-    old, new = (dumped(str(path))[1:-1] for path in (session.project, order.project.resolve()))
+    old, new = (to_json(str(path))[1:-1] for path in (session.project, order.project.resolve()))
     for gap in (b"", b" ") if b'": "' in _head(session) else (b"",):
         for end in (b'"', b"/"):
             yield b'"cwd":' + gap + b'"' + old + end, b'"cwd":' + gap + b'"' + new + end
@@ -390,9 +352,3 @@ def _folder_swaps(session: Session, order: CopyOrder) -> Iterator[tuple[bytes, b
 def _head(session: Session) -> bytes:
     with Path(session.transcript).open("rb") as file:
         return file.read(65536)
-
-
-def original(record: Record, part: CutPart, call_id: str | None) -> JsonValue:
-    """The piece as the record has it; None when it has none."""
-    values = (parts.value_of(line, part, call_id) for line in objects_in(record.raw))
-    return next((value for value in values if value is not None), None)

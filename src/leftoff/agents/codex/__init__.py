@@ -1,13 +1,13 @@
-"""Codex: finds, reads and measures its rollouts, and writes invented ones. Everything odd about it lives in this folder."""
+"""Codex. Everything peculiar to it is in this folder; ``versions.json`` holds what may change with the next version."""
 
 from __future__ import annotations
 
 from leftoff.agents.codex.adapter import Codex
-from leftoff.system import paths
+from leftoff.platform import paths
 
 __all__ = ["Codex", "here"]
 
 
 def here() -> Codex:
-    """Codex as this user has it."""
+    """Return the adapter for this user's Codex."""
     return Codex(paths.agent_home("CODEX_HOME", below_home=".codex"))

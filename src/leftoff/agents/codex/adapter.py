@@ -1,66 +1,43 @@
-"""Codex as an agent: joins the parts of this folder to what ``leftoff.model.protocols.Agent`` asks for.
+"""The adapter for Codex: joins the modules of this folder to the protocols in ``leftoff.core.protocols``.
 
-What finding sessions does not need is loaded when it is called: somebody waits for ``leftoff status``.
+Methods import what most commands do not need.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from leftoff.agents.codex import finding
-from leftoff.agents.later import later
-from leftoff.model.lineage_text import without_own_words
-from leftoff.model.occupancy import AgentWindow, Occupancy
-from leftoff.model.records import Place, Record, RecordKind, Text, ToolResult, ToolUse
-from leftoff.model.session import LiveChain, Session, SessionEntry
-from leftoff.model.values import dataclass
+from leftoff.agents import jsonl
+from leftoff.agents.base import CallsHooks, JsonlAgent, StartsFromCommandLine, TranscriptTail
+from leftoff.agents.codex import rollouts
+from leftoff.agents.codex.records import read_record
+from leftoff.core.records import Place, Record, RecordKind, Text
+from leftoff.core.session import Session, strip_leftoff_text
 
-TYPE_CHECKING = False  # as typing has it, which takes longer to load than all this
 if TYPE_CHECKING:
-    from leftoff.agents import hook_groups, jsonl
-    from leftoff.agents.codex import (
-        actions,
-        chain,
-        compressed,
-        copying,
-        events,
-        forks,
-        fresh,
-        glance,
-        headless,
-        items,
-        left_out,
-        live_pieces,
-        metering,
-        reading,
-        scribe,
-        starting,
-        tail,
-        validity,
-        window,
-        wiring,
+    from leftoff.agents.codex.hooks import CodexHooks
+    from leftoff.agents.command_line import CommandLine
+    from leftoff.agents.jsonl import Piece
+    from leftoff.core.actions import Action, Answer
+    from leftoff.core.metrics import AgentWindow, Occupancy
+    from leftoff.core.records import ToolResult, ToolUse
+    from leftoff.core.session import LiveChain, SessionEntry
+    from leftoff.core.trim_plan import (
+        Change,
+        Copy,
+        CopyOrder,
+        CutPart,
+        FreshOrder,
+        Invariant,
+        LivePieces,
+        RemovedContent,
     )
-    from leftoff.model.actions import Action, Answer
-    from leftoff.model.copying import Change, Copy, CopyOrder, FreshOrder, Invariant, LeftOut, LivePieces
-    from leftoff.model.hook_event import HookEvent, Saying
-    from leftoff.model.script import Script
-    from leftoff.model.trim_plan import CutPart
-    from leftoff.model.wire import JsonObject, JsonValue
-    from leftoff.model.wiring import Commands, Hook, HookTrouble, Scope, Trace, Wired
-else:
-    globals().update(later("leftoff.agents", "hook_groups jsonl"))
-    globals().update(
-        later(__package__, "actions chain compressed copying events forks fresh glance headless items")
-    )
-    globals().update(
-        later(
-            __package__, "left_out live_pieces metering reading scribe starting tail validity window wiring"
-        )
-    )
+    from leftoff.core.wire import JsonValue
 
-_NOTHING: Mapping[str, str] = {}
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _HEADS = (
     re.compile(rb'\s*\{[^{}]*"type": ?"session_meta"'),
@@ -68,195 +45,187 @@ _HEADS = (
 )
 
 
-class Codex:
-    """Codex, with its home folder; ``CODEX_HOME`` in the environment names another."""
+class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
+    """Codex. ``CODEX_HOME`` in the environment takes precedence over ``home``."""
 
     id = "codex"
     name = "Codex"
 
-    def __init__(self, home: Path, environment: Mapping[str, str] = _NOTHING) -> None:
-        named = environment.get("CODEX_HOME")
-        self.home = Path(named) if named else home
+    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
+        from_environment = (environment or {}).get("CODEX_HOME")
+        super().__init__(Path(from_environment) if from_environment else home)
+
+    # Reading
 
     def transcripts(self) -> Iterator[Path]:
-        """The rollouts of all threads, archived ones too; subagents' left out."""
-        return finding.transcripts(self.home)
+        """Find the rollouts of all threads, archived ones too; without those of subagents."""
+        return rollouts.transcripts(self.home)
 
     def recognises(self, head: bytes) -> bool:
-        """Whether a file that begins so is a rollout, compressed or not."""
-        text = compressed.text_begun(head) if head.startswith(_ZSTD) else head
+        """Say whether a file that begins with these bytes is a rollout, compressed or not."""
+        text = rollouts.decompress_head(head) if head.startswith(_ZSTD) else head
+        # A file that cannot be decompressed is taken for a rollout: opening it says what to install.
         return text is None or any(known.match(text) for known in _HEADS)
 
-    def entry(self, transcript: Path) -> SessionEntry:
-        """What a list shows of it, from head and tail alone."""
-        return glance.entry(transcript, self.home, self.id)
-
-    def open(self, transcript: Path) -> Session:
-        """The session: a fork with what it inherits, as far as that is there."""
-        segments = forks.lineage(transcript, self.home)
-        own = segments[-1]
-        begins = glance.head(own)
-        return Session(
-            agent=self.id,
-            session_id=own.meta.session_id,
-            transcript=str(transcript),
-            records=_Records(segments=segments, home=self.home),
-            project=begins.project,
-            model=begins.model,
-            client_version=own.meta.client_version,
-            parent=glance.parent(segments),
-        )
+    def record(self, piece: Piece) -> Record:
+        """Turn one piece of a rollout into a record."""
+        return read_record(piece)
 
     def read(self, transcript: Path, after: Place | None = None) -> Iterator[Record]:
-        """All records of the one file, or those that follow the one at ``after``."""
-        return map(reading.record, jsonl.pieces(compressed.readable(transcript), after))
+        """Read all records of this one file, or those that follow ``after``."""
+        return map(read_record, jsonl.pieces(rollouts.readable(transcript), after))
 
-    def live_chain(self, session: Session) -> LiveChain:
-        """What the model is sent next."""
-        return chain.live_chain(session.records)
+    def entry(self, transcript: Path) -> SessionEntry:
+        """Return what a list shows of the session, from the head and tail of its rollout."""
+        from leftoff.agents.codex import listing, usage
+
+        with rollouts.open_rollout(transcript) as lines:
+            segments = rollouts.lineage_of(lines, self.home)
+            head = listing.read_head(lines, segments)
+            tail = TranscriptTail(usage.read_tail(lines, segments), listing.count_compactions(lines))
+        return self._new_entry(transcript, lines.stat, head, tail)
+
+    def open(self, transcript: Path) -> Session:
+        """Return the session: a fork includes what it inherits, as far as that can be found."""
+        from leftoff.agents.codex import listing
+
+        with rollouts.open_rollout(transcript) as lines:
+            segments = rollouts.lineage_of(lines, self.home)
+            head = listing.read_head(lines, segments)
+        return Session(
+            agent=self.id,
+            session_id=head.session_id,
+            transcript=str(transcript),
+            records=_RecordsOfSegments(segments, self.home),
+            project=head.project,
+            model=head.model,
+            client_version=segments[-1].meta.client_version,
+            parent=head.parent,
+        )
 
     def occupancy(self, transcript: Path) -> Occupancy:
-        """How full the window is, from the tail of the rollout."""
-        return tail.occupancy(transcript, self.home)
+        """Return how full the context window is, from the tail of the rollout."""
+        from leftoff.agents.codex import usage
 
-    def usages(self, transcript: Path) -> Iterator[int]:
-        """What stood in the window after each reply."""
-        return metering.usages(compressed.readable(transcript))
+        return usage.occupancy(transcript, self.home)
 
-    def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:  # noqa: ARG002 - the same everywhere
-        """What it holds in such a session: as it reports itself, else ``config.toml``, else the dated table."""
-        return window.window(self.home, occupancy)
+    def live_chain(self, session: Session) -> LiveChain:
+        """Return what the model is sent next."""
+        from leftoff.agents.codex import chain
 
-    def typed(self, record: Record) -> str:
-        """What the user typed in a prompt."""
-        return "\n".join(
-            without_own_words(block.text).strip()
-            for block in record.blocks
-            if isinstance(block, Text) and items.is_own(block)
-        )
-
-    def actions(self, use: ToolUse) -> tuple[Action, ...]:
-        """What a tool call does."""
-        return actions.actions(use)
-
-    def answer(self, use: ToolUse, result: ToolResult) -> Answer:
-        """What came back of it."""
-        return actions.answer(use, result)
+        return chain.live_chain(session.records)
 
     def rewound(self, record: Record) -> int | str | None:
-        """The turns that a rollback takes back."""
-        return chain.turns_taken_back(record) if record.type == chain.ROLLED_BACK else None
+        """Return how many turns a rollback removes."""
+        from leftoff.agents.codex import chain
+
+        return chain.turns_rolled_back(record) if record.type == chain.ROLLED_BACK else None
+
+    def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:  # noqa: ARG002 - the same in all projects
+        """Return the size of the context window and where Codex compacts."""
+        from leftoff.agents.codex import usage
+
+        return usage.window(self.home, occupancy)
+
+    def typed(self, record: Record) -> str:
+        """Return what the user typed in a prompt."""
+        from leftoff.agents.codex import items
+
+        texts = [block for block in record.blocks if isinstance(block, Text) and items.is_typed(block)]
+        return "\n".join(strip_leftoff_text(block.text).strip() for block in texts)
+
+    def actions(self, use: ToolUse) -> tuple[Action, ...]:
+        """Return what a tool call does."""
+        from leftoff.agents.codex import tools
+
+        return tools.actions(use)
+
+    def answer(self, use: ToolUse, result: ToolResult) -> Answer:
+        """Return what came back from a tool call."""
+        from leftoff.agents.codex import tools
+
+        return tools.answer(use, result)
+
+    # Starting Codex, and hooks
 
     @property
-    def tail_format(self) -> str:
-        """How the fast path reads the end of a transcript."""
-        return events.TAIL_FORMAT
+    def command_line(self) -> CommandLine:
+        """How Codex is started."""
+        from leftoff.agents.codex import launch
 
-    def event(self, said: JsonObject) -> HookEvent | None:
-        """The event that a hook is called with."""
-        return events.event(said)
+        return launch.COMMAND_LINE
 
-    def reply(self, event: HookEvent, saying: Saying) -> bytes:
-        """What the hook prints."""
-        return events.reply(event, saying)
+    @property
+    def hooks(self) -> CodexHooks:
+        """The hooks of Codex and their file."""
+        from leftoff.agents.codex.hooks import CodexHooks
 
-    def resume_command(self, session_id: str) -> tuple[str, ...]:
-        """What starts the agent on that session."""
-        return ("codex", "resume", session_id)
+        return CodexHooks(self.home)
 
-    def start_command(self, prompt: str) -> tuple[str, ...]:
-        """What starts the agent on a first prompt, for a person to go on with."""
-        return ("codex", prompt)
-
-    def run_command(self, arguments: Sequence[str]) -> tuple[str, ...]:
-        """What starts the agent with these flags."""
-        return (starting.PROGRAM, *arguments)
-
-    def run_again_command(self, session_id: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
-        """What goes on in that session with the same flags."""
-        if starting.FLAGS.answers_once(arguments):
-            return None
-        return (*self.resume_command(session_id), *starting.FLAGS.kept(arguments))
-
-    def headless_command(self) -> tuple[str, ...]:
-        """What answers one prompt without tools that could do anything."""
-        return headless.COMMAND
-
-    def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
-        """The ``hooks.json`` of that scope."""
-        return wiring.settings_files(self.home, scope, project)
-
-    def wired(self, text: str, commands: Commands, beneath: Sequence[str], *, where: Path) -> Wired:  # noqa: ARG002
-        """The file with our hooks in it."""
-        return wiring.wired(text, commands, where=where)
-
-    def unwired(self, text: str, was: Trace | None, *, where: Path) -> str:
-        """The file without ours."""
-        return wiring.unwired(text, was, where=where)
-
-    def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
-        """What of the file is ours."""
-        return tuple(hook for hook in hook_groups.hooks_in(text, str(where)) if hook.origin)
-
-    def hooks_here(self, project: Path) -> tuple[Hook, ...]:
-        """Every hook that runs in the project."""
-        return (*wiring.hooks_here(self.home, project),)
-
-    def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookTrouble, ...]:
-        """Which of our hooks the user has not approved."""
-        return (*wiring.troubles(self.home, scope, project),)
-
-    def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
-        """The live content that could be cut."""
-        occupancy = self.occupancy(Path(session.transcript))
-        return live_pieces.live_pieces(
-            session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail
-        )
+    # Copies
 
     @property
     def invariants(self) -> tuple[Invariant, ...]:
-        """What must hold in a session of this agent, beyond what holds everywhere."""
-        return validity.INVARIANTS
+        """What must hold in a copy, beyond what holds for every agent."""
+        from leftoff.agents.codex import copy_checks
+
+        return copy_checks.INVARIANTS
 
     def refusal(self, session: Session) -> str | None:
-        """Why a copy cannot be trusted to be resumed."""
-        return validity.refusal(session)
+        """Say why a copy might not be resumable; None if it is."""
+        from leftoff.agents.codex import copy_checks
+
+        return copy_checks.refusal(session)
+
+    def live_pieces(self, session: Session, *, at_least_chars: int, head: int, tail: int) -> LivePieces:
+        """Return the live content that could be cut."""
+        from leftoff.agents.codex import shrinkable
+
+        occupancy = self.occupancy(Path(session.transcript))
+        return shrinkable.live_pieces(session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail)
 
     def original(self, record: Record, part: CutPart, call_id: str | None) -> JsonValue:
-        """The JSON value of one piece as it stands in that record."""
-        return copying.original(record, part, call_id)
+        """Return the JSON value of one piece of a record."""
+        from leftoff.agents import collector
+        from leftoff.agents.codex import shrinkable
 
-    def left_out(self, session: Session, ancestors: Sequence[Path]) -> LeftOut:
-        """What events showed; thoughts are never cut here."""
-        return left_out.left_out(self.home, session, ancestors)
+        return collector.original_value(record, lambda line: shrinkable.value_of(line, part, call_id))
+
+    def left_out(self, session: Session, ancestors: Sequence[Path]) -> RemovedContent:
+        """Find what events showed and earlier cuts removed; thinking is never cut here."""
+        from leftoff.agents.codex import shrinkable
+
+        return shrinkable.removed_content(self.home, session, ancestors)
 
     def write_copy(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> Copy:
-        """A new session file with a new id, in the folder of the day."""
+        """Write a copy with a new id, in the folder of the day."""
+        from leftoff.agents.codex import copying
+
         return copying.write_copy(self.home, session, changes, order, self.invariants)
 
     def copy_size(self, session: Session, changes: Sequence[Change], order: CopyOrder) -> int:
-        """How many bytes ``write_copy`` would write, refused as it would be; nothing is written."""
+        """Return how many bytes ``write_copy`` would write; it refuses what that would refuse."""
+        from leftoff.agents.codex import copying
+
         return copying.copy_size(self.home, session, changes, order, self.invariants)
 
     def write_fresh(self, order: FreshOrder) -> Copy:
-        """A new session of one message."""
-        return fresh.write_fresh(self.home, order)
+        """Write a new session of one message."""
+        from leftoff.agents.codex import launch
 
-    def transcribe(self, script: Script, transcript: Path) -> None:
-        """Write an invented session as Codex 0.166 would have."""
-        scribe.transcribe(script, transcript)
+        return launch.write_fresh(self.home, order)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Records:
-    """The records of a session, read anew at each pass; one without bytes says that its beginning cannot be had."""
+@dataclass(frozen=True, slots=True)
+class _RecordsOfSegments:
+    """The records of a session, read again on every iteration. A first record without bytes says that the beginning is missing."""
 
-    segments: tuple[forks.Segment, ...]
+    segments: tuple[rollouts.Segment, ...]
     home: Path
 
     def __iter__(self) -> Iterator[Record]:
-        note = forks.missing(self.segments, self.home)
+        note = rollouts.missing(self.segments, self.home)
         if note:
             place = Place(str(self.segments[0].path), 0, 0, 0)
             yield Record(place=place, kind=RecordKind.BROKEN, type="missing", raw=b"", note=note)
-        yield from map(reading.record, forks.oldest_first(self.segments))
+        yield from map(read_record, rollouts.oldest_first(self.segments))

@@ -1,27 +1,27 @@
-"""The live chain of a session: what Codex rebuilds from its records when it resumes.
+"""Finds the live chain: what Codex rebuilds from the records of a session when it resumes.
 
-Codex goes through the records once. An item is added; a compaction replaces everything by its ``replacement_history``
-(the oldest have none: the user's own words stay, and the summary follows them); a rollback takes the last turns away, with
-what the client itself had told the model just before them. Answers to calls that are not there are left out. A call
-that was never answered stays, and the client puts the word "aborted" behind it: ``as_sent`` does that to messages. A
-rollback that reaches into a replacement history keeps that history whole, because a place cannot be cut.
+Codex reads the records once. An item is added. A compaction replaces everything by its ``replacement_history``; the oldest have
+none: then the user's prompts stay, followed by the summary. A rollback removes the last turns, with what the client itself had
+sent just before them. Answers to calls that are not there are left out. A call that was never answered stays, and the client
+adds the answer "aborted" when it sends it. A rollback into a replacement history keeps that history whole, because a place
+cannot be cut.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from leftoff.agents.codex.known import known
-from leftoff.agents.fields import count, table
-from leftoff.model.records import Message, Opaque, Place, Record, RecordKind, Text, ToolResult, ToolUse
-from leftoff.model.session import LiveChain
-from leftoff.model.wire import JsonObject
+from leftoff.agents.codex.versions import known
+from leftoff.agents.jsonl import count, table
+from leftoff.core.records import Message, Place, Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.core.session import LiveChain
+from leftoff.core.wire import JsonObject
 
 _NEW_TURN = frozenset({"response_item/agent_message", "inter_agent_communication"})
 ROLLED_BACK = "event_msg/thread_rolled_back"
-_CHARS_PER_TOKEN = 4  # as the client reckons
+_CHARS_PER_TOKEN = 4  # as the client estimates
 
 
 class _Item(NamedTuple):
@@ -29,7 +29,9 @@ class _Item(NamedTuple):
 
     place: Place
     starts_turn: bool
-    told_anew: bool  # the client tells it again before the next turn, if that turn is taken back
+    goes_with_next: (
+        bool  # context that a rollback of the next turn removes too, because the client sends it again
+    )
     replaces: bool
     prompt_tokens: int
     calls: tuple[str, ...]
@@ -37,39 +39,21 @@ class _Item(NamedTuple):
 
 
 def live_chain(records: Iterable[Record]) -> LiveChain:
-    """What the model is sent next."""
+    """Return what the model is sent next."""
     history: list[_Item] = []
     for record in records:
         if record.kind is RecordKind.COMPACTION:
             history = _compacted(history, record)
         elif record.type == ROLLED_BACK:
-            del history[_cut(history, turns_taken_back(record)) :]
+            del history[_length_without(history, turns_rolled_back(record)) :]
         elif record.messages:
             history.append(_item(record))
     return _without_orphans(history)
 
 
 def opens(record: Record) -> int | None:
-    """Whether the record can open what is sent: the user's own words, or the history that a compaction left of them."""
+    """Rank a record as the first message for the lineage block: 0 for a prompt and for a replaced history, None for all others."""
     return 0 if record.kind in {RecordKind.PROMPT, RecordKind.COMPACTION} else None
-
-
-def as_sent(messages: Iterable[Message]) -> Iterator[Message]:
-    """The chain's messages as the API receives them: behind each call that nothing answered, the client's own words."""
-    held = list(messages)
-    answered = {
-        block.call_id for message in held for block in message.blocks if isinstance(block, ToolResult)
-    }
-    for message in held:
-        yield message
-        for block in message.blocks:
-            if isinstance(block, ToolUse) and block.call_id not in answered:
-                yield _stand_in(block)
-
-
-def _stand_in(call: ToolUse) -> Message:
-    words = Opaque(type="tools", chars=2) if call.tool == "tool_search" else Text(text=known().unanswered)
-    return Message(role="user", blocks=(ToolResult(call_id=call.call_id, parts=(words,)),))
 
 
 def _compacted(history: list[_Item], record: Record) -> list[_Item]:
@@ -79,32 +63,32 @@ def _compacted(history: list[_Item], record: Record) -> list[_Item]:
 
 
 def _last_prompts(history: list[_Item]) -> list[_Item]:
-    """The user's own words from the end back, as far as the client keeps them."""
-    left = known().prompts_kept_tokens
-    kept: list[_Item] = []
+    """Return the newest prompts, as many as the client keeps."""
+    tokens_left = known().prompts_kept_tokens
+    newest: list[_Item] = []
     for item in reversed(history):
-        if left <= 0:
+        if tokens_left <= 0:
             break
         if item.prompt_tokens:
-            kept.append(item)
-            left -= item.prompt_tokens
-    return kept[::-1]
+            newest.append(item)
+            tokens_left -= item.prompt_tokens
+    return newest[::-1]
 
 
-def turns_taken_back(record: Record) -> int:
-    """How many of the user's turns a rollback takes back."""
+def turns_rolled_back(record: Record) -> int:
+    """Return how many of the user's turns a rollback removes."""
     return count(_payload(record), "num_turns") or 0
 
 
-def _cut(history: list[_Item], turns: int) -> int:
-    """How much of the history is left when so many turns are taken back."""
+def _length_without(history: list[_Item], turns: int) -> int:
+    """Return how much of the history is left when so many turns are removed."""
     starts = [index for index, item in enumerate(history) if item.starts_turn]
     if not turns or not starts:
         return len(history)
     cut = starts[-turns] if turns < len(starts) else starts[0]
     if history[cut].replaces:
         return cut + 1
-    while cut > starts[0] and history[cut - 1].told_anew:
+    while cut > starts[0] and history[cut - 1].goes_with_next:
         cut -= 1
     return cut
 
@@ -112,29 +96,29 @@ def _cut(history: list[_Item], turns: int) -> int:
 def _item(record: Record) -> _Item:
     blocks = record.blocks
     replaces = record.kind is RecordKind.COMPACTION
-    own_words = record.kind is RecordKind.PROMPT
+    is_prompt = record.kind is RecordKind.PROMPT
     return _Item(
         place=record.place,
-        starts_turn=own_words or replaces or record.type in _NEW_TURN,
-        told_anew=record.kind is RecordKind.CONTEXT and _is_told_anew(record.messages[0]),
+        starts_turn=is_prompt or replaces or record.type in _NEW_TURN,
+        goes_with_next=record.kind is RecordKind.CONTEXT and _is_sent_again(record.messages[0]),
         replaces=replaces,
-        prompt_tokens=-(-len(record.text.encode()) // _CHARS_PER_TOKEN) if own_words else 0,
+        prompt_tokens=-(-len(record.text.encode()) // _CHARS_PER_TOKEN) if is_prompt else 0,
         calls=tuple([block.call_id for block in blocks if isinstance(block, ToolUse)]),
         answers=tuple([block.call_id for block in blocks if isinstance(block, ToolResult)]),
     )
 
 
-def _is_told_anew(message: Message) -> bool:
+def _is_sent_again(message: Message) -> bool:
     if message.role == "user":
         return True
     return any(
-        isinstance(block, Text) and block.text.lstrip().lower().startswith(known().told_anew)
+        isinstance(block, Text) and block.text.lstrip().lower().startswith(known().repeated_after_rollback)
         for block in message.blocks
     )
 
 
 def _without_orphans(history: list[_Item]) -> LiveChain:
-    """Places of items that answer nothing but calls that are gone are left out; inside a history, the answers are."""
+    """Leave out items that only answer calls that are gone; inside a replaced history, leave out the answers."""
     called = {call for item in history for call in item.calls}
     orphans = {answer for item in history for answer in item.answers} - called
     return LiveChain(
@@ -148,5 +132,5 @@ def _without_orphans(history: list[_Item]) -> LiveChain:
 
 
 def _payload(record: Record) -> JsonObject:
-    """Read once more, and as leniently as the first time: bytes that are no UTF-8 must not stop it."""
+    """Parse the line again, as leniently as the first time: bytes that are not UTF-8 must not raise."""
     return table(json.loads(record.raw.decode("utf-8", "replace")), "payload")

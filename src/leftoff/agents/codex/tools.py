@@ -1,192 +1,144 @@
-"""How a model of Codex does what a tool of an invented session does: mostly by shell commands, files by patches.
-
-``asked`` gives the item of the request and ``answered`` that of the answer; ``shown`` is what the client's screen is told of a
-call, None for tools it shows nothing of. Neutral tools are those of ``leftoff.model.script`` scripts; any other keeps its
-name and input.
-"""
+"""What the tools of Codex do, and what their answers mean: mostly shell commands, and patches in its own format."""
 
 from __future__ import annotations
 
-import base64
-import difflib
 import re
-import shlex
-from typing import Final
+from collections.abc import Iterator, Mapping
 
-import orjson
+from leftoff.agents.codex.items import is_error, split_output
+from leftoff.agents.codex.versions import known
+from leftoff.agents.jsonl import rows, text
+from leftoff.core.actions import (
+    Action,
+    Answer,
+    Changed,
+    Fetched,
+    Looked,
+    Moved,
+    Other,
+    Planned,
+    Ran,
+    Removed,
+    Todo,
+    TodoStatus,
+    Wrote,
+)
+from leftoff.core.records import ToolResult, ToolUse
+from leftoff.core.wire import JsonObject
 
-from leftoff.model.script import Call
-from leftoff.model.wire import JsonObject, JsonValue
-
-PATCH_TOOL: Final = "apply_patch"
-_FAILED = re.compile(r"\AExit code:? (\d+)")
-
-_MOST_OUTPUT_TOKENS = 10_000
-
-
-def asked(call: Call, call_id: str, project: str) -> JsonObject:
-    """The request, as the Responses API returned it."""
-    patch = _patch(call)
-    if patch is not None:
-        return {
-            "type": "custom_tool_call",
-            "status": "completed",
-            "call_id": call_id,
-            "name": PATCH_TOOL,
-            "input": patch,
-        }
-    name, arguments = _function(call, project)
-    return {"type": "function_call", "name": name, "arguments": _json(arguments), "call_id": call_id}
-
-
-def answered(call: Call, call_id: str) -> JsonObject:
-    """The answer, as it is sent."""
-    words = call.answer or ""
-    if _patch(call) is not None:
-        output = f"Exit code: {exit_code(call)}\nWall time: 0 seconds\nOutput:\n{words}"
-        return {"type": "custom_tool_call_output", "call_id": call_id, "output": output}
-    return {"type": "function_call_output", "call_id": call_id, "output": _output(call, words, call_id)}
-
-
-def shown(call: Call, call_id: str, project: str) -> JsonObject | None:
-    """The completed item that the client shows for the call."""
-    if _patch(call) is not None:
-        return {
-            "type": "FileChange",
-            "id": call_id,
-            "changes": {_text(call, "path"): _change(call)},
-            "status": "failed" if call.failed else "completed",
-            "stdout": call.answer or "",
-            "stderr": "",
-        }
-    command = _command(call)
-    if command is None or call.image is not None:
-        return None
-    return {
-        "type": "CommandExecution",
-        "id": call_id,
-        "process_id": str(int(_chunk_id(call_id), 16) % 90_000 + 10_000),
-        "command": ["/bin/bash", "-lc", command],
-        "cwd": f"file://{project}",
-        "parsed_cmd": [{"type": "unknown", "cmd": command}],
-        "source": "unified_exec_startup",
-        "status": "failed" if call.failed else "completed",
-        "aggregated_output": call.answer or "",
-        "exit_code": exit_code(call),
-        "duration": {"secs": 0, "nanos": 30_000},
-    }
+_SHELLS = ("shell", "shell_command", "exec_command", "local_shell", "container.exec")
+_STATUSES: Mapping[str, TodoStatus] = {
+    "pending": "pending",
+    "in_progress": "in_progress",
+    "completed": "completed",
+    "cancelled": "cancelled",
+}
+# Other tools write their own answers, which may look like a refusal.
+_CAN_BE_REFUSED = (
+    *_SHELLS,
+    "apply_patch",
+)
+_PATCH_IN_SHELL = re.compile(r"apply_patch\s+<<\s*'?\"?(\w+)'?\"?\n(.*?)\n\1\b", re.DOTALL)
+# The beginning of a line is checked after the marker, because a pattern that begins with fixed text is many times faster.
+_FILE = re.compile(r"\*\*\* (?<=^\*\*\* )(Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_HUNK = re.compile(r"@@(?<=^@@).*$", re.MULTILINE)
+_PATCH_LINES = (" ", "+", "-")
+_MOVED = re.compile(r"\A\n\*\*\* Move to: (.+)$", re.MULTILINE)
+# A command that only prints part of a file reads it: Codex has no other tool for that.
+_PRINTS_FILE = re.compile(
+    r"\A(?:sed -n ['\"]?(\d+),(\d+)p['\"]? |cat |nl -ba |head -n? ?(\d+) )(['\"]?)([^\s'\"|;&<>$*]+)\4\s*\Z"
+)
 
 
-def exit_code(call: Call) -> int:
-    """What the command ended with: as its answer says, else 1 for a failure."""
-    said = _FAILED.match(call.answer or "") if call.failed else None
-    return int(said[1]) or 1 if said else int(call.failed)
+def actions(use: ToolUse) -> tuple[Action, ...]:
+    """Return what the call does; for an unknown tool, its name and the text in its input."""
+    if isinstance(use.input, str):
+        return tuple(parse_patch(use.input)) or (Other(use.tool, use.input),)
+    if use.tool in _SHELLS:
+        return _run_command(use.input)
+    if use.tool == "apply_patch":
+        return tuple(parse_patch(text(use.input, "input") or text(use.input, "patch") or ""))
+    if use.tool == "update_plan":
+        return (_plan(use.input),)
+    if use.tool == "write_stdin":
+        return ()  # polls a command that is still running
+    if query := text(use.input, "url") or text(use.input, "query"):
+        return (Fetched(query),)
+    return (Other(use.tool, " ".join(word for word in use.input.values() if isinstance(word, str))),)
 
 
-def _function(call: Call, project: str) -> tuple[str, JsonObject]:
-    if call.image is not None:
-        return "view_image", {"path": _text(call, "path")}
-    if call.tool == "todo":
-        return "update_plan", {"plan": _plan(call.input.get("items"))}
-    command = _command(call)
-    if command is None:
-        return call.tool, call.input
-    return "exec_command", {"cmd": command, "workdir": project}
+def answer(use: ToolUse, result: ToolResult) -> Answer:
+    """Return what came back from the call. Only tools that the client asks the user about can be refused."""
+    content = result.text
+    output, code = split_output(content)
+    failed = result.is_error if result.is_error is not None else is_error(content)
+    is_refused = use.tool in _CAN_BE_REFUSED and content.startswith(known().refused)
+    return Answer(text=output, exit_code=code, failed=failed or is_refused, refused=is_refused)
 
 
-def _command(call: Call) -> str | None:
-    """The command for a tool that Codex has none of its own for; None for other tools."""
-    path = shlex.quote(_text(call, "path") or ".")
-    match call.tool:
-        case "shell":
-            return _text(call, "command")
-        case "read":
-            return _read_command(call, path)
-        case "search":
-            return f"rg -n {shlex.quote(_text(call, 'pattern'))} {path}"
-        case "list":
-            return f"ls -1p {path}"
-        case "fetch":
-            return f"curl -sL {shlex.quote(_text(call, 'url'))}"
-        case _:
-            return None
+def parse_patch(patch: str) -> Iterator[Action]:
+    """Yield what a patch in the format of apply_patch does, file by file."""
+    heads = [*_FILE.finditer(patch)]
+    ends = [*(head.start() for head in heads[1:]), len(patch)]
+    for head, end in zip(heads, ends, strict=False):  # no head, no file
+        kind, path = head[1], head[2].strip()
+        body = patch[head.end() : end]
+        if kind == "Delete":
+            yield Removed(path)
+        elif kind == "Add":
+            yield Wrote(path, "\n".join([line[1:] for line in body.splitlines() if line[:1] == "+"]))
+        else:
+            yield from _update_file(path, body)
 
 
-def _read_command(call: Call, path: str) -> str:
-    offset, limit = call.input.get("offset"), call.input.get("limit")
-    first = offset if isinstance(offset, int) else 1
-    if isinstance(limit, int):
-        return f"sed -n '{first},{first + limit - 1}p' {path}"
-    return f"sed -n '{first},$p' {path}" if first > 1 else f"cat {path}"
+def _update_file(path: str, body: str) -> Iterator[Action]:
+    moved = _MOVED.match(body)
+    if moved:
+        yield Moved(path, moved[1].strip())
+    for hunk in _HUNK.split(body):
+        lines = [line for line in hunk.splitlines() if line[:1] in _PATCH_LINES]
+        if any(line[0] in "+-" for line in lines):
+            yield Changed(
+                moved[1].strip() if moved else path,
+                old="\n".join([line[1:] for line in lines if line[0] != "+"]),
+                new="\n".join([line[1:] for line in lines if line[0] != "-"]),
+            )
 
 
-def _patch(call: Call) -> str | None:
-    """The patch that writes or edits the file; None for other tools."""
-    if call.tool == "write":
-        return f"*** Begin Patch\n*** Add File: {_text(call, 'path')}\n{_marked('+', _text(call, 'content'))}*** End Patch\n"
-    if call.tool == "edit":
-        change = _marked("-", _text(call, "old")) + _marked("+", _text(call, "new"))
-        return f"*** Begin Patch\n*** Update File: {_text(call, 'path')}\n@@\n{change}*** End Patch\n"
-    return None
-
-
-def _change(call: Call) -> JsonObject:
-    if call.tool == "write":
-        return {"type": "add", "content": _text(call, "content")}
-    old, new = _text(call, "old").splitlines(), _text(call, "new").splitlines()
-    diff = "\n".join(difflib.unified_diff(old, new, lineterm="", n=0))
-    return {"type": "update", "unified_diff": diff, "move_path": None}
-
-
-def _output(call: Call, words: str, call_id: str) -> JsonValue:
-    if call.image is not None:
-        url = "data:image/png;base64," + base64.b64encode(call.image).decode("ascii")
-        picture: JsonObject = {"type": "input_image", "image_url": url}
-        return [{"type": "input_text", "text": words}, picture] if words else [picture]
-    if _command(call) is not None:
+def _run_command(arguments: JsonObject) -> tuple[Action, ...]:
+    command = _command(arguments)
+    if not command:
+        return ()
+    if patch := _PATCH_IN_SHELL.search(command):
+        return tuple(parse_patch(patch[2]))
+    folder = text(arguments, "workdir")
+    if printed := _PRINTS_FILE.match(command):
+        last = printed[2] or printed[3]
         return (
-            f"Chunk ID: {_chunk_id(call_id)}\nWall time: 0.0500 seconds\nProcess exited with code {exit_code(call)}\n"
-            f"Original token count: {_tokens(words)}\nOutput:\n{_shortened(words)}"
+            Ran(command, folder=folder),
+            Looked(printed[5], int(printed[1]) if printed[1] else None, int(last) if last else None),
         )
-    return f"Exit code: {exit_code(call)}\nWall time: 0 seconds\nOutput:\n{words}" if call.failed else words
+    return (Ran(command, folder=folder, purpose=text(arguments, "justification")),)
 
 
-def _shortened(words: str) -> str:
-    """What the client keeps of a long output: head and tail; it would cut a longer one when it sends it."""
-    if _tokens(words) <= _MOST_OUTPUT_TOKENS:
-        return words
-    half = _MOST_OUTPUT_TOKENS * 2  # characters: half of the tokens, four each
-    lost = _tokens(words) - _MOST_OUTPUT_TOKENS
-    return (
-        f"Warning: truncated output (original token count: {_tokens(words)})\n"
-        f"Total output lines: {len(words.splitlines())}\n\n{words[:half]}…{lost} tokens truncated…{words[-half:]}"
+def _command(arguments: JsonObject) -> str:
+    """Return the command as text, without ``bash -lc`` around it."""
+    value = arguments.get("command") or arguments.get("cmd")
+    if isinstance(value, str):
+        return value
+    parts = [part for part in rows(arguments, "command") if isinstance(part, str)]
+    if len(parts) == 3 and parts[1] in ("-lc", "-c"):
+        return parts[2]
+    if parts[:1] == ["apply_patch"] and len(parts) == 2:
+        return f"apply_patch <<'EOF'\n{parts[1]}\nEOF"
+    return " ".join(parts)
+
+
+def _plan(arguments: JsonObject) -> Planned:
+    steps = [step for step in rows(arguments, "plan") if isinstance(step, dict)]
+    return Planned(
+        tuple(
+            Todo(text(step, "step") or "", _STATUSES.get(text(step, "status") or "", "pending"))
+            for step in steps
+        )
     )
-
-
-def _tokens(words: str) -> int:
-    """As the client counts them."""
-    return -(-len(words.encode()) // 4)
-
-
-def _plan(items: JsonValue) -> list[JsonValue]:
-    wanted = items if isinstance(items, list) else []
-    return [
-        {"step": item.get("text"), "status": item.get("status")} for item in wanted if isinstance(item, dict)
-    ]
-
-
-def _marked(mark: str, words: str) -> str:
-    return "".join(f"{mark}{line}\n" for line in words.splitlines())
-
-
-def _chunk_id(call_id: str) -> str:
-    return call_id[-6:]
-
-
-def _text(call: Call, key: str) -> str:
-    value = call.input.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _json(value: JsonValue) -> str:
-    return orjson.dumps(value).decode()

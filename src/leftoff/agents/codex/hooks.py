@@ -1,0 +1,227 @@
+"""Codex' ``hooks.json``, the user's approval of what is in it, and hook events.
+
+``config.toml`` is only read. Codex ignores a hook until the user has approved it in ``/hooks``; it then records the hash of exactly
+that entry at exactly that place as ``trusted_hash``. Our entries therefore stay the same from version to version, at the end of
+each event. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent, and the summary of a compaction is in the
+rollout, empty where only the provider can read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from leftoff.agents import hook_format, json_edit
+from leftoff.agents.hook_format import read_text
+from leftoff.agents.jsonl import count, newest_first, oldest_first, table
+from leftoff.agents.jsonl import text as jsonl_text
+from leftoff.core.fast_path import FastPathRules
+from leftoff.core.hook_event import (
+    AgentCommands,
+    EditTrace,
+    Hook,
+    HookEvent,
+    HookProblem,
+    HookResponse,
+    Scope,
+    WiredSettings,
+)
+from leftoff.core.wire import JsonObject
+from leftoff.errors import TranscriptError
+from leftoff.platform import process
+
+FILE_NAME = "hooks.json"
+# Seconds; for SessionEnd Codex allows no more than three.
+_TIMEOUTS = {
+    "SessionStart": 20,
+    "UserPromptSubmit": 20,
+    "PostToolUse": 10,
+    "Stop": 10,
+    "PreCompact": 60,
+    "PostCompact": 20,
+    "SessionEnd": 3,
+}
+# Their answers must arrive whole: without additionalContextLimit, Codex puts more than some 2,500 tokens into a file.
+_UNLIMITED_CONTEXT = ("SessionStart", "UserPromptSubmit")
+_DEFAULT_TIMEOUT_SECONDS, _DEFAULT_CONTEXT_LIMIT = 600, 2500
+# Codex writes a line with the usage after each reply, in one of two forms.
+FAST_PATH: FastPathRules = {
+    "format": "readings",
+    "events": hook_format.FAST_EVENTS,
+    "marks": ['"token_', '"compacted"'],
+    "usage": [
+        {
+            "where": {"type": "event_msg", "payload.type": "token_count"},
+            "add": ["payload.info.last_token_usage.total_tokens"],
+            "about": ["payload.info.model_context_window"],
+        },
+        {"where": {"type": "token_usage_record"}, "add": ["payload.usage.total_tokens"]},
+    ],
+    "compaction": [{"where": {"type": "compacted"}}],
+}
+# Which events show an answer to the user, and which pass it on to the agent (0.166).
+_HEARS_USER = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PostCompact")
+_HEARS_AGENT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
+_HEADLESS = "exec"
+_LINES_SINCE_COMPACTION = 200
+
+
+class CodexHooks:
+    """Implements ``HasHooks``, ``HasEvents`` and ``HasFastPath`` for Codex."""
+
+    fast_path = FAST_PATH
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def event(self, said: JsonObject) -> HookEvent | None:
+        """Parse the event that a hook is called with."""
+        path = jsonl_text(said, "transcript_path")
+        rollout = Path(path) if path else None
+        is_compacted = said.get("hook_event_name") == "PostCompact"
+        return hook_format.event(
+            said,
+            hears_user=_HEARS_USER,
+            hears_agent=_HEARS_AGENT,
+            summary=_newest_summary(rollout) if rollout and is_compacted else None,
+            is_headless=rollout is not None and _source(rollout) == _HEADLESS,
+            client_pid=process.grandparent_pid(),  # the parent is the shell that runs the hook
+        )
+
+    def reply(self, event: HookEvent, saying: HookResponse) -> bytes:
+        """Return what the hook prints; the summariser accepts nothing."""
+        return b"" if event.kind == "before_compaction" else hook_format.reply(event, saying)
+
+    def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
+        """Return the ``hooks.json`` of that scope."""
+        return (self._home / FILE_NAME if scope == "user" else project / ".codex" / FILE_NAME,)
+
+    def wired(
+        self,
+        text: str,
+        commands: AgentCommands,
+        beneath: Sequence[str],  # noqa: ARG002 - Codex has no layers of settings
+        *,
+        where: Path,
+    ) -> WiredSettings:
+        """Return the file with our hooks added. Codex has no status line that runs a command."""
+        draft = json_edit.start_draft(text, where)
+        hook = commands.hook
+        entries = {} if hook is None else {event: _entry(event, hook) for event in _TIMEOUTS}
+        created = hook_format.add_entries(draft, entries, where)
+        return WiredSettings(text=draft.text, trace=draft.trace(created))
+
+    def unwired(self, text: str, was: EditTrace | None, *, where: Path) -> str:
+        """Return the file without our hooks."""
+        draft = json_edit.start_draft(text, where)
+        if draft.edits:
+            return text  # the file is empty
+        hook_format.remove_entries(draft, None if was is None else was.created)
+        return draft.text
+
+    def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
+        """Return our entries in the file."""
+        return tuple(hook for hook in hook_format.hooks_in(text, str(where)) if hook.origin)
+
+    def hooks_here(self, project: Path) -> tuple[Hook, ...]:
+        """Return every command hook of both files and of ``config.toml``."""
+        files = (*self.settings_files("user", project), *self.settings_files("project", project))
+        config = self._home / "config.toml"
+        in_config = json.dumps({"hooks": table(_read_toml(config), "hooks")}, default=str)
+        return (
+            *(hook for file in files for hook in hook_format.hooks_in_file(file)),
+            *hook_format.hooks_in(in_config, str(config)),
+        )
+
+    def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookProblem, ...]:
+        """Say which of our hooks are not approved, were changed since, or are switched off."""
+        problems: list[HookProblem] = []
+        config = _read_toml(self._home / "config.toml")
+        if table(config, "features").get("hooks") is False:
+            problems.append(
+                HookProblem(
+                    problem=f"{self._home / 'config.toml'} switches all hooks off",
+                    fix="set hooks = true under [features] in it",
+                )
+            )
+        approvals = table(table(config, "hooks"), "state")
+        files = self.settings_files(scope, project)
+        ours = [hook for file in files for hook in hook_format.hooks_in_file(file) if hook.origin]
+        waiting = [hook.event for hook in ours if not _is_approved(hook, table(approvals, _key(hook)))]
+        if waiting:
+            what = "none of them is" if len(waiting) == len(ours) else f"{', '.join(waiting)} are not"
+            problems.append(
+                HookProblem(
+                    problem=f"Codex runs hooks only when you have approved them, and {what}",
+                    fix="start codex, type /hooks, approve those of leftoff",
+                )
+            )
+        return tuple(problems)
+
+
+def trust_hash(hook: Hook) -> str:
+    """Return the hash that Codex records when the user approves the hook."""
+    entry = hook.entry
+    seconds = count(entry, "timeout")
+    normal: JsonObject = {
+        "type": "command",
+        "command": hook.command,
+        "async": entry.get("async") is True,
+        "timeout": _DEFAULT_TIMEOUT_SECONDS if seconds is None else max(1, seconds),
+    }
+    if (message := jsonl_text(entry, "statusMessage")) is not None:
+        normal["statusMessage"] = message
+    if (limit := count(entry, "additionalContextLimit")) not in {None, _DEFAULT_CONTEXT_LIMIT}:
+        normal["additionalContextLimit"] = limit
+    identity: JsonObject = {"event_name": _snake_case(hook.event), "hooks": [normal]}
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _entry(event: str, command: str) -> JsonObject:
+    entry: JsonObject = {"type": "command", "command": command, "timeout": _TIMEOUTS[event]}
+    return entry | {"additionalContextLimit": 0} if event in _UNLIMITED_CONTEXT else entry
+
+
+def _is_approved(hook: Hook, approval: JsonObject) -> bool:
+    return approval.get("enabled") is not False and approval.get("trusted_hash") == trust_hash(hook)
+
+
+def _key(hook: Hook) -> str:
+    return f"{hook.source}:{_snake_case(hook.event)}:{hook.group}:{hook.index}"
+
+
+def _snake_case(event: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+
+
+def _read_toml(file: Path) -> JsonObject:
+    try:
+        return tomllib.loads(read_text(file))
+    except ValueError:
+        return {}
+
+
+def _newest_summary(rollout: Path) -> str | None:
+    """Return the summary of the last compaction; None where it cannot be read."""
+    try:
+        for piece in islice(newest_first(rollout), _LINES_SINCE_COMPACTION):
+            if piece.value and piece.value.get("type") == "compacted":
+                return jsonl_text(table(piece.value, "payload"), "message")
+    except TranscriptError:
+        return None
+    return None
+
+
+def _source(rollout: Path) -> str | None:
+    """Return how the session was started, as its first line says."""
+    try:
+        first = next(oldest_first(rollout), None)
+    except TranscriptError:
+        return None
+    return jsonl_text(table(first.value, "payload"), "source") if first and first.value else None

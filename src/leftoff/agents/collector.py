@@ -1,0 +1,344 @@
+"""Collects the content that could be cut while an adapter builds the live chain, and cuts texts out of values.
+
+Memory holds the pieces that are large enough and a few numbers per record. Which of them are live is known only at the end: then
+they are put in sending order and numbered by turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from leftoff.agents.copy_writer import parse_objects, to_json
+from leftoff.agents.jsonl import LONGEST_LINE_BYTES, line_start, open_transcript
+from leftoff.core.metrics import Occupancy
+from leftoff.core.records import Block, Image, Opaque, Place, Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.core.session import LiveChain, Session
+from leftoff.core.trim_plan import CopyOrder, Cut, CutPart, LivePieces, Piece, RestoredPiece, digest_of
+from leftoff.core.wire import JsonObject, JsonValue
+
+USUAL_TOKENS_PER_CHAR = 0.374  # 2.7 characters to a token, measured over 204 real sessions
+_BLOCK_BYTES = 1024 * 1024
+_LONG_CHARS = 200  # from this length on, a repeated text is worth replacing
+_LONG_LIST_BYTES = 1000
+_TIME = re.compile(rb'"timestamp": ?"([0-9][0-9T:.-]{18,29}Z)"')
+
+
+class Content(NamedTuple):
+    """One piece of a record: ``value`` is its JSON value, ``text`` what a reader sees of it."""
+
+    part: CutPart
+    call_id: str | None
+    tool: str | None
+    chars: int
+    value: JsonValue
+    text: str
+    is_error: bool | None = None
+
+
+class _RecordSize(NamedTuple):
+    is_prompt: bool
+    opening_rank: int | None
+    chars: int
+    # The calls that the record answers, and the characters of each answer.
+    answers: tuple[tuple[str, int], ...]
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Collector:
+    """Collects pieces; each record is added once."""
+
+    at_least_chars: int
+    head: int
+    tail: int
+    chars: Callable[[tuple[Block, ...]], int]  # counts characters as the agent does
+    opening_rank: Callable[[Record], int | None]  # the lowest gets the lineage block
+    _tools: dict[str, str] = field(default_factory=dict)
+    _records: dict[Place, _RecordSize] = field(default_factory=dict)
+
+    def add(self, record: Record, contents: Callable[[dict[str, str]], Iterable[Content]]) -> None:
+        """Add the next record. If it is large, ``contents`` is called for its pieces, with the tool of each call so far."""
+        if record.actor is not None or not record.messages:
+            return
+        blocks = record.blocks
+        self._tools.update((block.call_id, block.tool) for block in blocks if isinstance(block, ToolUse))
+        chars = self.chars(blocks)
+        large = [
+            content
+            for content in (contents(self._tools) if chars >= self.at_least_chars else ())
+            if content.chars >= self.at_least_chars
+        ]
+        self._records[record.place] = _RecordSize(
+            is_prompt=record.kind is RecordKind.PROMPT,
+            opening_rank=self.opening_rank(record),
+            chars=chars,
+            answers=tuple(
+                [(block.call_id, self.chars((block,))) for block in blocks if isinstance(block, ToolResult)]
+            ),
+            pieces=tuple([self._piece(record.place, content) for content in large]),
+        )
+
+    def collected(self, chain: LiveChain, occupancy: Occupancy) -> LivePieces:
+        """Return the pieces that are live, in sending order."""
+        pieces: list[Piece] = []
+        live_chars = turns = 0
+        for place in chain.places:
+            record = self._records.get(place)
+            if record is None:
+                continue
+            turns += record.is_prompt
+            live_chars += record.chars - sum(
+                chars for call, chars in record.answers if call in chain.cleared_calls
+            )
+            pieces += (
+                piece._replace(turn=turns)
+                for piece in record.pieces
+                if piece.part != "result" or piece.call_id not in chain.cleared_calls
+            )
+        return LivePieces(
+            pieces=tuple(pieces),
+            live_chars=live_chars,
+            live_tokens=_live_tokens(occupancy, live_chars),
+            turns=turns,
+            first_prompt=_find_opening(
+                chain.places,
+                {
+                    place: record.opening_rank
+                    for place, record in self._records.items()
+                    if record.opening_rank is not None
+                },
+            ),
+            live_from=_first_in_file(chain.places),
+        )
+
+    def _piece(self, place: Place, content: Content) -> Piece:
+        text = content.text
+        return Piece(
+            place=place,
+            part=content.part,
+            call_id=content.call_id,
+            tool=content.tool,
+            chars=content.chars,
+            turn=0,
+            digest=digest_of(content.value),
+            head=text[: self.head],
+            tail=text[-self.tail :] if self.tail else "",
+            is_error=content.is_error,
+        )
+
+
+def find_block_place(
+    session: Session,
+    order: CopyOrder,
+    live_chain: Callable[[Iterable[Record]], LiveChain],
+    rank_of: Callable[[Record], int | None],
+) -> Place | None:
+    """Return the place that gets the lineage block of a copy; None if it gets none."""
+    if order.block is None:
+        return None
+    if order.first_prompt is not None:
+        return order.first_prompt
+    ranks = {record.place: rank for record in session.records if (rank := rank_of(record)) is not None}
+    return _find_opening(live_chain(session.records).places, ranks)
+
+
+def _find_opening(places: Iterable[Place], ranks: Mapping[Place, int]) -> Place | None:
+    """Return the place of the opening: in sending order, the first with the lowest rank."""
+    ranked = [place for place in places if place in ranks]
+    return min(ranked, key=lambda place: ranks[place], default=None)
+
+
+def text_content(part: CutPart, texts: Sequence[str], chars: int) -> Content:
+    """Return the texts of a reply as one piece."""
+    value = text_value(texts)
+    return Content(part=part, call_id=None, tool=None, chars=chars, value=value, text="\n".join(texts))
+
+
+def text_value(texts: Sequence[str]) -> JsonValue:
+    """Return the JSON value of a piece made of these texts; None without any."""
+    return None if not texts else texts[0] if len(texts) == 1 else [*texts]
+
+
+def restored_texts(piece: RestoredPiece) -> list[str]:
+    """Return the texts of a piece whose value is ``text_value``."""
+    values = piece.value if isinstance(piece.value, list) else [piece.value]
+    return [value for value in values if isinstance(value, str)]
+
+
+def original_value(record: Record, value_of: Callable[[JsonObject], JsonValue]) -> JsonValue:
+    """Return the first value that is found in a line of the record; None if no line has one."""
+    values = map(value_of, parse_objects(record.raw))
+    return next((value for value in values if value is not None), None)
+
+
+def readable_text(parts: Iterable[Text | Image | Opaque]) -> str:
+    """Return what a reader sees of an answer: its text, and a description of what is not text."""
+    return "\n".join(map(_describe, parts))
+
+
+def longest_text(value: JsonValue) -> str:
+    """Return the longest text in a tool's input, at any depth: what a reader would take for its content."""
+    longest, waiting = "", [value]
+    while waiting:
+        match waiting.pop():
+            case str(text) if len(text) > len(longest):
+                longest = text
+            case dict(table):
+                waiting += table.values()
+            case list(rows):
+                waiting += rows
+            case _:
+                pass
+    return longest
+
+
+def suppressed_note(cut: Cut) -> str:
+    """Return the note that replaces repetitions of cut content."""
+    return f"[suppressed: leftoff expand {cut.key}]" if cut.key else "[suppressed]"
+
+
+def shorten_repetition(value: JsonValue, note: str) -> JsonValue:
+    """Shorten what repeats cut content for a screen: the same structure, with a note in place of long texts."""
+    match value:
+        case str():
+            return note if len(value) > _LONG_CHARS else value
+        case dict():
+            return {
+                key: []
+                if isinstance(each, list) and len(to_json(each)) > _LONG_LIST_BYTES
+                else shorten_repetition(each, note)
+                for key, each in value.items()
+            }
+        case list():
+            return [shorten_repetition(each, note) for each in value]
+        case _:
+            return value
+
+
+def cut_input(value: JsonValue, cut: Cut) -> JsonValue:
+    """Cut the long texts of a tool's input: the replacement takes the place of the longest, a note that of the others.
+
+    Names, paths and everything short stay, so that the call still shows what it did.
+    """
+    if isinstance(value, str):
+        return cut.replacement
+    longest = longest_text(value)  # the one that the replacement shows the ends of
+    if len(longest) <= _LONG_CHARS:
+        return _first_of_many(value, cut.replacement)
+    return _replace_texts(value, longest, cut.replacement, suppressed_note(cut))
+
+
+def _first_of_many(value: JsonValue, replacement: str) -> JsonValue:
+    """Cut an input of many short texts: keep the first entry of the largest list, with the replacement as its largest text."""
+    match value:
+        case dict() if value:
+            name = max(
+                value, key=lambda key: (isinstance(value[key], str | list | dict), len(to_json(value[key])))
+            )
+            return {**value, name: _first_of_many(value[name], replacement)}
+        case list() if value:
+            return [_first_of_many(value[0], replacement)]
+        case _:
+            return replacement
+
+
+def _replace_texts(value: JsonValue, longest: str, replacement: str, note: str) -> JsonValue:
+    match value:
+        case str():
+            return replacement if value == longest else note if len(value) > _LONG_CHARS else value
+        case dict():
+            return {key: _replace_texts(each, longest, replacement, note) for key, each in value.items()}
+        case list():
+            return [_replace_texts(each, longest, replacement, note) for each in value]
+        case _:
+            return value
+
+
+def last_line(path: Path, mark: bytes, accepts: Callable[[bytes], bool]) -> int | None:
+    """Return where the last line begins that holds ``mark`` and is accepted, searching from the end; None if there is none."""
+    with open_transcript(path) as file:
+        end = file.seek(0, 2)
+        while end > 0:
+            begin = max(0, end - _BLOCK_BYTES)
+            file.seek(begin)
+            block = file.read(end - begin)
+            at = block.rfind(mark)
+            if at < 0:
+                end = begin + len(mark) - 1 if begin else 0  # the mark may lie across the border
+                continue
+            begin_of_line = line_start(file, begin + at)
+            file.seek(begin_of_line)
+            if accepts(file.readline(LONGEST_LINE_BYTES)):
+                return begin_of_line
+            end = begin_of_line
+    return None
+
+
+def lines_before(path: Path, end: int) -> int:
+    """Count the lines that end before that byte."""
+    return sum(_line_ends(block) for block in _blocks(path, end))
+
+
+def occurs_before(path: Path, end: int, mark: bytes) -> bool:
+    """Say whether ``mark`` occurs before that byte of the file."""
+    last = b""
+    for block in _blocks(path, end):
+        if mark in last + block[: len(mark)] or mark in block:
+            return True
+        last = block[-len(mark) :]
+    return False
+
+
+def newest_time_before(path: Path, end: int) -> str:
+    """Return the newest timestamp on any line before that byte; empty if there is none."""
+    newest = b""
+    with open_transcript(path) as file:
+        while (left := end - file.tell()) > 0:
+            block = file.read(min(left, _BLOCK_BYTES))
+            if len(block) < left:  # not in the middle of a line
+                block += file.readline(LONGEST_LINE_BYTES)
+            newest = max(newest, max(_TIME.findall(block), default=b""))
+    return newest.decode("ascii")
+
+
+def _blocks(path: Path, end: int) -> Iterator[bytes]:
+    with open_transcript(path) as file:
+        while end > 0 and (block := file.read(min(end, _BLOCK_BYTES))):
+            end -= len(block)
+            yield block
+
+
+def _line_ends(block: bytes) -> int:
+    """Count newlines: since lines are long, going from one to the next is three times as fast as ``bytes.count``."""
+    count, at = 0, block.find(b"\n")
+    while at >= 0:
+        count += 1
+        at = block.find(b"\n", at + 1)
+    return count
+
+
+def _first_in_file(places: Sequence[Place]) -> Place | None:
+    """Return the first place; None if they are in several files, whose order is not known."""
+    if len({place.transcript for place in places}) != 1:
+        return None
+    return min(places, key=lambda place: place.start)
+
+
+def _describe(part: Text | Image | Opaque) -> str:
+    match part:
+        case Text():
+            return part.text
+        case Image():
+            return f"(a picture: {part.media_type or 'of unknown type'}, {part.size_bytes:,} bytes)"
+        case Opaque():
+            return f"({part.type or 'something'})"
+
+
+def _live_tokens(occupancy: Occupancy, live_chars: int) -> int:
+    if occupancy.used_tokens is None:
+        return round(live_chars * USUAL_TOKENS_PER_CHAR)
+    return occupancy.used_tokens + round(occupancy.tail_chars * USUAL_TOKENS_PER_CHAR)

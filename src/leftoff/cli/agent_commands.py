@@ -1,0 +1,43 @@
+"""``leftoff hook`` and ``leftoff statusline`` for people; agents run `agent_hook` and `agent_statusline` directly."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from leftoff.cli import output
+from leftoff.cli.agent_hook import run_hook
+from leftoff.cli.agent_statusline import run_statusline
+from leftoff.live import status_line
+
+
+@click.command(epilog="Example: leftoff hook --help")
+@click.argument("agent")
+@click.argument("task", nargs=-1, metavar="")
+@output.with_json
+def hook(*, agent: str, task: tuple[str, ...], as_json: bool) -> int:  # noqa: ARG001 - the answer is JSON anyway
+    """Answer an event of AGENT: what the agents call once leftoff install has wired them.
+
+    The event comes as JSON on standard input, the answer is what the agent expects. The exit code is always 0: whatever
+    goes wrong is one line in leftoff.log in your state folder.
+    """
+    return run_hook([agent, *task])
+
+
+@click.command(epilog="Example: leftoff statusline --json < what-the-agent-says.json")
+@output.with_json
+def statusline(*, as_json: bool) -> int:
+    """Print one line for an agent's status line: gauge, level, turns left, last save.
+
+    The agent hands over what it knows of its session, as JSON on standard input.
+    """
+    if not as_json:
+        return run_statusline()
+    try:
+        found = status_line.status_line(sys.stdin.buffer.read())
+    except Exception as trouble:  # as without --json: an agent may be reading
+        output.as_json({"error": f"{type(trouble).__name__}: {trouble}"})
+        return 0
+    output.as_json(found.to_dict() if found else {})
+    return 0

@@ -1,0 +1,46 @@
+"""``leftoff hook`` as agents run it, without loading the command line.
+
+The exit code is always 0: to an agent, 2 means *block the prompt*, and any other is shown as a failure. Errors become one line in
+leftoff's own log.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from leftoff.platform import paths
+
+
+def run_hook(arguments: Sequence[str]) -> int:
+    """Answer an event (``AGENT``) or run a background task (``AGENT TASK SESSION``)."""
+    try:
+        _run_hook(arguments)
+    except (Exception, KeyboardInterrupt) as error:  # the agent must not notice any failure
+        log_error(f"hook {' '.join(arguments)[:80]}: {type(error).__name__}: {error}")
+    return 0
+
+
+def _run_hook(arguments: Sequence[str]) -> None:
+    if paths.environment().get("LEFTOFF_DISABLE", "") not in {"", "0"}:
+        return
+    if len(arguments) == 3:
+        from leftoff.live import saving
+
+        saving.run_task(*arguments)
+        return
+    from leftoff.live.events import handle_event
+
+    answer = handle_event(arguments[0], sys.stdin.buffer.read())
+    if answer:
+        sys.stdout.buffer.write(answer)
+        sys.stdout.buffer.flush()
+
+
+def log_error(message: str) -> None:
+    """Write a line to leftoff's own log, if that is possible."""
+    with suppress(Exception):  # while the package is being upgraded, even this may fail
+        from leftoff.platform import log
+
+        log.write_line(message)

@@ -1,0 +1,193 @@
+"""``leftoff forget``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from leftoff.cli import output
+from leftoff.errors import UsageError
+from leftoff.forget import forget as forget_module
+from leftoff.forget.session_copies import Unread
+from leftoff.workspace import Workspace
+
+_MOST_SHOWN = 20
+
+
+@click.command(epilog="Example: leftoff forget 0b54f7aa")
+@click.argument("session", required=False)
+@click.option("--project", is_flag=True, help="Every session of the project you are in, and its documents.")
+@click.option("--text", help="A text, wherever it stands.")
+@click.option("--dry-run", is_flag=True, help="Show what would be erased; erase nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask; needed where nobody can be asked.")
+@output.with_json
+def forget(
+    *, session: str | None, project: bool, text: str | None, dry_run: bool, yes: bool, as_json: bool
+) -> int:
+    """Erase SESSION, this project or a text from every place where leftoff keeps anything, and prove it.
+
+    Logs, pauses, states, library, archive and lists are gone through byte by byte afterwards. Files of the agents themselves are
+    named and never touched.
+    """
+    plan = _plan(session, text, of_project=project)
+    if not as_json:
+        _show_plan(plan)
+    if dry_run or plan.is_empty or not (yes or (not as_json and _confirm(plan))):
+        return _not_done(plan, dry_run=dry_run, as_json=as_json)
+    if plan.remote is not None:
+        output.hint("Asking the remote …")
+    done = forget_module.forget(plan)
+    if as_json:
+        output.as_json(_to_dict(plan, done))
+    else:
+        _show_result(plan, done)
+    return 1 if done.left or done.remote.trouble else 0
+
+
+def _plan(session: str | None, text: str | None, *, of_project: bool) -> forget_module.ForgetPlan:
+    if [session is not None, of_project, text is not None].count(True) != 1:
+        raise UsageError("Name one thing to forget: a session, --project, or --text TEXT.")
+    workspace = Workspace.open()
+    if session is not None:
+        return forget_module.plan_session(session, workspace)
+    return (
+        forget_module.plan_text(text, workspace)
+        if text is not None
+        else forget_module.plan_project(workspace)
+    )
+
+
+def _confirm(plan: forget_module.ForgetPlan) -> bool:
+    return sys.stdin.isatty() and click.confirm(
+        f"Erase {plan.description} for good?", default=False, err=True
+    )
+
+
+def _show_plan(plan: forget_module.ForgetPlan) -> None:
+    what = (
+        f"{len(plan.sessions)} sessions of {plan.description}"
+        if plan.target == "project"
+        else plan.description
+    )
+    output.say(f"To be forgotten: {output.visible(what)}")
+    if plan.shared is not None:
+        output.say(
+            f"  {output.visible(str(plan.shared))} is shared with other worktrees: only the logs and pauses of these sessions go"
+            " there; chats, pauses made by hand and what is of other worktrees stay"
+        )
+    _list_files("deleted whole:", plan.documents)
+    _list_files("cleaned:", plan.holders)
+    if plan.in_library:
+        output.say("  in the library")
+    if plan.named_sources:
+        output.say(
+            f"  in the path or project of {plan.named_sources:,} sessions and documents: these leave the library whole, and no search"
+            " finds them again"
+        )
+    if plan.copies.archived or plan.copies.orphans:
+        output.say(f"  in the archive: {len(plan.copies.archived) + len(plan.copies.orphans)}")
+    if plan.remote is not None:
+        output.say(f"  perhaps in the remote ({output.visible(plan.remote)}), which is asked when it is done")
+    _list_files("in the agents' own files, which stay as they are:", plan.agents_own)
+    _list_files("in your settings, which are yours to change:", plan.settings)
+    _list_unread(
+        "perhaps in these files, which could not be read:", (*plan.copies.unread, *plan.agents_unread)
+    )
+
+
+def _list_files(words: str, files: list[Path] | tuple[Path, ...]) -> None:
+    if not files:
+        return
+    output.say(f"  {words}")
+    for each in files[:_MOST_SHOWN]:
+        output.say(f"    {output.visible(str(each))}")
+    if len(files) > _MOST_SHOWN:
+        output.say(f"    and {len(files) - _MOST_SHOWN} more")
+
+
+def _list_unread(words: str, unread: tuple[Unread, ...]) -> None:
+    if unread:
+        output.say(f"  {words}")
+    for each in unread[:_MOST_SHOWN]:
+        output.say(f"    {output.visible(each.reason)}")
+    if len(unread) > _MOST_SHOWN:
+        output.say(f"    and {len(unread) - _MOST_SHOWN} more")
+
+
+def _not_done(plan: forget_module.ForgetPlan, *, dry_run: bool, as_json: bool) -> int:
+    if plan.is_empty:
+        why, code = f"leftoff keeps nothing of it{', but for your settings' if plan.settings else ''}.", 3
+    elif dry_run:
+        why, code = "Nothing was erased. Without --dry-run it is done.", 0
+    else:
+        why, code = "Nothing was erased. Where nobody can be asked: leftoff forget … --yes", 1
+    if as_json:
+        output.as_json({**_to_dict(plan, None), "error" if code == 1 else "why": why})
+    else:
+        output.say(why)
+    return code
+
+
+def _show_result(plan: forget_module.ForgetPlan, done: forget_module.ForgetResult) -> None:
+    if plan.is_local:
+        output.say(
+            f"Forgotten: {len(done.deleted)} files deleted, {len(done.edited)} cleaned, {done.archived} archived copies and "
+            f"{done.library} entries of the library gone."
+        )
+    elif plan.agents_own:
+        output.say(
+            "leftoff has kept nothing of it so far, and will not: no search and no archive takes it in."
+        )
+    if done.remote.erased:
+        output.say(f"{done.remote.erased} logs in the remote were deleted or masked.")
+    if done.remote.trouble:
+        output.say(f"The remote may still hold it: {done.remote.trouble} Then: leftoff forget again.")
+    _show_remaining(plan, done)
+    if plan.agents_own:
+        output.say(
+            "The agents' own files above still hold it. A log that is saved from them again would hold it too."
+        )
+
+
+def _show_remaining(plan: forget_module.ForgetPlan, done: forget_module.ForgetResult) -> None:
+    unread = {each.path for each in done.unread}
+    if holding := tuple(each for each in done.left if each not in unread):
+        _list_files("These files of leftoff still hold it:", holding)
+        output.say(
+            "Of a library that somebody reads just now the bytes go when that ends: leftoff forget again. Remove others by hand."
+        )
+    if unread:
+        _list_unread("Nobody can say whether these copies of the archive hold it:", done.unread)
+        output.say(
+            "Make them readable, or delete them if you can do without: then leftoff forget again, which looks into them."
+        )
+    if not done.left:
+        but = ", but for your settings" if plan.settings else ""
+        output.say(f"Every file of leftoff was read again{but}: none holds it.")
+
+
+def _to_dict(plan: forget_module.ForgetPlan, done: forget_module.ForgetResult | None) -> dict[str, object]:
+    return {
+        "target": plan.target,
+        "sessions": [each.session_id for each in plan.sessions],
+        "kept_in": [str(each) for each in (*plan.documents, *plan.holders)],
+        "shared_folder": None if plan.shared is None else str(plan.shared),
+        "in_library": plan.in_library,
+        "leave_library": plan.named_sources,
+        "archived": len(plan.copies.archived),
+        "agents_own": [str(each) for each in plan.agents_own],
+        "settings": [str(each) for each in plan.settings],
+        "erased": done is not None,
+        "deleted": [] if done is None else [str(each) for each in done.deleted],
+        "edited": [] if done is None else [str(each) for each in done.edited],
+        "left": [] if done is None else [str(each) for each in done.left],
+        "unread": [
+            {"path": str(each.path), "reason": each.reason}
+            for each in (*(plan.copies.unread if done is None else done.unread), *plan.agents_unread)
+        ],
+        "remote": plan.remote,
+        "remote_erased": 0 if done is None else done.remote.erased,
+        "remote_trouble": None if done is None else done.remote.trouble,
+    }

@@ -1,0 +1,373 @@
+"""The commands of ``leftoff pause``, and the list from which a pause is call_for_pause on a terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import click
+
+from leftoff.cli import output
+from leftoff.cli.gauge import ago
+from leftoff.core.wire import JsonObject
+from leftoff.errors import AmbiguousSessionError, NothingToDoError, UsageError
+from leftoff.pause import lifecycle, list_pauses, pause_stats
+from leftoff.pause.finalize import Ending, FinalizedPause, end_selected
+from leftoff.pause.folders import RunningPause
+from leftoff.pause.lifecycle import Choice, RecoveredPause
+from leftoff.pause.list_pauses import ListedPause
+from leftoff.pause.texts import describe_action, sparkline
+from leftoff.platform import clock
+from leftoff.workspace import Workspace
+
+_WIDTH = 40
+Result = TypeVar("Result")
+_LETTERS: dict[str, Choice] = {"f": "finalize", "d": "discard", "c": "continue"}
+_DONE = {"finalize": "Finalised", "discard": "Discarded", "continue": "Goes on", None: "Left as it is"}
+_MOST_TOOLS = 10
+
+
+@click.group(epilog="Example: leftoff pause status")
+def pause() -> None:
+    """Record the wind-down of a session, from 90 % of its window on, and keep it as a snapshot.
+
+    Hooks do this by themselves; here it is done, looked at and cleaned up by hand.
+    """
+
+
+@pause.command(epilog="Example: leftoff pause start --context 0.9")
+@click.option(
+    "--context",
+    "context_percentage",
+    type=float,
+    help="How full the window is, 0-1; default: that of the project's latest session.",
+)
+@output.with_json
+def start(*, context_percentage: float | None, as_json: bool) -> int:
+    """Begin to record a pause of this project; 3 when one is running already."""
+    started = lifecycle.start_manually(Workspace.open(), context_percentage)
+    if as_json:
+        output.as_json(
+            {
+                "session_id": started.session_id,
+                "path": str(started.path),
+                "context_percentage": started.context_percentage,
+            }
+        )
+        return 0
+    output.say(f"Recording {started.session_id} from {started.context_percentage:.0%} on.")
+    output.say(
+        'Next: leftoff pause record user_message "what was said"; leftoff pause finalize keeps it all.'
+    )
+    return 0
+
+
+@pause.command(epilog="Example: leftoff pause record tool_call --tool Read src/main.py")
+@click.argument("action_type", metavar="TYPE", type=click.Choice(lifecycle.RECORDABLE))
+@click.argument("text", nargs=-1)
+@click.option("--tool", help="The tool that was called.")
+@click.option("--data", "data_json", default="{}", help="More to keep, as a JSON object.")
+@click.option(
+    "--context", "context_percentage", type=float, help="How full the window is, 0-1; default: as last said."
+)
+@output.with_json
+def record(
+    *,
+    action_type: str,
+    text: tuple[str, ...],
+    tool: str | None,
+    data_json: str,
+    context_percentage: float | None,
+    as_json: bool,
+) -> int:
+    """Record one action in the running pause of this project: TEXT is what was said, a tool's input, or an event."""
+    action = lifecycle.record_manually(
+        Workspace.open(),
+        action_type,
+        " ".join(text),
+        tool=tool,
+        data=_parse_object(data_json),
+        context_percentage=context_percentage,
+    )
+    if as_json:
+        output.as_json(json.loads(action.to_json_line()))
+    else:
+        output.say(f"Recorded: {output.one_line(describe_action(action), 90)}")
+    return 0
+
+
+@pause.command(epilog="Example: leftoff pause status --json")
+@click.argument("pause_name", metavar="[PAUSE]", required=False)
+@output.with_json
+def status(*, pause_name: str | None, as_json: bool) -> int:
+    """Show PAUSE, by number, id or a part of it: its length, its actions, and how the window filled up.
+
+    Without PAUSE: the running one of this project.
+    """
+    found = call_for_pause(pause_name, list_pauses.pause_status, as_json=as_json)
+    if as_json:
+        output.as_json(found.to_dict())
+    else:
+        _draw_status(found, clock.now())
+    return 0
+
+
+def _draw_status(found: list_pauses.PauseStatus, now: datetime) -> None:
+    summary, listed = found.summary, found.listed
+    output.say(f"{summary.session_id}  {listed.status}, last touched {ago(now, listed.at)}")
+    if listed.status == "unreadable":
+        output.say(f"  {output.visible(listed.note or '')}")
+        return
+    minutes = summary.duration_seconds / 60
+    output.say(
+        f"  {summary.action_count} actions, {summary.tool_calls} of them tool calls, in {minutes:.0f} min"
+    )
+    if summary.context_range is not None:
+        first, last = summary.context_range
+        line = sparkline(summary.fractions, max(10, min(_WIDTH, output.width() - 20)))
+        output.say(f"  {first:.0%} {line} {last:.0%}")
+    if summary.bad_lines:
+        output.say(f"  {summary.bad_lines} lines cannot be read; they are kept as they are")
+    for action in found.last_actions:
+        words = output.one_line(describe_action(action), max(20, output.width() - 24))
+        output.say(f"  {output.one_line(action.type, 18):<18} {words}")
+    if listed.running:
+        output.say("leftoff pause finalize keeps it, leftoff pause discard throws it away.")
+
+
+def _parse_object(data_json: str) -> JsonObject:
+    try:
+        data = json.loads(data_json)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--data is not JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise UsageError('--data takes a JSON object, for example: --data \'{"path": "src/main.py"}\'')
+    return data
+
+
+def call_for_pause(
+    words: str | None, call: Callable[[str | None, Workspace], Result], *, as_json: bool
+) -> Result:
+    """Call ``call`` for the selected pause; if several fit, let the user pick one on a terminal."""
+    workspace = Workspace.open()
+    try:
+        return call(words, workspace)
+    except AmbiguousSessionError:
+        if as_json or not sys.stdin.isatty():
+            raise
+    listed = list_pauses.list_pauses(workspace)
+    list_pauses.save_numbering(listed)
+    draw_list(listed)
+    return call(click.prompt("Which one (number, id or part of it)"), workspace)
+
+
+@click.command(epilog="Example: leftoff pause finalize --message 'stopped before the migration'")
+@click.argument("pause_name", metavar="[PAUSE]", required=False)
+@click.option("--message", "-m", help="A note for whoever goes on.")
+@click.option("--archive-only", is_flag=True, help="Keep the recorded actions and make no snapshot.")
+@click.option("--commit", is_flag=True, help="Commit the snapshot's own files to git, and nothing else.")
+@output.with_json
+def finalize(
+    *, pause_name: str | None, message: str | None, archive_only: bool, commit: bool, as_json: bool
+) -> int:
+    """End the running PAUSE (number, id or part of it) and keep it as a snapshot: JSON, YAML, Markdown, archive."""
+    ending = Ending(reason="by command", message=message, commit=True if commit else None)
+    ended = call_for_pause(
+        pause_name,
+        lambda selector, workspace: end_selected(selector, workspace, ending, with_snapshot=not archive_only),
+        as_json=as_json,
+    )
+    if as_json:
+        output.as_json(_finalized_to_dict(ended))
+        return 1 if ended.trouble else 0
+    output.say(f"Kept {ended.session_id}: {ended.summary.action_count} actions.")
+    for path in ended.files:
+        output.say(f"  {output.visible(str(path))}")
+    if ended.commit:
+        output.say(f"Committed as {ended.commit[:12]}.")
+    if ended.warning:
+        output.error(ended.warning, as_json=False)
+    if ended.trouble:
+        output.error(f"The snapshot is written, but git did not commit it: {ended.trouble}", as_json=False)
+    return 1 if ended.trouble else 0
+
+
+@click.command(epilog="Example: leftoff pause discard")
+@click.argument("pause_name", metavar="[PAUSE]", required=False)
+@output.with_json
+def discard(*, pause_name: str | None, as_json: bool) -> int:
+    """Throw the running PAUSE (number, id or part of it) away; finished ones are not touched."""
+    gone = call_for_pause(pause_name, lifecycle.discard_selected, as_json=as_json)
+    if as_json:
+        output.as_json({"session_id": gone.session_id, "action_count": gone.action_count})
+    else:
+        output.say(f"Discarded {gone.session_id} with {gone.action_count} actions.")
+    return 0
+
+
+@click.command(epilog="Example: leftoff pause recover --finalize")
+@click.argument("pause_name", metavar="[PAUSE]", required=False)
+@click.option(
+    "--finalize", "choice", flag_value="finalize", help="Keep each as a snapshot, as of its last action."
+)
+@click.option("--discard", "choice", flag_value="discard", help="Throw each away.")
+@click.option("--continue", "choice", flag_value="continue", help="Leave each running.")
+@click.option("--all", "everywhere", is_flag=True, help="In all projects, not only in this one.")
+@output.with_json
+def recover(*, pause_name: str | None, choice: Choice | None, everywhere: bool, as_json: bool) -> int:
+    """Find pauses that were left behind by a process that died, and settle each: finalize, discard or continue.
+
+    On a terminal you are asked; elsewhere say it with a flag. With PAUSE: that one, whether its process lives or not.
+    """
+    asks = choice is None and not as_json and sys.stdin.isatty()
+    decide = _ask if asks else lambda _: choice
+    settled = lifecycle.recover(pause_name, Workspace.open(), decide, everywhere=everywhere)
+    if as_json:
+        output.as_json([each.to_dict() for each in settled])
+        return 0
+    for each in settled:
+        _show_recovered(each, asked=asks)
+    if choice is None and not asks:
+        output.say("Settle them: leftoff pause recover --finalize, --discard or --continue")
+    return 0
+
+
+def _ask(found: RunningPause) -> Choice:
+    _describe(found)
+    letter = click.prompt(
+        "Finalize (f), discard (d), or continue (c)?",
+        type=click.Choice([*_LETTERS]),
+        show_choices=False,
+        prompt_suffix=" ",
+    )
+    return _LETTERS[letter]
+
+
+def _describe(found: RunningPause) -> None:
+    output.say(f"Found incomplete pause session: {found.summary.session_id}")
+    output.say(f"  - {found.summary.action_count} actions recorded")
+    output.say(f"  - Started: {found.summary.pause_started_at}")
+    output.say(f"  - Project: {output.visible(str(found.home.project.root))}")
+
+
+def _show_recovered(each: RecoveredPause, *, asked: bool) -> None:
+    if not asked:
+        _describe(each.pause)
+    where = f": {output.visible(str(each.finalized.main))}" if each.finalized else ""
+    output.say(f"  {_DONE[each.choice]}{where}")
+
+
+def _finalized_to_dict(ended: FinalizedPause) -> dict[str, object]:
+    return {
+        "session_id": ended.session_id,
+        "path": str(ended.main),
+        "files": [str(path) for path in ended.files],
+        "action_count": ended.summary.action_count,
+        "bad_lines": ended.summary.bad_lines,
+        "commit": ended.commit,
+        "trouble": ended.trouble,
+        "warning": ended.warning,
+    }
+
+
+@click.command("list", epilog="Example: leftoff pause list")
+@output.with_json
+def list_(*, as_json: bool) -> int:
+    """List the pauses of this project, running and finished, newest first; the numbers can be used as PAUSE."""
+    listed = list_pauses.list_pauses(Workspace.open())
+    list_pauses.save_numbering(listed)
+    if as_json:
+        output.as_json([each.to_dict() for each in listed])
+    elif listed:
+        draw_list(listed)
+    else:
+        output.say(
+            "No pause in this project yet. One begins at 90 % of the window, or with: leftoff pause start"
+        )
+    return 0
+
+
+def draw_list(listed: Sequence[ListedPause]) -> None:
+    """Draw the list as a table."""
+    now = clock.now()
+    rows = [_pause_row(number, each, now) for number, each in enumerate(listed, start=1)]
+    headings = ["", "age", "state", "actions", "context", "id", "note"]
+    output.table(headings, rows, spare=["context", "actions", "note"])
+
+
+def _pause_row(number: int, each: ListedPause, now: datetime) -> tuple[str, ...]:
+    span = each.context_range
+    return (
+        str(number),
+        ago(now, each.at),
+        each.status,
+        "?" if each.action_count is None else str(each.action_count),
+        "?" if span is None else f"{span[0]:.0%} → {span[1]:.0%}",
+        each.session_id,
+        output.one_line((each.note or "").replace(f"{each.path.parent}{os.sep}", ""), 60),
+    )
+
+
+for _command in (finalize, discard, recover):
+    pause.add_command(_command)
+
+
+@click.command(epilog="Example: leftoff pause stats --json")
+@output.with_json
+def stats(*, as_json: bool) -> int:
+    """Show what this project's pauses hold: actions by kind and tool, minutes from 90 % to the end, how often discarded."""
+    found = pause_stats.project_statistics(Workspace.open())
+    if as_json:
+        output.as_json(found.to_dict())
+        return 0
+    sums = found.statistics
+    share = f" ({sums.discarded_fraction:.0%} of all)" if sums.discarded_fraction else ""
+    output.say(f"Pauses finished: {sums.finished}; discarded: {sums.discarded}{share}.")
+    if sums.median_minutes is not None:
+        output.say(
+            f"From 90 % to the end: {sums.median_minutes:g} min (median), {sums.longest_minutes:g} min at most."
+        )
+    if found.without_lines:
+        output.say(f"Without actions that can be read: {found.without_lines}; leftoff pause list names them.")
+    _draw_counts("action", sums.kinds)
+    _draw_counts("tool", sums.tools)
+    return 0
+
+
+def _draw_counts(what: str, counts: Mapping[str, int]) -> None:
+    if counts:
+        rows = [(output.one_line(name, 40), str(count)) for name, count in [*counts.items()][:_MOST_TOOLS]]
+        output.table([what, "times"], rows)
+
+
+@click.command(epilog="Example: leftoff pause compress --older-than 30")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.IntRange(min=0),
+    default=30,
+    show_default=True,
+    help="Days since the pause ended.",
+)
+@output.with_json
+def compress(*, days: int, as_json: bool) -> int:
+    """Pack the archives of old pauses of this project; they stay readable for every command."""
+    done = pause_stats.compress_archives(Workspace.open(), timedelta(days=days))
+    if not done.archives and not done.troubles:
+        raise NothingToDoError(f"No archive of this project is older than {days} days and not packed yet.")
+    if as_json:
+        output.as_json(dataclasses.asdict(done))
+    else:
+        output.say(f"Archives packed: {done.archives}; saved: {done.saved_bytes:,} bytes.")
+        for trouble in done.troubles:
+            output.error(trouble, as_json=False)
+    return 1 if done.troubles else 0
+
+
+for _command in (list_, stats, compress):
+    pause.add_command(_command)

@@ -1,0 +1,295 @@
+"""The commands ``leftoff search`` and ``leftoff archive``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leftoff.cli import output
+from leftoff.cli.gauge import Style
+from leftoff.cli.output import one_line, visible
+from leftoff.errors import UsageError
+from leftoff.platform import clock
+from leftoff.search.search import HitResult, Progress, Results, SearchRequest, SessionResult
+from leftoff.search.search import search as find
+from leftoff.workspace import Workspace
+
+if TYPE_CHECKING:
+    from leftoff.search.archive import ArchiveEntry
+
+_FEWER = "Fewer words find more; begin* finds all words that begin so."
+_UNREAD = "Not everything has been read yet. To read the rest: leftoff search --update\n"
+_CUT_SHORT = (
+    "There are more texts with these words than are looked at for what you typed."
+    " Add a word, or a filter such as since:7d, project: or kind:\n"
+)
+_LEAVES_OUT = "No search finds what was forgotten (leftoff forget --text), nor a session that has it in its path or project.\n"
+_FOUND: Style = {"bold": True, "fg": "yellow"}
+
+
+@click.command(
+    # -word is a word that must not be there, -hello too.
+    context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
+    epilog="Example: leftoff search 'retry \"connection reset\" -test since:7d kind:prompt'",
+)
+@click.argument("query", nargs=-1)
+@click.option("--file", help="Who touched this file: every session that read, changed or wrote it.")
+@click.option("--command", help="How such a command was run, and with what exit code.")
+@click.option("--error", help="Whether such an error was met before, and what followed it.")
+@click.option("--newest", is_flag=True, help="Newest first, not best first.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    help="How many sessions are shown.",
+)
+@click.option(
+    "--hits",
+    type=click.IntRange(1, 1000),
+    default=3,
+    show_default=True,
+    help="How many places of each session are shown.",
+)
+@output.with_json
+@click.option("--update", is_flag=True, help="Bring the library up to date, and say what was read.")
+@click.option("--rebuild", is_flag=True, help="Make the library anew from your transcripts.")
+def search(*, query: tuple[str, ...], update: bool, rebuild: bool, as_json: bool, **fields: Any) -> int:
+    """Find anything in any session of any agent: prompts, replies, commands, files, results, logs, pauses, chats.
+
+    All words must be there, in any order; "a phrase" as it stands; begin* for all words that begin so; -not; one OR another.
+    Filters: agent: project: tool: file: kind: since: before: errors: (kind:prompt since:7d errors:yes project:shop).
+    Put a query with quotes in it into quotes of the other kind.
+    """
+    if "-h" in query:
+        click.echo(click.get_current_context().get_help())
+        return 0
+    if unknown := next((word for word in query if word.startswith("--")), None):
+        raise click.NoSuchOption(unknown)
+    if update or rebuild:
+        if query:
+            raise UsageError("--update and --rebuild take no query.")
+        return _update(rebuild=rebuild, as_json=as_json)
+    now = clock.now()
+    results = find(
+        Workspace.open(),
+        SearchRequest(query=" ".join(query), **fields),
+        now,
+        None if as_json else _progress(),
+    )
+    if as_json:
+        output.as_json(results.to_dict())
+    else:
+        _show(results, int(now.timestamp()))
+    return 0 if results.sessions else 3
+
+
+def _update(*, rebuild: bool, as_json: bool) -> int:
+    from leftoff.search.update_index import rebuild_library, update_library_and_archive
+
+    progress = None if as_json else _progress()
+    workspace = Workspace.open()
+    done = (
+        rebuild_library(workspace, progress)
+        if rebuild
+        else update_library_and_archive(workspace, clock.now(), progress=progress)
+    )
+    if as_json:
+        output.as_json(done.to_dict())
+    else:
+        output.say(done.describe())
+    return 0
+
+
+def _progress() -> Progress | None:
+    """Return a function that shows the progress of reading on standard error; None if that is not a terminal."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: int, to_do: int) -> None:
+        share = 100 if not to_do else done * 100 // to_do
+        end = "\r\x1b[K" if done >= to_do else ""
+        sys.stderr.write(f"\rReading sessions: {share} % of {to_do / 1e6:,.0f} MB{end}")
+        sys.stderr.flush()
+
+    return show
+
+
+def _show(results: Results, now: int) -> None:
+    if not results.sessions:
+        output.write(_nothing_found(results))
+        return
+    if not results.complete:
+        output.write("No place holds all of these words. The sessions that hold the most telling of them:\n")
+    width = output.width()
+    for session in results.sessions:
+        _show_session(session, now, width)
+    numbered = [session for session in results.sessions if session.number is not None]
+    if numbered:
+        first = numbered[0]
+        output.write(
+            f"\nTo read on: leftoff show {first.number} --at {first.hits[0].hit.line}   To go on: leftoff resume {first.number}\n"
+        )
+    output.write(_why_incomplete(results))
+
+
+def _nothing_found(results: Results) -> str:
+    """Say that nothing was found, why it may exist all the same, and what to type next."""
+    if results.unread or results.cut_short:
+        return f"Nothing was found so far.\n{_why_incomplete(results)}"
+    hint = results.reason or (f"Did you mean: {results.suggestion}" if results.suggestion else _FEWER)
+    return f"Nothing was found. {visible(hint)}\n{_LEAVES_OUT if results.leaves_out else ''}"
+
+
+def _why_incomplete(results: Results) -> str:
+    """Say why there may be more than was found."""
+    return (_UNREAD if results.unread else "") + (_CUT_SHORT if results.cut_short else "")
+
+
+def _show_session(session: SessionResult, now: int, width: int) -> None:
+    found = session.source
+    number = f"{session.number:>3}" if session.number is not None else "  ·"
+    project = one_line((found.project or "?").rstrip("/").rpartition("/")[2] or "/", 24)
+    more = (
+        f" ({found.places}{'+' if found.has_more else ''} places)" if found.places > len(session.hits) else ""
+    )
+    who = found.agent or found.type
+    head = f"{number}  {who}  {project}  {_age(now - found.modified_ns // 1_000_000_000)}{more}  "
+    title = found.title or (found.path if session.number is None else "")
+    gone = (
+        "  (deleted by its agent; leftoff archive restore)"
+        if session.number is None and found.archived
+        else ""
+    )
+    output.write(
+        f"{output.apply_style(head, {'bold': True})}{one_line(title, max(20, width - len(head) - 1))}{gone}\n"
+    )
+    for shown in session.hits:
+        output.write(f"     {_label(shown)}  {_marked(shown, max(30, width - len(_label(shown)) - 8))}\n")
+        for each in shown.follow_ups:
+            ended = "" if each.exit_code is None else f" (exit {each.exit_code})"
+            output.write(f"       then {each.kind}{ended}: {one_line(each.snippet, max(30, width - 28))}\n")
+
+
+def _label(shown: HitResult) -> str:
+    hit = shown.hit
+    ended = f" exit {hit.exit_code}" if hit.exit_code is not None else " failed" if hit.failed else ""
+    what = f"{hit.kind} {one_line(hit.tool, 20)}" if hit.tool and hit.kind != "command" else hit.kind
+    return f"line {hit.line:<6} {what}{ended}"
+
+
+def _marked(shown: HitResult, width: int) -> str:
+    """The snippet with what was found highlighted; without highlighting it is cut to the width."""
+    text, parts, past = shown.snippet.text, [], 0
+    for start, end in shown.snippet.marks:
+        parts += [visible(text[past:start]), output.apply_style(visible(text[start:end]), _FOUND)]
+        past = end
+    whole = "".join([*parts, visible(text[past:])])
+    return whole if len(text) <= width or whole != visible(text) else one_line(text, width)
+
+
+def _age(seconds: int) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return "now"
+
+
+@click.group(cls=output.OrderedGroup, epilog="Example: leftoff archive list")
+def archive() -> None:
+    """Sessions that leftoff keeps compressed, for when an agent deletes its own (archive.enabled)."""
+
+
+@click.command("list", epilog="Example: leftoff archive list --all")
+@click.option("--all", "show_all", is_flag=True, help="Also those that their agent still has.")
+@output.with_json
+def archive_list(*, show_all: bool, as_json: bool) -> int:
+    """Sessions that their agent has deleted or cut short, and the archive still has."""
+    from leftoff.search.archive import list_archive
+
+    listed = [each for each in list_archive() if show_all or each.deleted or each.copies > 1]
+    if as_json:
+        output.as_json([_to_dict(each) for each in listed])
+        return 0
+    if not listed:
+        output.say(
+            "No deleted session is in the archive. leftoff archive list --all shows those that are still there."
+        )
+        return 0
+    rows = [
+        (
+            each.archived.session_id,
+            each.archived.agent,
+            output.one_line((each.archived.project or "?").rpartition("/")[2], 24),
+            f"{each.archived.packed_bytes / 1000:,.0f} kB",
+            _describe_state(each),
+            output.one_line(each.archived.first_prompt or "", 60),
+        )
+        for each in listed
+    ]
+    output.table(
+        ("session", "agent", "project", "size", "", "first prompt"), rows, spare=("size", "first prompt")
+    )
+    output.say("To put one back: leftoff archive restore ID")
+    if any(each.copies > 1 for each in listed):
+        output.say(
+            "Of several copies the fullest is put back; to choose another: leftoff archive restore ID --copy COPY"
+        )
+    return 0
+
+
+@click.command("restore", epilog="Example: leftoff archive restore 0b54f7aa")
+@click.argument("session")
+@click.option("--copy", help="Which of several, as archive list calls it; else the fullest that is gone.")
+@output.with_json
+def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
+    """Put SESSION (its id, or the beginning of it) back where its agent had it. Nothing is overwritten."""
+    from leftoff.search.archive import restore_session
+
+    archived, restored, others = restore_session(session, copy)
+    if as_json:
+        output.as_json(
+            {
+                "session_id": archived.session_id,
+                "copy": archived.copy,
+                "restored": [str(path) for path in restored],
+            }
+        )
+        return 0
+    output.say(
+        f"Restored {len(restored)} file(s) of {archived.session_id}: {output.visible(archived.transcript)}"
+    )
+    output.say(f"To go on: leftoff resume {archived.session_id}")
+    for each in others:
+        output.say(
+            f"{output.visible(each.transcript)} has the same id; to choose that one: "
+            f"leftoff archive restore {each.session_id} --copy {each.copy}"
+        )
+    return 0
+
+
+def _describe_state(each: ArchiveEntry) -> str:
+    state = "deleted" if each.deleted else "there"
+    return f"{state}, copy {each.archived.copy}" if each.copies > 1 else state
+
+
+def _to_dict(each: ArchiveEntry) -> dict[str, object]:
+    archived = each.archived
+    return {
+        "session_id": archived.session_id,
+        "agent": archived.agent,
+        "project": archived.project,
+        "first_prompt": archived.first_prompt,
+        "archived_at": archived.archived_at,
+        "transcript": archived.transcript,
+        "packed_bytes": archived.packed_bytes,
+        "deleted": each.deleted,
+        "copy": archived.copy,
+        "copies": each.copies,
+    }
+
+
+for _command in (archive_list, archive_restore):
+    archive.add_command(_command)

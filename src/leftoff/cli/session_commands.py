@@ -1,0 +1,226 @@
+"""``leftoff`` without a command, and the commands that read sessions: status, sessions, show, export."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from leftoff.cli import gauge, output
+from leftoff.cli.gauge import age
+from leftoff.core.metrics import Level
+from leftoff.platform import clock
+from leftoff.sessions import status as session_status
+from leftoff.sessions.find import LATEST
+from leftoff.sessions.listing import remember_numbers
+from leftoff.sessions.status import ListedSession, Status, list_sessions
+from leftoff.workspace import Workspace
+
+if TYPE_CHECKING:
+    from leftoff.sessions.show import ShownRecord
+
+_WATCH_SECONDS = 2.0
+_WIDE_COLUMNS = 80
+
+
+@click.command(epilog="Example: leftoff status --watch")
+@click.argument("session", default=LATEST)
+@click.option("--watch", is_flag=True, help="Draw it again every two seconds, until Ctrl-C.")
+@output.with_json
+def status(*, session: str, watch: bool, as_json: bool) -> int:
+    """Show how full the window of SESSION is and how many turns are left; SESSION is the latest of this project."""
+    found = session_status.status(session, Workspace.open())
+    if as_json:
+        output.as_json(found.to_dict())
+    elif watch:
+        _watch(session, found)
+    else:
+        draw_status(found)
+    return 0
+
+
+def _watch(session: str, found: Status) -> None:
+    while True:
+        click.clear()
+        draw_status(found)
+        time.sleep(_WATCH_SECONDS)
+        found = session_status.status(session, Workspace.open())
+
+
+def draw_status(found: Status) -> None:
+    """Draw the gauge and say what it means."""
+    width = max(20, min(60, output.width() - 4))
+    marks = ", ".join(_turns_to(found, threshold.level) for threshold in found.thresholds.in_order)
+    title = f"{found.agent} {found.session_id}  {output.visible(found.model or 'model unknown')}"
+    output.say(output.wrap(title, indent=""))
+    output.say(f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level))
+    for line in (
+        f"{gauge.describe(found.metrics)} ({_describe_basis(found)})",
+        f"level {found.level or 'unknown'}; {marks}",
+        found.advice,
+    ):
+        output.say(output.wrap(line, indent="  "))
+
+
+def _turns_to(found: Status, level: Level) -> str:
+    turns = found.turns_left[level]
+    left = "?" if turns is None else "crossed" if turns == 0 else f"~{turns} turns"
+    return f"{level.value} {left}"
+
+
+def _describe_basis(found: Status) -> str:
+    metrics = found.metrics
+    window = "?" if metrics.window_tokens is None else f"{metrics.window_tokens:,}"
+    return f"{metrics.basis}; window {window}, {metrics.window_basis}"
+
+
+def glance(*, as_json: bool) -> int:
+    """Show this project: its latest session, the gauge, and what to type next."""
+    found = session_status.project_overview(Workspace.open())
+    if as_json:
+        output.as_json(
+            {
+                "project": str(found.root),
+                "branch": found.branch,
+                "sessions": found.sessions,
+                "latest": found.status.to_dict() if found.status else None,
+            }
+        )
+        return 0
+    branch = f" ({output.visible(found.branch)})" if found.branch else ""
+    output.say(f"{output.visible(str(found.root))}{branch}")
+    if found.latest is None or found.status is None:
+        output.say(
+            "No session of any agent here yet. leftoff sessions lists those of other projects; leftoff demo plays one."
+        )
+        return 0
+    when = age(clock.now(), found.latest.modified_at)
+    prompt = output.one_line(found.latest.first_prompt or "?", 70)
+    output.say(f"{found.sessions} sessions; the latest, {when} old, began with: {prompt}")
+    draw_status(found.status)
+    output.say("leftoff show reads it, leftoff status --watch keeps looking.")
+    return 0
+
+
+@click.command(epilog="Example: leftoff sessions --limit 5")
+@click.option("--agent", help="Only sessions of this agent.")
+@click.option(
+    "--project", type=click.Path(path_type=Path), help="Only sessions of the project in this folder."
+)
+@click.option("--all", "everything", is_flag=True, help="No limit.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many at most.")
+@output.with_json
+def sessions(*, agent: str | None, project: Path | None, everything: bool, limit: int, as_json: bool) -> int:
+    """List the sessions of all agents, newest first; the numbers can be used wherever a SESSION is asked for."""
+    listed = [*islice(list_sessions(Workspace.open(), agent, project), None if everything else limit)]
+    remember_numbers([each.entry.transcript for each in listed])
+    if as_json:
+        output.as_json([each.to_dict() for each in listed])
+    elif listed:
+        _draw_sessions(listed, clock.now())
+    else:
+        output.say("No sessions found. leftoff doctor tells where it looked.")
+    return 0
+
+
+def _draw_sessions(listed: list[ListedSession], now: datetime) -> None:
+    room = output.width()
+    rows = [
+        (
+            str(number),
+            each.entry.agent,
+            output.one_line(Path(each.entry.project).name if each.entry.project else "?", 20),
+            output.one_line(each.entry.first_prompt or "", max(18, min(46, room - 60))),
+            _size(each.entry.size_bytes),
+            _usage(each, with_bar=room >= _WIDE_COLUMNS),
+            age(now, each.entry.modified_at),
+        )
+        for number, each in enumerate(listed, start=1)
+    ]
+    headings = ["", "agent", "project", "first prompt", "size", "used", "age"]
+    output.table(headings, rows, spare=["size", "agent", "project"])
+
+
+def _usage(each: ListedSession, *, with_bar: bool) -> str:
+    metrics = each.status.metrics
+    if metrics.percentage_used is None:
+        return "?"
+    share = f"{metrics.percentage_used:3.0f} %"
+    return f"{share} {gauge.bar(metrics, each.status.thresholds, 10)}" if with_bar else share
+
+
+def _size(size_bytes: int) -> str:
+    size = float(size_bytes)
+    for unit in ("B", "KB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+@click.command(epilog="Example: leftoff show latest --at 120")
+@click.argument("session", default=LATEST)
+@click.option(
+    "--at", "at_line", type=click.IntRange(min=1), help="This line of the transcript and those around it."
+)
+@click.option("--full", is_flag=True, help="Shorten nothing.")
+@output.with_json
+def show(*, session: str, at_line: int | None, full: bool, as_json: bool) -> int:
+    """Read SESSION: prompts, replies, tool calls and answers, line by line; paged on a terminal.
+
+    A session that goes on from another begins with that one's part.
+    """
+    from leftoff.sessions import show as session_show  # `status` does not need it
+
+    shown: Iterable[ShownRecord]
+    if at_line is None:
+        shown = session_show.show(session, Workspace.open(), full=full)
+    else:
+        shown = session_show.show_around(session, Workspace.open(), at_line, full=full)
+    if as_json:
+        output.as_json_list(map(dataclasses.asdict, shown))
+    else:
+        click.echo_via_pager(_record_lines(shown))
+    return 0
+
+
+def _record_lines(shown: Iterable[ShownRecord]) -> Iterator[str]:
+    transcript = None
+    for each in shown:
+        if each.transcript != transcript:
+            transcript = each.transcript
+            yield f"{output.visible(transcript)}\n\n"
+        who = f" ({output.visible(each.actor)})" if each.actor else ""
+        yield f"{each.line:>6}  {each.kind}{who}  {each.at or ''}\n"
+        for line in output.visible(each.text).splitlines():
+            yield f"        {line}\n"
+        yield "\n"
+
+
+@click.command(epilog="Example: leftoff export latest --chain --out session.md")
+@click.argument("session", default=LATEST)
+@click.option("--chain", is_flag=True, help="Its ancestors too, the oldest first.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Into this new file.")
+@output.with_json
+def export(*, session: str, chain: bool, out: Path | None, as_json: bool) -> int:
+    """Write SESSION as Markdown, without credentials: prompts, replies, tool calls and what they answered."""
+    from leftoff.sessions import show as session_show
+
+    pieces = session_show.export(session, Workspace.open(), chain=chain)
+    if out is not None:
+        size = session_show.write_export(pieces, out)
+        output.as_json({"file": str(out), "size_bytes": size}) if as_json else output.say(
+            f"Wrote {output.visible(str(out))} ({size:,} bytes)."
+        )
+    elif as_json:
+        output.as_json({"markdown": "".join(pieces)})
+    else:
+        for piece in pieces:
+            click.echo(output.visible(piece), nl=False)
+    return 0

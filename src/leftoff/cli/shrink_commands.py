@@ -1,0 +1,312 @@
+"""The commands ``leftoff trim``, ``smart-trim``, ``untrim``, ``expand``, ``advise`` and ``lineage``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from leftoff.cli import output
+from leftoff.core.trim_plan import Cut, NotCopied, TrimPlan
+from leftoff.platform import paths
+from leftoff.sessions.ancestry import CLEARED
+from leftoff.sessions.find import LATEST
+from leftoff.shrink import advise as shrink_advise
+from leftoff.shrink import expand as shrink_expand
+from leftoff.shrink import family
+from leftoff.shrink import trim as shrink_trim
+from leftoff.shrink import untrim as shrink_untrim
+from leftoff.shrink.derive import DerivedSession
+from leftoff.shrink.trim import PlannedTrim, tokens_saved_by
+from leftoff.workspace import Workspace
+
+_HEADINGS = ("line", "what", "chars", "tokens", "why")
+NOTHING_TO_DO = 3
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be cut and why; write nothing.")
+_FORCE = click.option("--force", is_flag=True, help="Also for a client that is newer than leftoff knows.")
+_LONGEST_PROMPT = 60
+_OWN_PROMPT = {None, CLEARED}  # the others begin with their parent's
+
+
+def draw_plan(planned: PlannedTrim) -> None:
+    """Draw every cut with its reason and what it frees, then what is kept and why, then the sum."""
+    plan = planned.plan
+    if plan.cuts:
+        rows = [_cut_row(cut, plan) for cut in plan.cuts]
+        output.table(_HEADINGS, rows, title=f"{plan.strategy} of {plan.session_id}", spare=["chars", "line"])
+    for reason in plan.kept:
+        output.say(output.wrap(f"kept: {output.visible(reason)}", indent="  "))
+    if plan.nothing_to_trim:
+        output.say(nothing_to_trim(planned))
+    else:
+        output.say(f"{_describe_savings(plan)} Nothing was written.")
+
+
+def _cut_row(cut: Cut, plan: TrimPlan) -> tuple[str, ...]:
+    what = f"{cut.tool or ''} {cut.part}".strip()
+    why = f"{cut.rationale}: {cut.description}" if cut.description else cut.rationale
+    return (
+        str(cut.place.line_idx + 1),
+        output.one_line(what, 24),
+        f"{cut.original_chars:,}",
+        f"{tokens_saved_by(cut, plan):,}",
+        output.one_line(why, max(30, output.width() - 56)),
+    )
+
+
+def _describe_savings(plan: TrimPlan) -> str:
+    return (
+        f"{len(plan.cuts)} cuts free {plan.context_saved_percent:.0f} % of the conversation: about {plan.saved_tokens:,} of "
+        f"{plan.live_tokens:,} tokens."
+    )
+
+
+def nothing_to_trim(planned: PlannedTrim) -> str:
+    """Say why there is nothing to trim, and what else could help."""
+    said = f"Nothing to trim in session {planned.ref.session_id}"
+    kept = planned.plan.kept if planned.plan.nothing_to_trim else ("the copy would be no smaller",)
+    why = f": {kept[-1]}" if kept else ""
+    return f"{output.visible(said + why)}. leftoff advise shows what else would help."
+
+
+def show_derived(made: DerivedSession) -> None:
+    """Say where the new session is, what it saved, and what to type."""
+    output.say(
+        f"Wrote session {made.session_id}: {made.context_saved_percent:.0f} % of the conversation is free again, about "
+        f"{made.tokens_saved:,} tokens."
+    )
+    output.say(f"  {output.visible(str(made.output_file))}")
+    show_not_copied(made.left_behind)
+    show_resume_command(made.resume_command, made.folder, made.session_id)
+
+
+def show_not_copied(left_behind: Sequence[NotCopied]) -> None:
+    """Say what could not be copied, why, and that it is not lost."""
+    for each in left_behind:
+        output.say(output.wrap(output.visible(str(each)), indent="  "))
+
+
+def show_resume_command(command: tuple[str, ...] | None, folder: Path | None, session_id: str | None) -> None:
+    """Say what to type to resume, with the folder if it is another one; if that no longer exists, how to resume here."""
+    if command is None:
+        return
+    if folder is not None and not folder.is_dir():
+        gone = f"Its folder is gone ({folder}). Go on in this one: leftoff resume {session_id} --here"
+        output.say(output.visible(gone))
+        return
+    there = (
+        f"cd {shlex.quote(str(folder))} && "
+        if folder is not None and folder != paths.working_folder()
+        else ""
+    )
+    output.say(f"Go on in it: {output.visible(there + shlex.join(command))}")
+
+
+def _parse_tools(
+    context: click.Context,  # noqa: ARG001 - click's signature
+    parameter: click.Parameter,  # noqa: ARG001
+    value: str | None,
+) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = tuple(name.strip() for name in value.split(",") if name.strip())
+    if not names:
+        raise click.BadParameter("names no tool; leave the option out for all of them.")
+    return names
+
+
+@click.command(epilog="Example: leftoff trim latest --threshold 500 --tools Read,Bash --dry-run")
+@click.argument("session", default=LATEST)
+@click.option("--threshold", type=click.IntRange(min=1), help="Cut what has more characters.  [1000]")
+@click.option(
+    "--tools",
+    callback=_parse_tools,
+    metavar="NAME,NAME",
+    help="Only what these tools were given and answered.",
+)
+@click.option(
+    "--trim-assistant",
+    type=int,
+    metavar="±N",
+    help="Long replies too: N the first N, -N all but the last N.",
+)
+@_DRY_RUN
+@_FORCE
+@output.with_json
+def trim(
+    *,
+    session: str,
+    threshold: int | None,
+    tools: tuple[str, ...] | None,
+    trim_assistant: int | None,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Write a smaller copy of SESSION in which long tool results and inputs have given way to their two ends.
+
+    The session itself is not touched. leftoff expand prints an original, leftoff untrim gives all of them back.
+    """
+    wanted = shrink_trim.TrimOptions(
+        strategy="trim", threshold=threshold, tools=tools, trim_assistant=trim_assistant, force=force
+    )
+    return _shrink(session, wanted, dry_run=dry_run, as_json=as_json)
+
+
+@click.command("smart-trim", epilog="Example: leftoff smart-trim --dry-run")
+@click.argument("session", default=LATEST)
+@click.option(
+    "--by",
+    metavar="NAME",
+    help="Let an agent (by its id) or a command propose the cuts; by rules when left out.",
+)
+@_DRY_RUN
+@_FORCE
+@output.with_json
+def smart_trim(*, session: str, by: str | None, dry_run: bool, force: bool, as_json: bool) -> int:
+    """Write a smaller copy of SESSION without what later work has overtaken: stale reads, repeated runs, dead ends.
+
+    A line in the place of each cut says what was there and why it went. The session itself is not touched.
+    """
+    wanted = shrink_trim.TrimOptions(strategy="smart-trim", by=by, force=force)
+    return _shrink(session, wanted, dry_run=dry_run, as_json=as_json)
+
+
+def _shrink(session: str, wanted: shrink_trim.TrimOptions, *, dry_run: bool, as_json: bool) -> int:
+    planned = shrink_trim.prepare_trim(session, Workspace.open(), wanted)
+    if dry_run:
+        with output.byte_progress("Looking") as progress:
+            seen = shrink_trim.preview_trim(planned, progress)
+        output.as_json(seen.to_dict()) if as_json else draw_plan(seen)
+        return NOTHING_TO_DO if seen.plan.nothing_to_trim else 0
+    with output.byte_progress("Writing") as progress:
+        written = shrink_trim.write_trim(planned, progress)
+    if as_json:
+        output.as_json(written.to_dict())
+    elif written.nothing_to_trim:
+        output.say(nothing_to_trim(planned))
+    else:
+        show_derived(written)
+    return NOTHING_TO_DO if written.nothing_to_trim else 0
+
+
+@click.command(epilog="Example: leftoff untrim latest")
+@click.argument("session", default=LATEST)
+@click.option("--dry-run", is_flag=True, help="Tell what would be given back; write nothing.")
+@click.option("--force", is_flag=True, help="Also for a client that is newer than leftoff knows.")
+@output.with_json
+def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
+    """Write a copy of SESSION in which every placeholder is its original again, with the work done since the trim.
+
+    Thoughts that were cut come back too. Each original is checked against its digest; one whose session is gone stays a
+    placeholder, and is named.
+    """
+    with output.byte_progress("Writing") as progress:
+        found = shrink_untrim.untrim(
+            session, Workspace.open(), dry_run=dry_run, force=force, progress=progress
+        )
+    if as_json:
+        output.as_json(found.to_dict())
+        return 0
+    for reason in found.left:
+        output.say(output.wrap(f"left: {output.visible(reason)}", indent="  "))
+    verb = "would be" if dry_run else "are"
+    thoughts = f" and {found.thoughts_given_back} thoughts" if found.thoughts_given_back else ""
+    output.say(
+        f"{found.given_back} originals{thoughts} {verb} back, about {found.tokens_given_back:,} tokens."
+        + (" Nothing was written." if dry_run else f" Wrote session {found.session_id}.")
+    )
+    show_not_copied(found.left_behind)
+    show_resume_command(found.resume_command, found.folder, found.session_id)
+    return 0
+
+
+@click.command(epilog="Example: leftoff expand 0b54f7aa-41-9f3a51c8 | head -50")
+@click.argument("key")
+@output.with_json
+def expand(*, key: str, as_json: bool) -> int:
+    """Print the original behind a placeholder; KEY stands at its end. The original is checked against its digest."""
+    found = shrink_expand.expand(key)
+    if as_json:
+        output.as_json(
+            {
+                "key": found.key,
+                "session_file": found.transcript,
+                "line": found.line,
+                "part": found.part,
+                "value": found.value,
+            }
+        )
+    else:
+        click.echo(output.visible(found.text))
+    return 0
+
+
+@click.command(epilog="Example: leftoff advise latest")
+@click.argument("session", default=LATEST)
+@output.with_json
+def advise(*, session: str, as_json: bool) -> int:
+    """Say how to go on with SESSION, and show what each way frees, loses and costs on this very session."""
+    found = shrink_advise.advise(session, Workspace.open())
+    if as_json:
+        output.as_json(found.to_dict())
+        return 0
+    rows = [
+        (
+            f"{'> ' if each.how == found.how else '  '}{each.how}",
+            f"{each.context_saved_percent:.0f} %",
+            f"{each.tokens_saved:,}",
+            f"{each.cache_write_tokens:,}",
+            each.loses,
+        )
+        for each in found.options
+    ]
+    output.table(
+        ("", "frees", "tokens", "cache rewritten", "loses"), rows, spare=["cache rewritten", "tokens"]
+    )
+    output.say(f"Go on {found.how}: {found.why}.")
+    command = f"leftoff {found.how} {found.session_id}"
+    output.say(f"leftoff resume {found.session_id} --run" if found.how == "as-is" else command)
+    return 0
+
+
+@click.command(epilog="Example: leftoff lineage latest")
+@click.argument("session", default=LATEST)
+@output.with_json
+def lineage(*, session: str, as_json: bool) -> int:
+    """Draw the family of SESSION: what it came from, and all that was trimmed, continued or forked from any of them."""
+    found = family.family_tree(session, Workspace.open())
+    if as_json:
+        output.as_json(found.to_dict())
+        return 0
+    for line, is_asked_for in _tree_lines(found.root, "", ""):
+        output.say(line, {"bold": True} if is_asked_for else None)
+    return 0
+
+
+def _tree_lines(member: family.Member, first: str, rest: str) -> Iterator[tuple[str, bool]]:
+    yield f"{first}{_describe_member(member)}", member.is_selected
+    for number, child in enumerate(member.children, 1):
+        is_last = number == len(member.children)
+        yield from _tree_lines(
+            child, f"{rest}{'└─ ' if is_last else '├─ '}", f"{rest}{'   ' if is_last else '│  '}"
+        )
+
+
+def _describe_member(member: family.Member) -> str:
+    parts = [
+        member.session_id or member.session_file.name,
+        member.derivation or "original",
+        member.agent,
+        (member.modified_at or "")[:16].replace("T", " "),
+        f"{member.compactions} compactions" if member.compactions else None,
+        "ended by /clear" if member.was_cleared else None,
+        "MISSING" if member.missing else None,
+        output.one_line(member.first_prompt, _LONGEST_PROMPT)
+        if member.first_prompt and member.derivation in _OWN_PROMPT
+        else None,
+        "<- this one" if member.is_selected else None,
+    ]
+    return output.visible("  ".join(filter(None, parts)))

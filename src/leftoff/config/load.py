@@ -1,0 +1,293 @@
+"""Loads the settings from all layers: every value with its origin, every mistake with file, line and the nearest known key.
+
+A mistake never stops loading: the value of the layer below stays in force, and the mistake is returned with the settings.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+from pathlib import Path, PurePath
+from typing import Any, Literal, NamedTuple
+
+from leftoff.config.settings import Key, Settings, WrongValueError, build_settings, known_groups, known_keys
+from leftoff.config.yaml_entries import NotYamlError, entries
+from leftoff.core.metrics import Level, Threshold, Thresholds
+from leftoff.errors import ConfigError, InvalidValueError
+
+Layer = Literal["default", "user file", "project file", "environment", "command line"]
+FILE_NAME = "configuration.yaml"
+SECTION = "context_management"
+# Variables of leftoff that are not settings.
+RESERVED_VARIABLES = {"LEFTOFF_DISABLE", "LEFTOFF_TRANSCRIPTS", "LEFTOFF_CLIENTS", "LEFTOFF_BATON"}
+_THRESHOLDS_PREFIX = "thresholds."
+_MOST_MISTAKES = 20  # in one file; with more, it is probably not a settings file
+_LONGEST_SHOWN_CHARS = 60
+LARGEST_TEXT_BYTES = 32 * 1024  # ten times the size of all settings; parsing more would take noticeable time
+_RESUME_LOGS = "resume_logs"
+
+
+class Origin(NamedTuple):
+    """Where a value came from. ``place`` is a file, a variable or an option; ``line`` is 1-based."""
+
+    layer: Layer
+    place: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.place}:{self.line}" if self.line else self.place
+        return f"{self.layer} {where}".strip()
+
+
+class Mistake(NamedTuple):
+    """Something in a layer that could not be used."""
+
+    origin: Origin
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.origin.place}:{self.origin.line}" if self.origin.line else self.origin.place
+        return f"{where}: {self.message}"
+
+
+class Config(NamedTuple):
+    """The settings in force, the origin of every value by dotted key, and the mistakes that were ignored."""
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+    mistakes: tuple[Mistake, ...] = ()
+
+    def require_sound(self) -> None:
+        """Raise ConfigError for a mistake that the user can correct; a project's file may come from someone else."""
+        own = [str(mistake) for mistake in self.mistakes if mistake.origin.layer != "project file"]
+        if own:
+            more = f" ({len(own) - 1} more: leftoff doctor --config)" if len(own) > 1 else ""
+            raise ConfigError(own[0] + more)
+
+
+class _LayerValues:
+    """The values, origins and mistakes of one layer, or of several layers combined."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.origins: dict[str, Origin] = {}
+        self.mistakes: list[Mistake] = []
+
+    def set_value(self, key: Key, raw: Any, origin: Origin, *, text: bool) -> None:
+        try:
+            value = key.value_of_text(raw) if text else key.value(raw)
+        except WrongValueError as wrong:
+            self.add_mistake(origin, f"{key.dotted} is {_describe_value(raw)}; it takes: {wrong}.")
+            return
+        self.values[key.dotted] = value
+        self.origins[key.dotted] = origin
+
+    def add_mistake(self, origin: Origin, message: str) -> None:
+        self.mistakes.append(Mistake(origin=origin, message=message))
+
+    def override_with(self, above: _LayerValues) -> None:
+        """Let a layer override these values. If its thresholds would be out of order, they are a mistake and left out."""
+        threshold_keys = [dotted for dotted in above.values if dotted.startswith(_THRESHOLDS_PREFIX)]
+        try:
+            _build_thresholds(self.values | above.values)
+        except InvalidValueError as error:
+            above.add_mistake(
+                above.origins[threshold_keys[-1]], f"{error} The thresholds of this layer are passed over."
+            )
+            for dotted in threshold_keys:
+                del above.values[dotted], above.origins[dotted]
+        self.values |= above.values
+        self.origins |= above.origins
+        self.mistakes += above.mistakes
+
+
+def load(
+    *,
+    user_file: Path,
+    project_file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Config:
+    """Load the settings in force. ``options`` are those of the command line, by dotted key."""
+    layer_values = _LayerValues()
+    layer_values.override_with(_file_layer(user_file, "user file"))
+    if project_file is not None:
+        layer_values.override_with(_file_layer(project_file, "project file"))
+    layer_values.override_with(_environment_layer(environment or {}))
+    layer_values.override_with(_option_layer(options or {}))
+    default = Origin(layer="default")
+    return Config(
+        settings=build_settings(layer_values.values),
+        origins={dotted: layer_values.origins.get(dotted, default) for dotted in known_keys()},
+        mistakes=tuple(layer_values.mistakes),
+    )
+
+
+def thresholds(settings: Settings) -> Thresholds:
+    """Return the four thresholds."""
+    return _build_thresholds(
+        {_THRESHOLDS_PREFIX + name: value for name, value in settings.thresholds._asdict().items()}
+    )
+
+
+def _file_layer(path: Path, layer: Layer) -> _LayerValues:
+    layer_values = _LayerValues()
+    origin = Origin(layer=layer, place=str(path))
+    seen: set[str] = set()
+    try:
+        for entry in entries(_read_text(path, layer), section=SECTION, groups=known_groups()):
+            where = Origin(layer=layer, place=str(path), line=entry.line)
+            if len(layer_values.mistakes) >= _MOST_MISTAKES:
+                layer_values.add_mistake(where, "too many mistakes; the rest of the file was not read.")
+                break
+            if entry.dotted in seen:
+                layer_values.add_mistake(
+                    where, f"{_shorten(entry.dotted)} stands here a second time; the first one counts."
+                )
+                continue
+            seen.add(entry.dotted)
+            _add_entry(layer_values, entry.dotted, entry.value, where)
+    except NotYamlError as error:
+        layer_values.add_mistake(Origin(layer=layer, place=str(path), line=error.line), f"{error}.")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        layer_values.add_mistake(origin, f"cannot be read: {reason}.")
+    return layer_values
+
+
+def _read_text(path: Path, layer: Layer) -> str:
+    """Return the text of a file, empty if it is missing. A project's file must not be a link, which could name any file."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    if not stat.S_ISREG(status.st_mode):
+        raise NotYamlError("not a file; it was not read")
+    if layer == "project file" and (path.is_symlink() or path.parent.is_symlink()):
+        raise NotYamlError("reached through a symbolic link; it was not read")
+    if status.st_size > LARGEST_TEXT_BYTES:
+        raise NotYamlError(f"larger than {LARGEST_TEXT_BYTES // 1024} KB; it was not read")
+    return path.read_text(encoding="utf-8-sig")
+
+
+def _add_entry(layer_values: _LayerValues, dotted: str, raw: Any, origin: Origin) -> None:
+    key = known_keys().get(dotted)
+    if dotted in known_groups():
+        layer_values.add_mistake(
+            origin, f"{dotted} is {_describe_value(raw)}; it takes: a mapping of settings."
+        )
+    elif key is None:
+        layer_values.add_mistake(origin, _unknown_setting(dotted))
+    elif origin.layer == "project file" and not key.declared.project:
+        layer_values.add_mistake(
+            origin, f"{dotted} may not be set by a project's file. Set it in your own configuration."
+        )
+    else:
+        layer_values.set_value(key, raw, origin, text=False)
+
+
+def _environment_layer(environment: Mapping[str, str]) -> _LayerValues:
+    layer_values = _LayerValues()
+    by_variable = {key.variable: key for key in known_keys().values()}
+    for variable, text in environment.items():
+        if not variable.startswith("LEFTOFF_") or variable in RESERVED_VARIABLES:
+            continue
+        origin = Origin(layer="environment", place=variable)
+        if variable in by_variable:
+            layer_values.set_value(by_variable[variable], text, origin, text=True)
+        else:
+            layer_values.add_mistake(
+                origin, _unknown_setting(variable, known=[*by_variable, *RESERVED_VARIABLES])
+            )
+    return layer_values
+
+
+def _option_layer(options: Mapping[str, str]) -> _LayerValues:
+    layer_values = _LayerValues()
+    for dotted, text in options.items():
+        origin = Origin(layer="command line", place=f"--set {dotted}")
+        key = known_keys().get(dotted)
+        if key is None:
+            layer_values.add_mistake(origin, _unknown_setting(dotted))
+        else:
+            layer_values.set_value(key, text, origin, text=True)
+    return layer_values
+
+
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known name that is most like ``name``, if any is."""
+    import difflib  # noqa: PLC0415 - needed only for a mistake
+
+    return difflib.get_close_matches(name, [*known], n=1, cutoff=0.5)
+
+
+def _unknown_setting(name: str, known: list[str] | None = None) -> str:
+    near = _nearest(name, known or [*known_keys()])
+    return f"{_shorten(name)} is no setting." + (f" Did you mean {near[0]}?" if near else "")
+
+
+def _describe_value(raw: Any) -> str:
+    """Return a short text for a rejected value."""
+    if isinstance(raw, list | dict):
+        return "a list" if isinstance(raw, list) else "a mapping"
+    return _shorten(repr(raw))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN_CHARS else text[:_LONGEST_SHOWN_CHARS] + "…"
+
+
+def _build_thresholds(values: Mapping[str, Any]) -> Thresholds:
+    """Build the four thresholds from values by dotted key, with defaults for the rest."""
+
+    def threshold(level: Level) -> Threshold:
+        value = values.get(_THRESHOLDS_PREFIX + level, known_keys()[_THRESHOLDS_PREFIX + level].default)
+        if isinstance(value, int):
+            return Threshold(level=level, remaining_tokens=value)
+        return Threshold(level=level, fraction=value)
+
+    return Thresholds(
+        caution=threshold(Level.CAUTION),
+        warning=threshold(Level.WARNING),
+        auto_pause=threshold(Level.AUTO_PAUSE),
+        critical=threshold(Level.CRITICAL),
+    )
+
+
+def with_overrides(settings: Settings, config: Mapping[str, Any] | None) -> Settings:
+    """Override settings with values that a program gives, checked like those in a file.
+
+    ``config`` has the keys of ``resume_logs``, or all keys below ``context_management`` as in a file.
+    """
+    in_force = {dotted: attrgetter(dotted)(settings) for dotted in known_keys()}
+    return build_settings(
+        in_force
+        | {dotted: _check_override(dotted, raw) for dotted, raw in _flatten(*_find_section(config or {}))}
+    )
+
+
+def _check_override(dotted: str, raw: Any) -> Any:
+    key = known_keys().get(dotted)
+    if key is None:
+        near = _nearest(dotted, known_keys())
+        hint = f" Did you mean {near[0].removeprefix(f'{_RESUME_LOGS}.')}?" if near else ""
+        raise ConfigError(f"{dotted} is no setting.{hint}")
+    try:
+        return key.value(str(raw) if isinstance(raw, PurePath) else raw)
+    except WrongValueError as wrong:
+        raise ConfigError(f"{dotted} is {raw!r:.60}; it takes: {wrong}.") from wrong
+
+
+def _find_section(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    whole = config.get(SECTION)
+    return (whole, "") if isinstance(whole, Mapping) else (config, f"{_RESUME_LOGS}.")
+
+
+def _flatten(given: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in given.items():
+        dotted = f"{prefix}{name}"
+        if dotted in known_groups() and isinstance(value, Mapping):
+            yield from _flatten(value, f"{dotted}.")
+        else:
+            yield dotted, [*value] if isinstance(value, tuple | set) else value

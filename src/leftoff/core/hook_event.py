@@ -1,0 +1,201 @@
+"""Hook events and replies, status line input, and the commands that leftoff puts into agents' settings.
+
+All of it is independent of any one agent. A command is recognised as leftoff's by its shape, whatever interpreter and
+folder it names, so that commands written by older versions are recognised too.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from leftoff.core.wire import JsonObject
+
+EventKind = Literal[
+    "start", "prompt", "tools", "stop", "before_compaction", "after_compaction", "end", "other"
+]
+StartSource = Literal["startup", "resume", "compact", "clear"]
+Scope = Literal["user", "project"]
+Origin = Literal["settings", "plugin"]
+SCOPES: tuple[Scope, ...] = ("user", "project")
+PLUGIN_NAME = "leftoff"
+_HOOK_COMMAND = re.compile(r"\[ -r .*/leftoff/fast\.py'? \] \|\| exit 0; .+ -I -S .+ \|\| exit 0", re.DOTALL)
+_STATUSLINE_COMMAND = re.compile(r".* -P -m leftoff statusline( \|\| exit 0)?", re.DOTALL)
+# The old command reads the same input and prints first. It runs in a subshell, so that not even `exit` in it stops leftoff.
+_WRAPPER = (
+    'I=$(cat); O=$(printf %s "$I" | (eval ',
+    ')); [ -z "$O" ] || printf \'%s\\n\' "$O"; printf %s "$I" | ',
+)
+
+
+class CalledTool(NamedTuple):
+    """A tool that the agent has just called; ``call_id``: None if the event does not name the call."""
+
+    tool: str
+    call_id: str | None
+
+
+class HookEvent(NamedTuple):
+    """The event that an agent passes to its hook. None means that the event does not say, or that it does not apply.
+
+    ``actor`` is the subagent in which the event happened. ``hears_user`` and ``hears_agent`` say whom a reply to this
+    event reaches. ``summary`` is a compaction's; it is None if it is encrypted or missing.
+    """
+
+    kind: EventKind
+    name: str  # the agent's own name for the event
+    session_id: str
+    transcript: str | None
+    folder: str | None
+    actor: str | None = None
+    source: StartSource | None = None
+    prompt: str | None = None
+    tools: tuple[CalledTool, ...] = ()
+    summary: str | None = None
+    reason: str | None = None  # why the session ended
+    is_headless: bool = False
+    client_pid: int | None = None
+    hears_user: bool = False
+    hears_agent: bool = False
+
+
+class HookResponse(NamedTuple):
+    """The texts for the user, for the agent (as data) and for the summariser of a compaction. None means no text.
+
+    ``blocks`` stops a prompt that was a command for leftoff: the agent does not send it, so it costs no tokens.
+    """
+
+    to_user: str | None = None
+    to_agent: str | None = None
+    to_summariser: str | None = None
+    blocks: bool = False
+
+    def __bool__(self) -> bool:
+        return self.blocks or any((self.to_user, self.to_agent, self.to_summariser))
+
+
+NO_RESPONSE = HookResponse()
+
+
+class AgentCommands(NamedTuple):
+    """The commands to install for an agent. ``hook``: None if leftoff's plugin already provides the hooks."""
+
+    hook: str | None
+    statusline: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """A command that an agent runs at an event, as configured in the file ``source``.
+
+    ``origin``: None for a command that is not leftoff's. ``group`` and ``index`` locate the hook among those of its
+    event; ``entry`` is its whole configuration.
+    """
+
+    event: str
+    command: str
+    source: str
+    group: int
+    index: int
+    entry: JsonObject
+    origin: Origin | None
+
+
+class TextEdit(NamedTuple):
+    """One change of a text: at the character offset ``start``, ``inserted`` replaced ``removed``."""
+
+    start: int
+    removed: str
+    inserted: str
+
+
+class EditTrace(NamedTuple):
+    """The edits made to a settings file, in order, and the names of the entries they created, so that they can be undone."""
+
+    edits: tuple[TextEdit, ...]
+    created: tuple[str, ...]
+
+
+class WiredSettings(NamedTuple):
+    """A settings text that contains leftoff's entries. ``notes`` tell the user what was left unchanged, and why."""
+
+    text: str
+    trace: EditTrace
+    notes: tuple[str, ...] = ()
+
+
+class HookProblem(NamedTuple):
+    """Why an agent does not run the hooks in its settings, and what the user can do about it."""
+
+    problem: str
+    fix: str
+
+
+def hook_command(python: str, fast_path: str, agent_id: str) -> str:
+    """Return the hook command. It does nothing if the file is gone, because exit code 2 would block the agent."""
+    file = shlex.quote(fast_path)
+    return f"[ -r {file} ] || exit 0; {shlex.quote(python)} -I -S {file} {agent_id} || exit 0"
+
+
+def statusline_command(python: str) -> str:
+    """Return the status line command. -E and -P keep a project's own modules from being run in place of leftoff's."""
+    return f"{shlex.quote(python)} -E -P -m leftoff statusline || exit 0"
+
+
+def compose_statusline(statusline: str, old: str) -> str:
+    """Return a command that prints the output of ``old`` and below it leftoff's line."""
+    return shlex.quote(old).join(_WRAPPER) + statusline
+
+
+def wrapped_statusline(command: str) -> str | None:
+    """Return the user's command inside a composed status line; None without one."""
+    before, after = _WRAPPER
+    if not command.startswith(before) or after not in command:
+        return None
+    words = _split(command[len(before) : command.rindex(after)])
+    return words[0] if len(words) == 1 else None
+
+
+def is_hook_command(command: str) -> bool:
+    """Return whether a hook command is leftoff's."""
+    return _HOOK_COMMAND.fullmatch(command) is not None
+
+
+def is_statusline_command(command: str) -> bool:
+    """Return whether a status line command is leftoff's, alone or composed with another."""
+    return _STATUSLINE_COMMAND.fullmatch(command) is not None
+
+
+def interpreter_of(command: str) -> str | None:
+    """Return the Python interpreter in one of leftoff's commands; None if the command cannot be parsed."""
+    words = _split(command)
+    for place in range(len(words) - 1, 0, -1):
+        if words[place : place + 2] == ["-I", "-S"]:
+            return words[place - 1]
+        if words[place : place + 3] == ["-P", "-m", "leftoff"]:  # older versions wrote no -E
+            return words[place - 2] if words[place - 1] == "-E" else words[place - 1]
+    return None
+
+
+def fast_path_of(command: str) -> str | None:
+    """Return the script that one of leftoff's hook commands runs; None for any other command."""
+    words = _split(command) if is_hook_command(command) else []
+    return words[2] if words else None
+
+
+def _split(command: str) -> list[str]:
+    """Split a command as a shell does; return an empty list if its quoting is broken."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
+def revert_edits(text: str, edits: Iterable[TextEdit]) -> str:
+    """Undo the edits and return the original text."""
+    for edit in reversed([*edits]):
+        text = text[: edit.start] + edit.removed + text[edit.start + len(edit.inserted) :]
+    return text

@@ -1,0 +1,294 @@
+"""Check what is installed, readable or broken, and name the command that repairs it.
+
+Nothing is changed, except that logs waiting to be sent are sent if the storage backend answers.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from leftoff.agents.registry import load_agents
+from leftoff.config import load
+from leftoff.config.load import Mistake
+from leftoff.config.settings import Settings, known_keys
+from leftoff.core.hook_event import SCOPES, Hook, Scope, fast_path_of, interpreter_of
+from leftoff.core.protocols import Agent, CanBeChecked, HasHooks, StorageBackend
+from leftoff.core.wire import JsonValue
+from leftoff.errors import LeftoffError, PluginError, StorageError
+from leftoff.live import installed as live_installed
+from leftoff.live.install import foreign_triggers
+from leftoff.platform import files, paths
+from leftoff.plugins import BUILT_IN, make_all
+from leftoff.storage import outbox
+from leftoff.storage.outbox import Outbox, send_all
+from leftoff.storage.repository import configured_backend
+from leftoff.storage.store_base import call_backend
+from leftoff.version import VERSION
+from leftoff.workspace import Workspace
+
+State = Literal["ok", "note", "broken"]
+_STORAGE, _OUTBOX = "storage", "outbox"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The result of one check. ``mend`` is what to type, empty if there is nothing to do."""
+
+    what: str
+    state: State
+    words: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingInForce:
+    """A setting, its value and where that came from."""
+
+    key: str
+    value: JsonValue
+    origin: str
+
+
+def examine(workspace: Workspace) -> list[Finding]:
+    """Run every check."""
+    return [
+        *_check_program(),
+        *_check_folders(),
+        *_check_project(workspace),
+        *_check_settings(workspace),
+        *_check_agents(),
+        *check_hooks(workspace),
+        *check_storage(workspace),
+        *_check_plugins(),
+    ]
+
+
+def explain_settings(workspace: Workspace) -> tuple[list[SettingInForce], list[Mistake]]:
+    """Return every setting with its origin, and the mistakes that were ignored."""
+    config = workspace.config
+    in_force = []
+    for dotted, origin in config.origins.items():
+        value: object = config.settings
+        for name in dotted.split("."):
+            value = getattr(value, name)
+        if isinstance(value, tuple):
+            value = [*value]
+        elif isinstance(value, Mapping):
+            value = {**value}
+        in_force.append(SettingInForce(key=dotted, value=cast("JsonValue", value), origin=str(origin)))
+    return in_force, [*config.mistakes]
+
+
+def _check_program() -> Iterator[Finding]:
+    system = f"Python {platform.python_version()} on {platform.system()}"
+    yield Finding(what="leftoff", state="ok", words=f"{VERSION}, {system}, {sys.executable}")
+    if shutil.which("git"):
+        yield Finding(what="git", state="ok", words="found")
+    else:
+        yield Finding(
+            what="git", state="note", words="not found: drift of files cannot be told", mend="install git"
+        )
+
+
+def _check_folders() -> Iterator[Finding]:
+    for what, folder in (
+        ("state", paths.state_folder()),
+        ("data", paths.data_folder()),
+        ("config", paths.config_folder()),
+    ):
+        yield _check_folder(f"{what} folder", folder)
+
+
+def _check_folder(what: str, folder: Path) -> Finding:
+    nearest = next(above for above in (folder, *folder.parents) if above.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        mend = f"chmod u+rwx {nearest}"
+        return Finding(what=what, state="broken", words=f"{folder} cannot be written", mend=mend)
+    return Finding(what=what, state="ok", words=f"{folder}{'' if folder.exists() else ' (made when needed)'}")
+
+
+def _check_project(workspace: Workspace) -> Iterator[Finding]:
+    project = workspace.project
+    if project.folder.is_symlink():
+        yield Finding(
+            what="project",
+            state="broken",
+            words=f"{project.folder} is a symbolic link; leftoff writes only into a real folder",
+            mend=f"rm {project.folder}",
+        )
+        return
+    tree = f", worktree {project.worktree}" if project.worktree else ""
+    there = "" if project.folder.is_dir() else " (made when needed)"
+    kind = "git" if project.in_git else "no git"
+    yield Finding(
+        what="project",
+        state="ok",
+        words=f"{project.root} ({kind}{tree}), documents in {project.folder}{there}",
+    )
+
+
+def _check_settings(workspace: Workspace) -> Iterator[Finding]:
+    config = workspace.config
+    changed = sum(origin.layer != "default" for origin in config.origins.values())
+    yield Finding(
+        what="settings",
+        state="ok",
+        words=f"{changed} of {len(known_keys())} changed; {paths.config_folder() / load.FILE_NAME}",
+        mend="leftoff doctor --config shows each with its origin" if changed else "",
+    )
+    for mistake in config.mistakes:
+        state: State = "note" if mistake.origin.layer == "project file" else "broken"
+        yield Finding(what="settings", state=state, words=str(mistake), mend=f"edit {mistake.origin.place}")
+
+
+def _check_agents() -> Iterator[Finding]:
+    for agent in load_agents():
+        transcripts = [*agent.transcripts()]
+        unreadable = sum(not os.access(transcript, os.R_OK) for transcript in transcripts)
+        if unreadable:
+            mend = f"chmod u+r the files below {agent.home}"
+            words = f"{unreadable:,} of {len(transcripts):,} transcripts in {agent.home} cannot be read"
+            yield Finding(what=agent.name, state="broken", words=words, mend=mend)
+        else:
+            there = f"{len(transcripts):,} transcripts" if agent.home.is_dir() else "not there"
+            yield Finding(what=agent.name, state="ok", words=f"{agent.home}: {there}")
+
+
+def _check_plugins() -> Iterator[Finding]:
+    for group in BUILT_IN:
+        for made in make_all(group):
+            if isinstance(made, PluginError):
+                yield Finding(
+                    what=f"plugin ({group})", state="broken", words=made.message, mend="uninstall or mend it"
+                )
+
+
+def check_hooks(workspace: Workspace) -> Iterator[Finding]:
+    """Check the hooks of every agent that has some, then the fast path that they share."""
+    project = workspace.project.root
+    calling: list[Hook] = []
+    for agent in load_agents():
+        if isinstance(agent, HasHooks):
+            hooks = agent.hooks_here(project)
+            ours = [hook for scope in SCOPES for hook in _our_hooks(agent, scope, project)]
+            ours += [hook for hook in hooks if hook.origin == "plugin"]
+            calling += ours
+            yield from _check_agent_hooks(agent, agent, ours, project)
+            yield from (
+                Finding(what=f"hooks of {agent.name}", state="note", words=words)
+                for words in foreign_triggers(hooks, workspace.settings.triggers_prefix)
+            )
+    if calling:
+        yield from _check_fast_path(calling)
+
+
+def _our_hooks(wiring: HasHooks, scope: Scope, project: Path) -> tuple[Hook, ...]:
+    file = wiring.settings_files(scope, project)[-1]
+    text = (files.read_if_exists(file) or b"").decode("utf-8", "replace")
+    return wiring.ours_in(text, where=file)
+
+
+def _check_agent_hooks(
+    agent: Agent, wiring: HasHooks, ours: Sequence[Hook], project: Path
+) -> Iterator[Finding]:
+    what, mend = f"hooks of {agent.name}", f"leftoff install {agent.id}"
+    if not ours:
+        if agent.home.is_dir():
+            yield Finding(what=what, state="note", words="not installed", mend=mend)
+        return
+    sources = [*dict.fromkeys(hook.source for hook in ours)]
+    events = [*dict.fromkeys(hook.event for hook in ours if hook.event != "*")]
+    yield Finding(
+        what=what,
+        state="ok",
+        words=f"installed in {', '.join(sources)} ({', '.join(events) or 'all events'})",
+    )
+    twice = sorted({hook.source for hook in ours if fast_path_of(hook.command) or hook.origin == "plugin"})
+    if len(twice) > 1:
+        words = f"hooks stand in {' and in '.join(twice)}; each event needs one"
+        yield Finding(what=what, state="note", words=words, mend=f"leftoff uninstall {agent.id}, then {mend}")
+    for python in dict.fromkeys(filter(None, (interpreter_of(hook.command) for hook in ours))):
+        if shutil.which(python) is None:
+            words = f"the interpreter that the hooks name is gone: {python}"
+            yield Finding(what=what, state="broken", words=words, mend=mend)
+    installed = [scope for scope in SCOPES if any(_our_hooks(wiring, scope, project))]
+    problems = (problem for scope in installed for problem in wiring.hook_troubles(scope, project))
+    for problem in dict.fromkeys(problems):
+        yield Finding(what=what, state="broken", words=problem.problem, mend=problem.fix)
+
+
+def _check_fast_path(calling: Sequence[Hook]) -> Iterator[Finding]:
+    what, mend = "fast path", "leftoff install AGENT, once more"
+    for named in dict.fromkeys(filter(None, (fast_path_of(hook.command) for hook in calling))):
+        if not os.access(named, os.R_OK):
+            yield Finding(what=what, state="broken", words=f"{named}: gone or not readable", mend=mend)
+        elif Path(named) != live_installed.fast_path_file():
+            words = f"the hooks run {named}, and this leftoff's own is {live_installed.fast_path_file()}"
+            yield Finding(what=what, state="note", words=words, mend=mend)
+    place, version = live_installed.fast_path_file(), live_installed.installed_version()
+    if version is None:
+        return
+    if files.read_if_exists(place) == live_installed.fast_path_content():
+        yield Finding(what=what, state="ok", words=f"{place}, of this version")
+    elif version != VERSION:
+        words = f"{place} is of leftoff {version}, this is {VERSION}"
+        yield Finding(what=what, state="broken", words=words, mend=mend)
+    else:
+        words = f"{place} is not the one of this leftoff ({shlex.quote(live_installed.interpreter())})"
+        yield Finding(what=what, state="note", words=words, mend=mend)
+
+
+def check_storage(workspace: Workspace) -> Iterator[Finding]:
+    """Ask the storage backend once; if it answers, send the logs that wait."""
+    box = outbox.user_outbox()
+    try:
+        yield from _check_backend(workspace.settings, box)
+    except StorageError as error:
+        mend = f"chmod u+rwx {shlex.quote(str(box.folder))}"
+        yield Finding(what=_OUTBOX, state="broken", words=str(error), mend=mend)
+
+
+def _check_backend(settings: Settings, box: Outbox) -> Iterator[Finding]:
+    """Check the configured backend; StorageError if the outbox cannot be read."""
+    try:
+        backend = configured_backend(settings)
+        words = "" if backend is None else _ask(backend)
+    except LeftoffError as error:
+        yield Finding(
+            what=_STORAGE, state="broken", words=f"{settings.storage}: {error}", mend="see docs/storage.md"
+        )
+        yield from _note_waiting(len(box.waiting()), box.trouble())
+        return
+    if backend is None:
+        yield Finding(what=_STORAGE, state="ok", words="files: logs stay on this machine")
+        if count := len(box.waiting()):
+            words = f"{count} logs wait to be sent, and storage names nowhere to send them"
+            mend = "set storage as it was, or delete the outbox"
+            yield Finding(what=_OUTBOX, state="note", words=words, mend=mend)
+        return
+    yield Finding(what=_STORAGE, state="ok", words=f"{settings.storage}: {words}")
+    sent = send_all(backend)
+    yield from _note_waiting(sent.waiting, sent.trouble)
+
+
+def _ask(backend: StorageBackend) -> str:
+    if isinstance(backend, CanBeChecked):
+        return call_backend(backend, backend.check)
+    return f"reached, {len(call_backend(backend, backend.list)):,} logs"
+
+
+def _note_waiting(count: int, trouble: str | None) -> Iterator[Finding]:
+    if count:
+        many = "1 log waits" if count == 1 else f"{count} logs wait"
+        reason = f": {trouble}" if trouble else ""
+        yield Finding(
+            what=_OUTBOX, state="note", words=f"{many} to be sent{reason}", mend="leftoff doctor tries again"
+        )

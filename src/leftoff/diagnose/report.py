@@ -1,0 +1,242 @@
+"""Report the compactions of the last days: what each summary lost, and what our log at the size of a hook would have kept.
+
+To measure a compaction, its transcript is cut there: the bytes before its first record, exactly, become a file of their own, and a
+log is made from that alone. Clearing old tool results is not a compaction, and what subagents did belongs to neither side.
+
+Transcripts are only read; logs are made in a scratch folder, redacted and thrown away. The same compaction in several files (forks,
+copies) counts once. A transcript that cannot be read is named and does not hide the others.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from leftoff.agents.registry import agent_by_id, agent_of, load_agents
+from leftoff.core.records import Record, RecordKind
+from leftoff.core.resume_log import ResumeLog
+from leftoff.core.wire import JsonObject
+from leftoff.errors import LeftoffError, TranscriptError
+from leftoff.platform import clock
+from leftoff.resume_logs.receipt import Kind, Receipt, build_receipt
+from leftoff.resume_logs.restore_text import profile_markdown
+from leftoff.resume_logs.save import build_log
+from leftoff.sessions.listing import TranscriptFile, entries_of_project, list_transcripts
+from leftoff.workspace import SessionRef, Workspace
+
+HOOK_CHARS = 9_900  # what a hook can hand over
+_NO_RECORDS = {RecordKind.BROKEN, RecordKind.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """One compaction. ``at`` is None if the transcript does not say when it was."""
+
+    agent: str
+    session_id: str
+    project: str | None
+    transcript: str
+    line: int
+    at: datetime | None
+    receipt: Receipt
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON form, which scripts rely on."""
+        return {
+            "agent": self.agent,
+            "session_id": self.session_id,
+            "project": self.project,
+            "transcript": self.transcript,
+            "line": self.line,
+            "at": None if self.at is None else clock.format_rfc3339(self.at),
+            "summary_readable": not self.receipt.is_opaque,
+            "items": {
+                line.kind: {"total": line.total, "lost": [*line.lost], "would_have_kept": [*line.put_back]}
+                for line in self.receipt.lines
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many items of one kind there were, how many were lost, and how many of those we would have kept."""
+
+    total: int = 0
+    lost: int = 0
+    would_have_kept: int = 0
+
+
+@dataclass(slots=True)
+class Report:
+    """The compactions since a moment; ``add`` reads one more session."""
+
+    since: datetime
+    sessions: int = 0
+    compactions: list[Compacted] = field(default_factory=list)
+    unreadable: list[tuple[Path, str]] = field(default_factory=list)
+    _seen: set[tuple[object, ...]] = field(default_factory=set)
+
+    def add(self, found: TranscriptFile) -> None:
+        """Read a session; one that cannot be read, or has no record that we know, is listed as unreadable."""
+        try:
+            self.compactions += self._compactions(found)
+            self.sessions += 1
+        except (LeftoffError, OSError) as error:
+            self.unreadable.append((found.transcript, str(error)))
+
+    def newest_first(self) -> list[Compacted]:
+        """Return the compactions, newest first; those of unknown time come last."""
+        return sorted(
+            self.compactions, key=lambda each: each.at.timestamp() if each.at else 0.0, reverse=True
+        )
+
+    def totals(self) -> Mapping[Kind, Tally]:
+        """Return the sums by kind over all compactions whose summary can be read."""
+        totals: dict[Kind, Tally] = {}
+        for each in self.compactions:
+            for line in () if each.receipt.is_opaque else each.receipt.lines:
+                before = totals.get(line.kind, Tally())
+                totals[line.kind] = Tally(
+                    total=before.total + line.total,
+                    lost=before.lost + len(line.lost),
+                    would_have_kept=before.would_have_kept + len(line.put_back),
+                )
+        return totals
+
+    def _compactions(self, found: TranscriptFile) -> Iterator[Compacted]:
+        # Most sessions were never compacted; that shows without keeping their records in memory.
+        if not self._is_compacted(found):
+            return
+        session_id = found.agent.open(found.transcript).session_id
+        with tempfile.TemporaryDirectory(prefix="leftoff-report-") as name:
+            for cut in cuts_at_compactions(found.transcript, Path(name)):
+                if self._is_recent(cut.at) and self._is_new(cut):
+                    yield _measure(cut, session_id)
+
+    def _is_compacted(self, found: TranscriptFile) -> bool:
+        is_session = False
+        for record in found.agent.read(found.transcript):
+            is_session = is_session or record.kind not in _NO_RECORDS
+            if record.compaction is not None and record.actor is None and self._is_recent(record.at):
+                return True
+        if not is_session:
+            raise TranscriptError(
+                f"no line in it is a record that leftoff knows. leftoff doctor {found.transcript} shows what stands there.",
+                path=found.transcript,
+            )
+        return False
+
+    def _is_recent(self, at: datetime | None) -> bool:
+        return at is None or at >= self.since
+
+    def _is_new(self, cut: Cut) -> bool:
+        mark = (cut.at, cut.summary) if cut.at or cut.summary else (cut.source, cut.line)
+        is_new = mark not in self._seen
+        self._seen.add(mark)
+        return is_new
+
+
+def sessions_since(since: datetime, agent_id: str | None, project: Path | None) -> list[TranscriptFile]:
+    """Return the transcripts that were written to since then, newest first."""
+    all_files = list_transcripts(load_agents() if agent_id is None else [agent_by_id(agent_id)])
+    recent = [each for each in all_files if each.modified_ns >= since.timestamp() * 1e9]
+    if project is None:
+        return recent
+    by_path = {str(each.transcript): each for each in recent}
+    return [by_path[entry.transcript] for entry in entries_of_project(project, recent)]
+
+
+def _measure(cut: Cut, session_id: str) -> Compacted:
+    log = log_of_cut(cut)
+    handed_over = profile_markdown(log, max_chars=HOOK_CHARS, profile="after_compaction")
+    return Compacted(
+        agent=cut.agent,
+        session_id=session_id,
+        project=cut.project,
+        transcript=str(cut.source),
+        line=cut.line,
+        at=cut.at,
+        receipt=build_receipt(log, cut.summary, handed_over),
+    )
+
+
+def log_of_cut(cut: Cut) -> ResumeLog:
+    """Return our log of what was before the cut, with its sources."""
+    return build_log(SessionRef(agent=agent_of(cut.transcript), transcript=cut.transcript), Workspace.open())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A session as it was at one moment, and how its agent summarised it then."""
+
+    agent: str
+    source: Path  # the whole transcript
+    line: int  # 1-based, of the first record that is not in the prefix
+    at: datetime | None  # None if the record does not say
+    transcript: Path  # the prefix, a file of the same name
+    project: str | None
+    summary: str | None  # the agent's own of what was before; None if there is none, or it is not readable
+
+
+def cuts_at_compactions(transcript: Path, folder: Path) -> Iterator[Cut]:
+    """Cut at every compaction; the prefixes are written into ``folder``."""
+    return (cut for cut, _, _ in cut_session(transcript, folder, compaction_starts))
+
+
+def cut_session(
+    transcript: Path, folder: Path, where: Callable[[Sequence[Record]], Iterable[int]]
+) -> Iterator[tuple[Cut, Sequence[Record], Sequence[Record]]]:
+    """Cut before the records whose indexes ``where`` returns; yield each cut with the records before and after it."""
+    agent = agent_of(transcript)
+    records = [*agent.read(transcript)]
+    project = agent.open(transcript).project
+    for number, at in enumerate(where(records)):
+        first = records[at]
+        cut = Cut(
+            agent=agent.id,
+            source=transcript,
+            line=first.place.line_idx + 1,
+            at=first.at,
+            transcript=_write_prefix(transcript, folder / str(number), first.place.start),
+            project=project,
+            summary=_leading_summary(records[at:]),
+        )
+        yield cut, records[:at], records[at:]
+
+
+def compaction_starts(records: Sequence[Record]) -> Iterator[int]:
+    """Return the index of each compaction's first record: a boundary and the summary after it are one compaction."""
+    inside = False
+    for at, record in enumerate(records):
+        if record.actor is not None or record.compaction is None or record.compaction.trigger == "micro":
+            inside = inside and record.kind is not RecordKind.REPLY
+            continue
+        if not inside:
+            yield at
+        inside = record.compaction.summary is None and not record.messages  # its summary is still to come
+
+
+def _leading_summary(records: Sequence[Record]) -> str | None:
+    """Return the summary of the compaction that ``records`` begin with; None if it has none."""
+    summary = None
+    for record in records:
+        if record.kind is RecordKind.REPLY and record.actor is None:
+            break
+        if record.compaction is not None and record.actor is None:
+            summary = summary or record.compaction.summary
+    return summary or None
+
+
+def _write_prefix(transcript: Path, folder: Path, size_bytes: int) -> Path:
+    """Write the first bytes of a transcript to a file of the same name in ``folder``; return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / transcript.name
+    with transcript.open("rb") as source, target.open("wb") as copy:
+        left = size_bytes
+        while left and (chunk := source.read(min(left, 1 << 20))):
+            copy.write(chunk)
+            left -= len(chunk)
+    return target

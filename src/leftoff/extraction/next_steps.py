@@ -1,0 +1,353 @@
+"""Say what the next session needs: the mission in the user's words, what comes next, and the exact text it must not guess.
+
+Exact text is what is hard to guess again: paths, commands, URLs, issue numbers, ports, environment variables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from leftoff.core.markdown import NOTHING_OPEN
+from leftoff.extraction import names, scoring, wording
+from leftoff.extraction.phrases import LISTS, any_of
+from leftoff.extraction.scoring import Shares
+from leftoff.extraction.state import Command, File, Prompt, Ref, Rule, State
+from leftoff.extraction.wording import first_sentences, quote, relative_path, shorten
+
+_MAX_NEXT_STEPS = 14
+_MAX_MENTIONED_FILES = 16
+_MAX_MENTIONED_COMMANDS = 12
+_GO_AHEAD = re.compile(rf"(?:{any_of('go ahead')}|[ ,.!:)])+\Z", re.IGNORECASE)
+_NEXT = re.compile(rf"\b(?:{any_of('next step')})\b", re.IGNORECASE)
+_MENTION = re.compile(
+    r"(?P<url>https?://[^\s<>\"'`)\]}|\\]+)"
+    r"|(?P<port>\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0):\d{2,5}\b|\bport[ :=]+\d{2,5}\b)"
+    r"|(?P<issue>(?<![\w/#&])#\d{1,6}\b|\b[A-Z]{2,8}-\d{1,6}\b)"
+    r"|(?:\$\{?|\bexport |\bset |env(?:iron)?(?:\.get)?[.(\[]+[\"']?|\bgetenv\([\"'])(?P<variable>[A-Z][A-Z0-9_]{2,})\b"
+    r"|(?<![\w.$])(?P<assigned>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?==\S)"
+)
+# Where a match may begin: a fixed string that such a text must contain, and a pattern for the places. Searching for these is many
+# times faster than trying the whole pattern at every character.
+_MENTION_STARTS = (
+    ("", re.compile(r"[A-Z](?=[A-Z0-9_-]{2})")),
+    ("http", re.compile(r"http")),
+    ("localhost:", re.compile(r"localhost:")),
+    (".0.0.", re.compile(r"127\.0\.0\.1:|0\.0\.0\.0:")),
+    ("port", re.compile(r"port(?=[ :=])")),
+    ("#", re.compile(r"#(?=\d)")),
+    ("$", re.compile(r"\$")),
+    ("export ", re.compile(r"export (?=[A-Z])")),
+    ("set ", re.compile(r"set (?=[A-Z])")),
+    ("env", re.compile(r"env(?=[i.(\[])")),
+    ("getenv(", re.compile(r"getenv\(")),
+)
+_NOT_ISSUES = tuple(LISTS["not an issue number"])
+_MAX_TEXT_CHARS = 4_000  # of one text
+
+
+class Entry(NamedTuple):
+    """A line of critical context."""
+
+    text: str
+    refs: list[Ref]
+
+
+class Named(NamedTuple):
+    """A line of critical context under a name."""
+
+    name: str
+    text: str
+    refs: list[Ref]
+
+
+def mission(state: State, shares: Shares) -> tuple[str, list[Ref]]:
+    """Return what the user asked first, what followed, and the latest request."""
+    asked = [prompt for prompt in state.prompts if not _GO_AHEAD.match(prompt.text)]
+    if not asked:
+        return "", []
+    first, last = asked[0], asked[-1]
+    parts = [f"The user first asked: {_quote_prompt(first, shares.first_prompt)}"]
+    chars_left = shares.mission - len(parts[0])
+    latest = f"The latest request: {_quote_prompt(last, shares.last_prompt)}" if last is not first else ""
+    between, quoted = [], [first]
+    for prompt in reversed(asked[1:-1]):
+        line = f"- {_quote_prompt(prompt, shares.prompt)}"
+        if len(line) + len(latest) > chars_left:
+            break
+        chars_left -= len(line) + 1
+        between.append(line)
+        quoted.append(prompt)
+    left_out = len(asked) - 2 - len(between)
+    if between:
+        head = (
+            "Then, in this order:"
+            if left_out <= 0
+            else f"Then ({left_out} earlier requests left out), in this order:"
+        )
+        parts.append("\n".join([head, *reversed(between)]))
+    if latest:
+        parts.append(latest)
+        quoted.append(last)
+    return "\n\n".join(parts), [prompt.ref for prompt in quoted]
+
+
+def _quote_prompt(prompt: Prompt, max_chars: int) -> str:
+    return quote(wording.typed_text(prompt.text).strip() or prompt.text, max_chars)
+
+
+def next_steps(state: State, shares: Shares) -> list[tuple[str, list[Ref]]]:
+    """Return the unfinished request, what the agent was about to do, open to-dos in their order, and failures to fix."""
+    steps = find_open_steps(state) or [*_state_that_nothing_is_open(state)]
+    selected: dict[str, list[Ref]] = {}
+    chars_left = shares.next_steps
+    for text, refs in steps[:_MAX_NEXT_STEPS]:
+        chars_left -= len(text)
+        if chars_left < 0 and selected:
+            break
+        selected[text] = refs
+    return [*selected.items()]
+
+
+def find_open_steps(state: State) -> list[tuple[str, list[Ref]]]:
+    """Return all that is left to do. When that is nothing, the work may be finished."""
+    return [
+        *_unfinished_request(state),
+        *_announced_steps(state),
+        *_open_todos(state),
+        *_failures_to_fix(state),
+    ]
+
+
+def _unfinished_request(state: State) -> Iterator[tuple[str, list[Ref]]]:
+    if not state.prompts:
+        return
+    last = state.prompts[-1]
+    answer = state.last_words
+    is_answered = (
+        answer is not None and answer.call == state.calls and not state.pending and answer.turn == last.turn
+    )
+    if not is_answered:
+        request = next((each for each in reversed(state.prompts) if not _GO_AHEAD.match(each.text)), last)
+        yield f"Go on with the request that is not finished: {_quote_prompt(request, 400)}", [request.ref]
+    for waiting in state.pending.values():
+        yield f"A call was under way and has no answer: {waiting.tool}", [waiting.ref]
+
+
+def _state_that_nothing_is_open(state: State) -> Iterator[tuple[str, list[Ref]]]:
+    """Yield a step that says so explicitly, so that the next session does not look for open work."""
+    if state.prompts and state.last_words is not None:
+        last, reply = state.prompts[-1], state.last_words
+        answered = (
+            f"{_quote_prompt(last, 120)} was answered with {quote(first_sentences(reply.text, 160), 160)}"
+        )
+        yield f"{NOTHING_OPEN}: {answered}", [last.ref, reply.ref]
+
+
+def _announced_steps(state: State) -> Iterator[tuple[str, list[Ref]]]:
+    """Yield the agent's own last statement of what comes next."""
+    last = state.last_words
+    if last is None or last.turn != state.turns:
+        return
+    about = [sentence for sentence in wording.sentences(last.text) if _NEXT.search(sentence)]
+    if about:
+        yield f"The agent's last word on it: {quote(' '.join(about[-4:]), 600)}", [last.ref]
+    elif last.call < state.calls or state.pending:
+        yield f"The agent was at: {quote(first_sentences(last.text, 300), 300)}", [last.ref]
+
+
+def _open_todos(state: State) -> Iterator[tuple[str, list[Ref]]]:
+    for status, word in (("in_progress", "In progress"), ("pending", "To do")):
+        for todo in state.todos:
+            if todo.status == status and todo.text:
+                yield f"{word}: {shorten(todo.text, 200)}", [todo.ref]
+
+
+def _failures_to_fix(state: State) -> Iterator[tuple[str, list[Ref]]]:
+    for command in scoring.unresolved_failures(state)[-4:]:
+        why = f" → {quote(command.failure, 140)}" if command.failure else ""
+        yield f"Mend what fails: `{shorten(command.text, 140)}`{why}", command.refs
+
+
+def critical_context(
+    state: State, shares: Shares, listed_files: set[str]
+) -> dict[str, list[Entry] | list[Named]]:
+    """Return the user's rules, then what must not be guessed: project, files, commands, ids, environment variables."""
+    mentions = count_mentions(state)
+    return {
+        "user_rules": _rules(state, shares),
+        "where": _where(state),
+        "files": _files(state, shares, listed_files),
+        "commands": _commands(state, shares),
+        "ids_and_urls": _select_mentions(mentions, ("url", "port", "issue"), state.calls, shares),
+        "environment_variables": _select_mentions(mentions, ("variable",), state.calls, shares),
+    }
+
+
+def _rules(state: State, shares: Shares) -> list[Entry]:
+    """Return every rule word for word; of those beyond the budget, the oldest, only the places."""
+    texts = [_describe_rule(rule, shares.question) for rule in state.rules]
+    selected = scoring.select_best(range(len(texts)), float, lambda number: texts[number], shares.rules)
+    entries = [Entry(texts[number], [state.rules[number].ref]) for number in selected]
+    left_out = [rule for number, rule in enumerate(state.rules) if number not in selected]
+    if left_out:
+        places = ", ".join(str(rule.ref.line_idx + 1) for rule in left_out[:20])
+        entries.insert(
+            0,
+            Entry(
+                f"({len(left_out)} earlier rules do not fit: lines {places} of the transcript)",
+                [rule.ref for rule in left_out[:20]],
+            ),
+        )
+    return entries
+
+
+def _describe_rule(rule: Rule, max_chars: int) -> str:
+    match rule.kind:
+        case "answer":
+            text = f"Asked {quote(rule.about, max_chars)}, the user answered: “{rule.text}”"
+        case "plan_approved":
+            text = f"The user approved the plan {quote(rule.about, max_chars)}"
+        case "plan_rejected":
+            text = f"The user did not accept the plan {quote(rule.about, max_chars)}" + (
+                f": “{rule.text}”" if rule.text else ""
+            )
+        case "refusal":
+            text = f"The user refused {shorten(rule.about, max_chars)}" + (
+                f": “{rule.text}”" if rule.text else ""
+            )
+        case _:
+            text = f"“{rule.text}”"
+    return f"{text} (superseded by: “{rule.superseded_by}”)" if rule.superseded_by else text
+
+
+def _where(state: State) -> list[Named]:
+    found = {"project": (state.project, state.project_ref), "branch": (state.branch, state.branch_ref)}
+    return [Named(name, text, [ref]) for name, (text, ref) in found.items() if text and ref is not None]
+
+
+def _files(state: State, shares: Shares, listed_files: set[str]) -> list[Named]:
+    """Return each file with what was done to it last, best first; a short log leaves out files listed elsewhere."""
+    base, skipped = ("", set[str]()) if shares.has_full_paths else (state.project, listed_files)
+    opened = [
+        Named(relative_path(file.path, base), _describe_file(file), [file.ref.with_excerpt(file.path)])
+        for file in by_score(state)
+        if file.path not in skipped
+    ]
+    # All paths in one text, so that one search tells whether any of them ends with a path; no path contains a NUL.
+    known = "".join([f"/{path}\0" for path in state.files])
+    unopened = (
+        path for path in names.rank_paths(state.glimpses) if f"/{path.text.lstrip('./')}\0" not in known
+    )
+    mentioned = [
+        Named(path.text, "spoken of, not opened", [path.ref.with_excerpt(path.text)])
+        for path in islice(unopened, _MAX_MENTIONED_FILES)
+    ]
+    return [*_first_that_fit(opened, shares.files), *_first_that_fit(mentioned, shares.files // 3)]
+
+
+def _first_that_fit(entries: list[Named], chars: int) -> list[Named]:
+    return scoring.select_best(entries, lambda _: 0.0, lambda each: each.name + each.text, chars)
+
+
+def by_score(state: State) -> list[File]:
+    """Return the files, best first."""
+    return sorted(state.files.values(), key=lambda file: -scoring.file_score(file, state.calls))
+
+
+def _describe_file(file: File) -> str:
+    done = {
+        "read": "read",
+        "searched": "searched",
+        "deleted": "deleted",
+        "moved": f"moved to {file.moved_to}",
+    }.get(file.last)
+    if done is None:
+        done = f"{'created' if file.is_new else 'changed'}, {file.edits} edit{'s' if file.edits > 1 else ''}"
+    span = f", lines {file.seen[0]}-{file.seen[1] or 'end'} seen" if file.seen else ""
+    return f"{done}{span}"
+
+
+def _commands(state: State, shares: Shares) -> list[Entry]:
+    found = [*state.commands.values()]
+    selected = scoring.select_best(
+        found, lambda each: scoring.command_score(each, state.calls), _describe_command, shares.commands
+    )
+    selected.sort(key=lambda each: -scoring.command_score(each, state.calls))
+    programs = {command.split(" ", 1)[0] for command in state.commands}
+    mentioned = [
+        Entry(f"`{each.text}` → spoken of, not run", [each.ref.with_excerpt(each.text)])
+        for each in names.rank_mentioned_commands(state.glimpses, programs)
+        if each.text not in state.commands
+    ]
+    run = [Entry(_describe_command(each), each.refs) for each in selected]
+    return run + scoring.select_best(
+        mentioned[:_MAX_MENTIONED_COMMANDS], lambda _: 0.0, lambda each: each.text, shares.commands // 4
+    )
+
+
+def _describe_command(command: Command) -> str:
+    ended = f"exit {command.exit_code}"
+    if command.exit_code is None:
+        ended = {True: "failed", False: "worked", None: "end not known"}[command.failed]
+    times = f", {command.runs} times" if command.runs > 1 else ""
+    return f"`{command.text}` → {ended}{times}"
+
+
+def _select_mentions(
+    mentions: list[Mention], kinds: tuple[str, ...], now: int, shares: Shares
+) -> list[Entry]:
+    found = [mention for mention in mentions if mention.kind in kinds]
+    selected = scoring.select_best(
+        found,
+        lambda each: each.uses * scoring.recency(each.call, now),
+        lambda each: each.text,
+        shares.mentions,
+    )
+    return [Entry(each.text, [each.ref]) for each in reversed(selected)]
+
+
+class Mention(NamedTuple):
+    """A URL, port, issue or environment variable, how often it was mentioned, and where last."""
+
+    ref: Ref
+    kind: str
+    text: str
+    uses: int
+    call: int
+
+
+def count_mentions(state: State) -> list[Mention]:
+    """Count what prompts, replies and recent requests mention; what a tool printed does not count."""
+    found: dict[str, Mention] = {}
+    for ref, call, text in _texts(state):
+        for match in _find_mentions(text[:_MAX_TEXT_CHARS]):
+            kind = match.lastgroup or ""
+            exact = match[kind].rstrip(".,;:!?*_")
+            kind = "variable" if kind == "assigned" else kind
+            if kind == "issue" and exact.startswith(_NOT_ISSUES):
+                continue
+            known = found.pop(exact, None)
+            found[exact] = Mention(ref.with_excerpt(exact), kind, exact, known.uses + 1 if known else 1, call)
+    return [*found.values()]
+
+
+def _find_mentions(text: str) -> Iterator[re.Match[str]]:
+    """Yield what ``_MENTION.finditer`` would find, faster."""
+    patterns = [pattern for fixed, pattern in _MENTION_STARTS if fixed in text]
+    ends = 0
+    for place in sorted([found.start() for pattern in patterns for found in pattern.finditer(text)]):
+        match = _MENTION.match(text, place) if place >= ends else None
+        if match:
+            ends = match.end()
+            yield match
+
+
+def _texts(state: State) -> Iterable[tuple[Ref, int, str]]:
+    seen = {glimpse.ref.line_idx for glimpse in state.glimpses}
+    early = [
+        (prompt.ref, prompt.call, prompt.text) for prompt in state.prompts if prompt.ref.line_idx not in seen
+    ]
+    return [*early, *((glimpse.ref, glimpse.call, glimpse.asked) for glimpse in state.glimpses)]

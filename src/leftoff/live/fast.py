@@ -1,0 +1,499 @@
+"""The fast path: one file that is copied out of the package and run as ``python -I -S fast.py AGENT`` at every hook event.
+
+It reads the event, reads the last token usage from the end of the transcript, compares it with the session's state file,
+appends a line to a running pause, and exits. Only when something must be said, saved or restored does the full program take
+its place. How an agent's events and transcript lines are read is data in the state file (``leftoff.core.fast_path``); where
+the state has no such rules, every event goes to the full program, which writes them.
+
+It imports only what a bare interpreter has loaded already or has in C, so an event costs little more than starting Python.
+It locks and appends exactly as ``leftoff.platform`` does. No error reaches the agent: it becomes one line in our own log.
+"""
+
+import posix  # os is built on it; with -S os itself is not loaded yet
+import sys
+from errno import EAGAIN, ENOSPC, EWOULDBLOCK
+from fcntl import LOCK_EX, LOCK_NB, flock
+from time import gmtime, monotonic, sleep, strftime
+
+try:
+    from _json import encode_basestring_ascii as quote  # json itself would load re and enum
+    from _json import make_scanner
+except ImportError:  # an interpreter without the C modules is slower
+    from json.encoder import encode_basestring_ascii as quote
+    from json.scanner import make_scanner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Json = dict[str, Any]
+    Lines = Iterator[tuple[int, bytes]]  # where each line ends, and its bytes
+    Values = Iterator[tuple[int, Json]]
+    Usage = tuple[int | None, int, str | None]  # tokens, where their line ends, model or window
+    Seen = tuple[int | None, int, str | None, int]  # the same and the transcript's size
+
+SCHEMA = 1  # of the state file; the full program deals with any other
+LOCK_WAIT_SECONDS = 0.1
+FOLD_BYTES = 64 * 1024  # new bytes of transcript that are worth a process to update the extraction
+LOOK_BYTES = 16 * 1024  # bytes behind the last usage that are worth an estimate by the full program
+LARGEST_LOG_BYTES = 1024 * 1024
+FARTHEST_BYTES = 64 * 1024 * 1024  # from the end: no reply is longer
+TOOLS, PROMPT, STOP = "tools", "prompt", "stop"  # kinds of event that need no full program
+PHRASES = ("save progress", "done for today", "continue project ")
+_POLL_SECONDS = 0.002
+_STEP_BYTES = 16 * 1024
+_MOST_TOKENS = 10**12
+_MOST_TOKENS_PER_BYTE = 0.5
+_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+
+
+def main(arguments: "list[str]", environment: "dict[bytes, bytes]") -> int:
+    """Handle one event. The exit code is always 0: to an agent, 2 means *block the prompt*."""
+    folder = state_folder(environment)
+    try:
+        if environment.get(b"LEFTOFF_DISABLE", b"") in (b"", b"0") and len(arguments) == 2 and folder:
+            raw = _read_all(0)
+            if raw.strip():  # a client that is being stopped sends nothing
+                _handle(arguments[1], folder, raw)
+    except Exception as error:  # the agent must not notice any failure
+        note(folder, f"fast path: {type(error).__name__}: {error}")
+    return 0
+
+
+def _handle(agent: str, folder: str, raw: bytes) -> None:
+    event = parse_object(raw)
+    session = event.get("session_id")
+    if not isinstance(session, str) or not _is_name(agent) or not _is_name(session):
+        return
+    key = f"{agent}-{session}"
+    state = _state(f"{folder}/watch/{key}.json")
+    rules = _table(state, "fast_path")
+    kind = _table(rules, "events").get(str(event.get("hook_event_name")))
+    if kind not in (TOOLS, PROMPT, STOP):
+        if _can_write(folder):  # without a state that lasts, every message would be repeated at every event
+            _hand_over(agent, folder, raw)
+        return
+    if state.get("off") is True and kind != PROMPT:  # at a prompt the full program reads the settings again
+        return
+    actor = event.get("agent_id")
+    seen = None if actor else look(rules, event.get("transcript_path"))
+    pauses, pause = f"{folder}/pauses", f"{key}.jsonl"
+    is_paused = bool(state.get("pause_id"))
+    is_ended = is_paused and _changed_at(f"{pauses}/{pause}") is None  # a command has ended the pause
+    if not actor and (is_ended or _is_due(kind, event, state, seen) or (kind == STOP and _has_moved(state))):
+        _hand_over(agent, folder, raw)
+        return
+    if is_paused and not is_ended:
+        _record(kind, event, state, seen, pauses, pause)
+    if kind == STOP and not actor and seen and seen[3] - _count(state, "folded_bytes") >= FOLD_BYTES:
+        detach(agent, "fold", session)
+
+
+def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> bool:
+    """Return whether the full program has something to say, save or restore."""
+    if state.get("is_due") is True or state.get("off") is True:
+        return True
+    if kind == PROMPT:
+        prompt = str(event.get("prompt")).strip()
+        opening = " ".join(prompt[:40].lower().split())
+        if prompt.startswith(state.get("triggers_prefix") or ">") or opening.startswith(PHRASES):
+            return True
+    if seen is None:
+        return False
+    used, end, about, size = seen
+    if about is not None and about != state.get("about"):
+        return True  # another model or window
+    if used is None:
+        return False
+    mark = state.get("next_mark_tokens")
+    if used < _count(state, "rearm_below_tokens") or (isinstance(mark, int) and used >= mark):
+        return True
+    is_near = isinstance(mark, int) and used + (size - end) * _MOST_TOKENS_PER_BYTE >= mark
+    return is_near and size - max(end, _count(state, "looked_bytes")) >= LOOK_BYTES
+
+
+def _has_moved(state: "Json") -> bool:
+    """Return whether a document that the full program watches has changed since it last looked."""
+    return any(_changed_at(path) != at for path, at in _table(state, "files").items())
+
+
+# The end of a transcript.
+
+
+def look(rules: "Json | None", path: "str | None") -> "Seen | None":
+    """Return the last usage in a transcript and the file's size; None without rules or without a file."""
+    if not rules or not isinstance(path, str):
+        return None
+    try:
+        fd = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None  # a session has no file before its first prompt
+    try:
+        size = posix.lseek(fd, 0, 2)
+        return (*last_usage(rules, newest_first(fd, size)), size)
+    finally:
+        posix.close(fd)
+
+
+def last_usage(rules: "Json", lines: "Lines") -> "Usage":
+    """Return the tokens in the window after the last reply, less what was cleared since; after a compaction, what it left."""
+    values = _values(rules, lines)
+    cleared, is_summarised = 0, False
+    for end, value in values:
+        cleared += _cleared(rules, value)
+        is_summarised = is_summarised or _rule(rules, "summary", value) is not None
+        if compaction := _rule(rules, "compaction", value):
+            return _number(value, compaction.get("tokens", "")), end, None
+        if (usage := _rule(rules, "usage", value)) and (used := _sum(value, usage)):
+            whole = _largest_of_reply(rules, _at(value, usage.get("reply", "")), used, values)
+            return None if is_summarised else max(0, whole - cleared), end, _about(value, usage)
+    return None, 0, None
+
+
+def _largest_of_reply(rules: "Json", reply: object, most: int, values: "Values") -> int:
+    """Return the largest sum on the lines of the same reply, less what was cleared between them."""
+    cleared = unsure = 0
+    for _, value in values:
+        if not reply or _rule(rules, "summary", value) or _rule(rules, "compaction", value):
+            break
+        unsure += _cleared(rules, value)
+        if (usage := _rule(rules, "usage", value)) and (used := _sum(value, usage)):
+            if _at(value, usage.get("reply", "")) != reply:
+                break
+            most, cleared, unsure = max(most, used), cleared + unsure, 0
+    return most - cleared
+
+
+def _rule(rules: "Json", kind: str, value: "Json") -> "Json | None":
+    """Return the first rule of a kind whose ``where`` the value meets."""
+    for rule in rules.get(kind, ()):
+        for path, wanted in rule["where"].items():
+            given = _at(value, path)
+            if type(given) is not type(wanted) or given != wanted:  # True is not 1
+                break
+        else:
+            matching: Json = rule
+            return matching
+    return None
+
+
+def _sum(value: "Json", usage: "Json") -> int:
+    return sum(_count(value, path) for path in usage["add"])
+
+
+def _about(value: "Json", usage: "Json") -> "str | None":
+    for path in usage.get("about", ()):
+        given = _at(value, path)
+        if given and isinstance(given, str):
+            return given
+        if (number := _number(value, path)) is not None:
+            return str(number)
+    return None
+
+
+def _cleared(rules: "Json", value: "Json") -> int:
+    """Return the tokens that a line says were cleared from the window without a compaction."""
+    rule = _rule(rules, "cleared", value)
+    if rule is None:
+        return 0
+    before, saved = _number(value, rule["before"]), _number(value, rule["saved"])
+    return (before or 0) - (0 if before is None or saved is None else max(0, before - saved))
+
+
+def _values(rules: "Json", lines: "Lines") -> "Values":
+    """Return the objects that count, newest first, on lines that hold one of the marks."""
+    marks = [mark.encode() for mark in rules.get("marks", ())]
+    for end, line in lines:
+        if not marks or any(mark in line for mark in marks):
+            yield from ((end, each) for each in reversed(objects(line)) if not _rule(rules, "skip", each))
+
+
+def newest_first(fd: int, size: int) -> "Lines":
+    """Return the lines of a file from the last to the first, each with where it ends, read in growing steps."""
+    end, step, rest = size, _STEP_BYTES, b""
+    while end > 0 and size - end < FARTHEST_BYTES:
+        start = max(0, end - step)
+        block = posix.pread(fd, end - start, start) + rest
+        cut = block.find(b"\n") + 1 if start else 0
+        if start and not cut:
+            rest = block
+        else:
+            rest, until = block[:cut], len(block)
+            while until > cut:
+                begin = max(cut, block.rfind(b"\n", cut, until - 1) + 1)
+                yield start + until, block[begin:until]
+                until = begin
+        end, step = start, 4 * step
+
+
+def objects(line: bytes) -> "list[Json]":
+    """Return the JSON objects that a line begins with: one, or several where a crash has joined lines."""
+    text, at = line.decode("utf-8", "replace"), 0
+    parsed: list[Json] = []
+    while True:
+        at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n\0"))
+        try:
+            value, at = SCAN(text, at)
+        except (StopIteration, ValueError, RecursionError, SystemError):
+            return parsed  # SystemError: json.decoder is not loaded, so the C scanner cannot raise its error
+        if not isinstance(value, dict):
+            return parsed
+        parsed.append(value)
+
+
+def parse_object(raw: bytes) -> "Json":
+    """Parse the one JSON object in ``raw``; anything else is a ValueError."""
+    parsed = objects(raw)
+    if len(parsed) != 1:
+        raise ValueError("not one JSON object")
+    return parsed[0]
+
+
+class _ScannerSettings:
+    """The attributes that the C scanner reads from a decoder."""
+
+    strict, object_hook, object_pairs_hook, parse_float, parse_int, memo = False, None, None, float, int, {}  # type: ignore[var-annotated]
+
+    @staticmethod
+    def parse_constant(name: str) -> None:
+        raise ValueError(name)
+
+
+SCAN = make_scanner(_ScannerSettings)  # type: ignore[arg-type]
+
+
+def _at(value: "Json", path: str) -> object:
+    """Return what a value holds at a path of keys joined by dots; None if it holds nothing there."""
+    inner: object = value
+    for key in path.split("."):
+        inner = inner.get(key) if isinstance(inner, dict) else None
+    return inner
+
+
+def _number(value: "Json", path: str) -> "int | None":
+    number = _at(value, path)
+    return number if type(number) is int and 0 <= number <= _MOST_TOKENS else None
+
+
+def _count(value: "Json", path: str) -> int:
+    return _number(value, path) or 0
+
+
+def _table(value: "Json", key: str) -> "Json":
+    inner = value.get(key)
+    return inner if isinstance(inner, dict) else {}
+
+
+# A line of the pause.
+
+
+def _record(kind: str, event: "Json", state: "Json", seen: "Seen | None", folder: str, name: str) -> None:
+    """Append type, tool, ids, byte offset and share of the window to the pause; the text is in the transcript."""
+    used, usable = seen[0] if seen else None, _count(state, "usable_tokens")
+    share = used / usable if used and usable else state.get("used_fraction") or 0.0
+    where = {"offset": seen[3]} if seen else {}
+    lines = b"".join(
+        _line(type_, state["pause_id"], data | where, share) for type_, data in _actions(kind, event)
+    )
+    path, lock = f"{folder}/{name}", f"{folder}/.{name}.lock"
+    # At the end of a turn the lines must survive a crash of the machine.
+    if lines and not append_line(path, lines, lock, creating=0, sync=kind == STOP):
+        raise OSError(f"{name}: a line of the pause was not written")
+
+
+def _actions(kind: str, event: "Json") -> "list[tuple[str, Json]]":
+    actor = event.get("agent_id")
+    by = {"actor": actor} if isinstance(actor, str) else {}
+    if kind == PROMPT:
+        return [("user_message", by)]
+    if kind == STOP:
+        return [("assistant_response", by)]
+    calls = [event] if "tool_name" in event else event.get("tool_calls")
+    return [
+        ("tool_call", {"tool": str(call.get("tool_name")), "call_id": str(call.get("tool_use_id"))} | by)
+        for call in (calls if isinstance(calls, list) else ())
+        if isinstance(call, dict)
+    ]
+
+
+def _line(type_: str, pause_id: object, data: "Json", share: float) -> bytes:
+    fields = ", ".join(
+        f"{quote(key)}: {each if type(each) is int else quote(each)}" for key, each in data.items()
+    )
+    stamp = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
+    return (
+        f'{{"type": "{type_}", "timestamp": "{stamp}", "session_id": {quote(str(pause_id))}, '
+        f'"data": {{{fields}}}, "context_percentage": {share:.6f}}}\n'
+    ).encode("ascii")
+
+
+def append_line(
+    path: str, line: bytes, lock: str, creating: int = posix.O_CREAT, *, sync: bool = False
+) -> bool:
+    """Append one line (with its newline) to ``path`` under ``lock``; False when that fails or takes too long.
+
+    With ``creating=0`` the file must exist: a line of a pause that has just ended must not begin another one. With ``sync``
+    the line is on disk before this returns. Never raises for a held lock, a missing folder or a full disk.
+    """
+    try:
+        guard = posix.open(lock, posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600)
+    except (OSError, ValueError):  # ValueError: a path that no system accepts
+        return False
+    try:
+        return _lock(guard) and _append(path, line, creating, sync=sync)
+    except (OSError, ValueError):
+        return False
+    finally:
+        posix.close(guard)
+
+
+def _lock(guard: int) -> bool:
+    deadline = monotonic() + LOCK_WAIT_SECONDS
+    while True:
+        try:
+            flock(guard, LOCK_EX | LOCK_NB)
+        except OSError as error:
+            if error.errno not in (EAGAIN, EWOULDBLOCK) or monotonic() >= deadline:
+                return False
+            sleep(_POLL_SECONDS)
+        else:
+            return True
+
+
+def _append(path: str, line: bytes, creating: int, *, sync: bool) -> bool:
+    flags = posix.O_RDWR | posix.O_APPEND | creating | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    fd = posix.open(path, flags, 0o600)
+    try:
+        size = posix.lseek(fd, 0, 2)
+        if size and posix.pread(fd, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        written = 0
+        try:
+            written = posix.write(fd, line)
+        finally:
+            if written != len(line):
+                posix.ftruncate(fd, size)
+        if written != len(line):
+            raise OSError(ENOSPC, "short write")
+        if sync:
+            posix.fsync(fd)
+        return True
+    finally:
+        posix.close(fd)
+
+
+# The full program.
+
+
+def _hand_over(agent: str, folder: str, raw: bytes) -> None:
+    """Become the full program, with the event on standard input again: in an unnamed file, because a pipe may be too small."""
+    if hasattr(posix, "memfd_create"):
+        fd = posix.memfd_create("event")
+    else:
+        name = f"{folder}/.event.{posix.getpid()}"
+        fd = posix.open(name, posix.O_RDWR | posix.O_CREAT | posix.O_EXCL, 0o600)
+        posix.unlink(name)
+    written = 0
+    while written < len(raw):
+        written += posix.write(fd, raw[written:])
+    posix.lseek(fd, 0, 0)
+    posix.dup2(fd, 0)
+    posix.execv(sys.executable, [*_PROGRAM, "hook", agent])
+
+
+def detach(agent: str, task: str, session: str) -> None:
+    """Start work of the full program in the background, in its own session and without the agent's files."""
+    if posix.fork():
+        return
+    try:
+        posix.setsid()
+        nothing = posix.open("/dev/null", posix.O_RDWR)
+        for fd in (0, 1, 2):
+            posix.dup2(nothing, fd)
+        posix.execv(sys.executable, [*_PROGRAM, "hook", agent, task, session])
+    finally:
+        posix._exit(0)  # a forked child must not run the parent's exit code
+
+
+# -E -P: a folder called leftoff in the project must never run instead, whatever PYTHONPATH says.
+_PROGRAM = (sys.executable, "-E", "-P", "-m", "leftoff")
+
+
+# Files.
+
+
+def state_folder(environment: "dict[bytes, bytes]") -> "str | None":
+    """Return the folder of leftoff's state, by the same rule as the full program; None without a home."""
+    named, home = environment.get(b"XDG_STATE_HOME", b""), environment.get(b"HOME", b"")
+    if not named.startswith(b"/"):
+        if not home:
+            return None
+        named = home + (b"/Library/Application Support" if sys.platform == "darwin" else b"/.local/state")
+    return (named + b"/leftoff").decode("utf-8", "surrogateescape")
+
+
+def note(folder: "str | None", text: str) -> None:
+    """Write one line to leftoff's own log; a failure to do so is ignored."""
+    path = f"{folder}/leftoff.log"
+    try:
+        if posix.stat(path).st_size > LARGEST_LOG_BYTES:
+            posix.rename(path, f"{path}.1")
+    except (OSError, ValueError):
+        pass  # the log does not exist yet
+    line = f"{strftime('%Y-%m-%dT%H:%M:%SZ', gmtime())} {' '.join(text.split())[:500]}\n"
+    append_line(path, line.encode("utf-8", "replace"), f"{folder}/.lock")
+
+
+def _state(path: str) -> "Json":
+    """Load the session's state as the full program wrote it; empty if there is none, or it has another schema."""
+    try:
+        fd = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    except (OSError, ValueError):
+        return {}
+    try:
+        state = parse_object(_read_all(fd))
+    except ValueError:
+        return {}
+    finally:
+        posix.close(fd)
+    return state if state.get("schema") == SCHEMA else {}
+
+
+def _can_write(folder: str) -> bool:
+    """Return whether a state file can be written: with a full disk the full program is of no use."""
+    parts = folder.split("/")
+    for depth in range(2, len(parts) + 1):
+        try:
+            posix.mkdir("/".join(parts[:depth]), 0o700)
+        except OSError:
+            continue  # it exists, or the next step fails
+    probe = f"{folder}/.room.{posix.getpid()}"
+    is_written = append_line(probe, b"?" * 4095 + b"\n", f"{folder}/.lock")
+    try:
+        posix.unlink(probe)
+    except OSError:
+        return False
+    return is_written
+
+
+def _changed_at(path: str) -> "int | None":
+    try:
+        return posix.lstat(path).st_mtime_ns
+    except (OSError, ValueError):
+        return None
+
+
+def _read_all(fd: int) -> bytes:
+    return b"".join(iter(lambda: posix.read(fd, 1 << 16), b""))
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text may be part of a file name, by the rule of ``leftoff.platform.clock``."""
+    if not 0 < len(text) <= 128:
+        return False
+    return _NAME.issuperset(text) and text[0] not in "._-" and text[-1] != "." and ".." not in text
+
+
+if __name__ == "__main__":
+    posix._exit(main(sys.argv, posix.environ))  # everything is written: skip the interpreter's shutdown

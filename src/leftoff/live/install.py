@@ -1,0 +1,348 @@
+"""Install hooks and status line into an agent's settings, and remove them: first a plan that can be shown, then its execution.
+
+Only what the user asked for is installed, and installing twice changes nothing the second time. The fast path is written before
+any setting names it. Uninstalling removes our entries and nothing else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from leftoff.agents.registry import agent_from_argument, load_agents
+from leftoff.core.hook_event import (
+    SCOPES,
+    AgentCommands,
+    Hook,
+    HookProblem,
+    Scope,
+    WiredSettings,
+    hook_command,
+    statusline_command,
+)
+from leftoff.core.protocols import Agent, HasHooks
+from leftoff.errors import ConfigError, NothingToDoError, StorageError, UsageError
+from leftoff.live import installed
+from leftoff.live.installed import Installation
+from leftoff.platform import files, paths
+from leftoff.workspace import Workspace
+
+PROMPT_EVENT = "UserPromptSubmit"
+_TRIGGERS = ("resume", "continue", "handoff", "pickup", "pins", "pin", "unpin", "trim")
+_LARGEST_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallPlan:
+    """What installing would change. ``before`` is None if the settings file does not exist yet.
+
+    ``hooks`` are our hooks in the settings afterwards; ``notes`` are for the user to read.
+    """
+
+    agent: str
+    agent_name: str
+    project: Path
+    settings: Path
+    before: bytes | None
+    after: bytes
+    installation: Installation
+    fast_path: Path
+    hooks: tuple[Hook, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def changes_settings(self) -> bool:
+        """Whether the settings file would change."""
+        return self.before != self.after
+
+    @property
+    def diff(self) -> str:
+        """The change of the settings file, as `diff -u` shows it."""
+        return _diff(self.settings, self.before, self.after)
+
+
+def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPlan:
+    """Plan what installing would change; an error says why it cannot be done."""
+    agent, wiring = _agent_with_hooks(agent_id)
+    project = _project_root(scope, workspace)
+    *beneath, file = map(_resolve_settings_file, wiring.settings_files(scope, project))
+    hooks = wiring.hooks_here(project)
+    notes = [*_notes_on_other_scope(hooks, file, scope, agent_id)]
+    hook: str | None = hook_command(installed.interpreter(), str(installed.fast_path_file()), agent_id)
+    if any(each.origin == "plugin" for each in hooks):
+        hook = None
+        notes.append(
+            "leftoff's plugin is switched on and calls at every event, so no hooks go into the settings."
+        )
+    commands = AgentCommands(hook=hook, statusline=statusline_command(installed.interpreter()))
+    before = files.read_if_exists(file)
+    text = _settings_text(file, before)
+    base = installed.without_ours(wiring, file, before or b"", text)
+    wired = wiring.wired(
+        base, commands, [_settings_text(each, files.read_if_exists(each)) for each in beneath], where=file
+    )
+    is_installed = before is not None and _entries(wiring, text, file) == _entries(wiring, wired.text, file)
+    after = text if is_installed else wired.text
+    return InstallPlan(
+        agent=agent_id,
+        agent_name=agent.name,
+        project=project,
+        settings=file,
+        before=before,
+        after=after.encode(),
+        installation=_installation(agent_id, scope, file, wired),
+        fast_path=installed.fast_path_file(),
+        hooks=wiring.ours_in(after, where=file),
+        notes=(*notes, *wired.notes, *foreign_triggers(hooks, workspace.settings.triggers_prefix)),
+    )
+
+
+def install(plan: InstallPlan) -> tuple[HookProblem, ...]:
+    """Execute the plan and return what still prevents the agent from calling leftoff."""
+    installed.write_fast_path()
+    if plan.changes_settings:
+        # Remembered first: if the process is killed in between, the hash fits no file, and our entries are found by their form.
+        installed.remember(plan.installation)
+        files.replace_if_unchanged(plan.settings, plan.before, plan.after)
+    _, wiring = _agent_with_hooks(plan.agent)
+    return wiring.hook_troubles(plan.installation.scope, plan.project)
+
+
+def _agent_with_hooks(agent_id: str) -> tuple[Agent, HasHooks]:
+    """Return the agent, typed as both; UsageError for one without hooks."""
+    agent = agent_from_argument(agent_id)
+    if not isinstance(agent, HasHooks):
+        able = ", ".join(each.id for each in load_agents() if isinstance(each, HasHooks))
+        raise UsageError(f"{agent.name} has no hooks that leftoff could use. Those that have: {able}.")
+    return agent, agent
+
+
+def _project_root(scope: Scope, workspace: Workspace) -> Path:
+    """Return the project's root; UsageError for scope project in a folder that is shared, such as the home."""
+    project = workspace.project
+    if scope == "project" and project.folder.name != paths.PROJECT_FOLDER:
+        raise UsageError(
+            f"{project.root} is no project: it is everybody's. Go to one, or use --scope user.",
+            path=project.root,
+        )
+    return project.root
+
+
+def _resolve_settings_file(named: Path) -> Path:
+    """Return the file behind a link; a link into a folder that does not exist is refused rather than guessed at."""
+    file = files.resolve_links(named)
+    if named.is_symlink() and not file.parent.is_dir():
+        raise StorageError(
+            f"{named}: a link to {file}, whose folder does not exist. Make the folder or remove the link, then try again.",
+            path=named,
+        )
+    return file
+
+
+def _settings_text(file: Path, content: bytes | None) -> str:
+    """Decode a settings file; ConfigError if it is not UTF-8."""
+    try:
+        return (content or b"").decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{file}: not UTF-8 text. Nothing was changed; mend the file first.", path=file
+        ) from error
+
+
+def _diff(file: Path, before: bytes | None, after: bytes | None) -> str:
+    """Return the change of a file, where None means that it does not exist."""
+    old, new = ((content or b"").decode("utf-8", "replace").splitlines() for content in (before, after))
+    left, right = ("/dev/null" if content is None else str(file) for content in (before, after))
+    return "\n".join(difflib.unified_diff(old, new, left, right, n=2, lineterm=""))
+
+
+def _installation(agent_id: str, scope: Scope, file: Path, wired: WiredSettings) -> Installation:
+    """Return what the registry remembers; a file that an earlier installation created still counts as ours."""
+    known = installed.installation_of(file)
+    return Installation(
+        agent=agent_id,
+        scope=scope,
+        settings=file,
+        sha256=installed.digest(wired.text.encode()),
+        trace=wired.trace,
+        made_file=not file.exists() or (known is not None and known.made_file),
+        made_folder=not file.parent.exists() or (known is not None and known.made_folder),
+    )
+
+
+def _notes_on_other_scope(hooks: Sequence[Hook], file: Path, scope: Scope, agent_id: str) -> Iterator[str]:
+    """Refuse or warn about our hooks in the settings of the other scope: each event must be handled once."""
+    others = {
+        hook.source
+        for hook in hooks
+        if hook.origin == "settings" and files.resolve_links(Path(hook.source)) != file
+    }
+    for source in sorted(others):
+        if scope == "project":
+            raise NothingToDoError(
+                f"leftoff is installed for all your projects already, in {source}. "
+                f"To have it here only: leftoff uninstall {agent_id} --scope user, then try again."
+            )
+        yield f"This project has its own hooks, in {source}. Remove them: leftoff uninstall {agent_id} --scope project"
+
+
+def _entries(wiring: HasHooks, text: str, file: Path) -> list[tuple[str, str]]:
+    """Return our entries in a settings text, in an order that does not depend on their position."""
+    return sorted((hook.event, str(hook.entry)) for hook in wiring.ours_in(text, where=file))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """The change of one settings file. ``after`` is None if the file is deleted because we created it."""
+
+    agent: str
+    settings: Path
+    before: bytes
+    after: bytes | None
+    made_folder: bool
+
+    @property
+    def diff(self) -> str:
+        """The change, as `diff -u` shows it."""
+        return _diff(self.settings, self.before, self.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UninstallPlan:
+    """What uninstalling would remove. ``fast_path`` is None if it stays because something still calls it.
+
+    ``forgotten`` are the settings files that leave the registry.
+    """
+
+    removals: tuple[Removal, ...]
+    forgotten: tuple[Path, ...]
+    fast_path: Path | None
+    notes: tuple[str, ...]
+
+
+def plan_uninstall(agent_id: str | None, scope: Scope | None, workspace: Workspace) -> UninstallPlan:
+    """Plan a removal: from one agent or all, in one scope or wherever leftoff is known to be installed."""
+    agents = [_agent_with_hooks(agent_id)] if agent_id else [*_agents_with_hooks()]
+    project = workspace.project.root
+    removals, checked = [], []
+    for agent, wiring in agents:
+        for file in _settings_files(agent, wiring, scope, project):
+            checked.append(file)
+            if (removal := _plan_removal(agent, wiring, file)) is not None:
+                removals.append(removal)
+    removes_fast_path = installed.fast_path_file().exists() and not _is_still_called({*checked}, project)
+    if not removals and not removes_fast_path:
+        raise NothingToDoError(
+            "Nothing of leftoff stands in the settings looked at. leftoff doctor shows what is installed."
+        )
+    return UninstallPlan(
+        removals=tuple(removals),
+        forgotten=tuple(checked),
+        fast_path=installed.fast_path_file() if removes_fast_path else None,
+        notes=tuple(_plugin_notes(agents, project)),
+    )
+
+
+def uninstall(plan: UninstallPlan) -> None:
+    """Execute the plan: settings first, so that they never name a file that does not exist."""
+    for removal in plan.removals:
+        files.replace_if_unchanged(removal.settings, removal.before, removal.after)
+        if removal.after is None and removal.made_folder:
+            files.remove_if_empty(removal.settings.parent)
+    installed.forget(plan.forgotten)
+    if plan.fast_path is not None:
+        plan.fast_path.unlink(missing_ok=True)
+
+
+def _agents_with_hooks() -> Iterator[tuple[Agent, HasHooks]]:
+    return ((agent, agent) for agent in load_agents() if isinstance(agent, HasHooks))
+
+
+def _settings_files(agent: Agent, wiring: HasHooks, scope: Scope | None, project: Path) -> list[Path]:
+    """Return the files to check: the usual ones, and without a scope also those in the registry, as in other projects."""
+    usual = [wiring.settings_files(each, project)[-1] for each in SCOPES if scope in {None, each}]
+    registered = [each.settings for each in installed.all_installations() if each.agent == agent.id]
+    return [*dict.fromkeys([*map(files.resolve_links, usual), *(registered if scope is None else [])])]
+
+
+def _plan_removal(agent: Agent, wiring: HasHooks, file: Path) -> Removal | None:
+    """Plan the removal from one file; None if it does not exist or has no entry of ours."""
+    before = files.read_if_exists(file)
+    if before is None or b"leftoff" not in before:
+        return None
+    text = _settings_text(file, before)
+    after = installed.without_ours(wiring, file, before, text)
+    if after == text:
+        return None
+    known = installed.installation_of(file)
+    is_empty = after.split() in ([], ["{}"], ["{", "}"])
+    return Removal(
+        agent=agent.id,
+        settings=file,
+        before=before,
+        after=None if known is not None and known.made_file and is_empty else after.encode(),
+        made_folder=known is not None and known.made_folder,
+    )
+
+
+def _is_still_called(checked: set[Path], project: Path) -> bool:
+    """Return whether anything outside the checked settings files would still call the fast path."""
+    if any(each.settings not in checked for each in installed.all_installations()):
+        return True
+    hooks = [hook for _, wiring in _agents_with_hooks() for hook in wiring.hooks_here(project) if hook.origin]
+    return any(
+        hook.origin == "plugin" or files.resolve_links(Path(hook.source)) not in checked for hook in hooks
+    )
+
+
+def _plugin_notes(agents: list[tuple[Agent, HasHooks]], project: Path) -> Iterator[str]:
+    for agent, wiring in agents:
+        if any(hook.origin == "plugin" for hook in wiring.hooks_here(project)):
+            yield f"leftoff's plugin is still switched on in {agent.name}; switch it off there."
+
+
+def foreign_triggers(hooks: Iterable[Hook], prefix: str) -> list[str]:
+    """Describe each other tool that reads every prompt, and which of leftoff's triggers it takes too."""
+    foreign = {hook.command: hook for hook in hooks if hook.event == PROMPT_EVENT and hook.origin is None}
+    return [_describe_foreign_hook(hook, prefix) for hook in foreign.values()]
+
+
+def _describe_foreign_hook(hook: Hook, prefix: str) -> str:
+    who = f"Another tool reads your prompts too: {hook.command} (in {hook.source})."
+    triggers = [f"{prefix}{name}" for name in _TRIGGERS]
+    shared = [trigger for trigger in triggers if any(trigger in text for text in _command_texts(hook))]
+    if not shared:
+        return who
+    some = ", ".join(shared)
+    return f"{who} It takes {some} as well; give leftoff another sign: triggers_prefix in configuration.yaml."
+
+
+def _command_texts(hook: Hook) -> Iterator[str]:
+    """Return the command and the scripts that it names, as far as they can be read."""
+    yield hook.command
+    try:
+        words = shlex.split(hook.command)
+    except ValueError:
+        return
+    for word in words:
+        for path in _candidates(word, Path(hook.source)):
+            try:
+                if path.is_file() and path.stat().st_size <= _LARGEST_BYTES:
+                    yield path.read_text(encoding="utf-8", errors="replace")
+                    break
+            except (OSError, ValueError):
+                continue
+
+
+def _candidates(word: str, source: Path) -> Iterator[Path]:
+    """Return the paths that a word may mean; one that begins with a variable is searched for near the settings file."""
+    if word.startswith("$"):
+        _, slash, rest = word.partition("/")
+        yield from (above / rest for above in source.parents if slash)
+    elif word.startswith("~/"):
+        yield Path(word).expanduser()
+    elif "/" in word:
+        yield Path(word)

@@ -1,0 +1,225 @@
+"""Save a live session's log and pause, in its hook or in a background process that no turn waits for.
+
+Background tasks run one at a time per session, at low priority and for a limited time:
+
+    fold       extract what is new in the transcript, so that a compaction finds little left to read
+    save       save the log of a session whose window fills up
+    end        everything due at the end of a session, for which the agent gives its hooks too little time
+    library    update the search index and archive the finished session
+    catch-up   save the logs of the project's last sessions that ended without one
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leftoff.agents.registry import agent_by_id
+from leftoff.core.metrics import Level
+from leftoff.errors import LeftoffError, LockTimeoutError
+from leftoff.pause.folders import session_pause
+from leftoff.platform import files, locks, process
+from leftoff.platform.log import write_line
+from leftoff.sessions import live_state
+from leftoff.sessions.live_state import LiveState, restoration_file
+from leftoff.workspace import SessionRef, Workspace
+
+if TYPE_CHECKING:
+    from leftoff.core.resume_log import ResumeLog
+    from leftoff.core.session import SessionEntry
+    from leftoff.resume_logs.save import SavedLog
+
+# -E -P: a folder called leftoff in the project must never run instead, whatever PYTHONPATH says.
+PROGRAM = ("-E", "-P", "-m", "leftoff", "hook")
+MOST_SECONDS = 300
+# How long each task waits for another one of the same session to end.
+TASKS: Mapping[str, float] = {"fold": 0.0, "save": 60.0, "end": 120.0, "library": 120.0, "catch-up": 0.0}
+_LAST_SESSIONS = 3  # that are caught up: older ones have been abandoned
+_LAG_SECONDS = 5.0  # a client writes a little after its last event; that alone does not make a log outdated
+_CAUGHT_UP = "leftoff: session {} ended without a log; it has one now. To go on from it, type {}pickup."
+
+
+def start_task(agent_id: str, task: str, session_id: str) -> int:
+    """Start a background task and return the id of its process."""
+    return process.start_detached([sys.executable, *PROGRAM, agent_id, task, session_id])
+
+
+def run_task(agent_id: str, task: str, session_id: str) -> None:
+    """Run a background task, in the process that was started for it; not if another one is still running."""
+    process.run_in_background(most_seconds=MOST_SECONDS)
+    work = _task_function(task)
+    lock = live_state.task_lock(live_state.path_of(agent_id, session_id))
+    try:
+        with locks.hold(lock, timeout_seconds=TASKS[task]):
+            work(live_state.load(agent_id, session_id))
+    except LockTimeoutError:
+        return
+
+
+def _task_function(task: str) -> Callable[[LiveState], object]:
+    match task:
+        case "fold":
+            return fold
+        case "save":
+            return save
+        case "end":
+            return end_session
+        case "catch-up":
+            return catch_up
+        case _:
+            from leftoff.search.update_index import after_session  # the other tasks need no index
+
+            return after_session
+
+
+def fold(state: LiveState) -> None:
+    """Extract what is new in the transcript."""
+    from leftoff.sessions.facts import extract_facts
+
+    if (ref := session_ref(state)) is None:
+        return
+    size = ref.transcript.stat().st_size
+    extract_facts(ref, Workspace.open(live_state.folder_of(state)))
+    live_state.change(state.agent, state.session_id, lambda now: (now._replace(folded_bytes=size), None))
+
+
+def save(state: LiveState) -> None:
+    """Save the log of the session as it is now."""
+    from leftoff.resume_logs.save import save_session_log
+
+    if (ref := session_ref(state)) is not None:
+        save_session_log(ref, Workspace.open(live_state.folder_of(state)), stop_reason="context_threshold")
+
+
+def end_session(state: LiveState) -> None:
+    """Save the log, end the pause and close the project's entry, each even if another fails."""
+    from leftoff.live import project_events
+    from leftoff.resume_logs.restore import CLEARED
+    from leftoff.resume_logs.save import save_session_log
+
+    workspace = Workspace.open(live_state.folder_of(state))
+    log = None
+    if (ref := session_ref(state)) is not None and workspace.settings.resume_logs.enabled:
+        ended = CLEARED if state.ended == "clear" else state.ended
+        with log_errors("the log was not saved"):
+            log = save_session_log(ref, workspace, stop_reason="session_end", ended=ended).log
+    with log_errors("the pause was not finalised"):
+        end_pause(state, workspace, log, reason=f"session_end: {state.ended or 'unknown'}")
+    with log_errors("the state of the project was not closed"):
+        project_events.close(state, ref, workspace)
+
+
+def end_pause(state: LiveState, workspace: Workspace, log: ResumeLog | None, *, reason: str) -> None:
+    """Turn the running pause, if there is one, into a snapshot with the main points of the log."""
+    home = session_pause(state.agent, state.session_id, workspace)
+    if not home.file.is_active():
+        return
+    from leftoff.pause.finalize import Ending, finalize
+
+    if log is None:
+        finalize(home, Ending(reason=reason))
+        return
+    session_state = {
+        "mission_summary": log.mission_summary,
+        "next_steps": log.next_steps,
+        "accomplishments": log.accomplishments,
+    }
+    finalize(home, Ending(reason=reason, session_state=session_state, metrics=log.context_metrics))
+
+
+def catch_up(state: LiveState) -> None:
+    """Save the project's last logs that are missing or outdated; tell the session that has begun about a new one."""
+    from leftoff.resume_logs.save import save_session_log
+    from leftoff.storage import file_store
+
+    workspace, message = Workspace.open(live_state.folder_of(state)), None
+    # Sessions that had a log were offered to the user when this session began.
+    had_log = {each.session_id for each in file_store.list_log_files(workspace.log_folder)}
+    for entry in reversed(_sessions_behind(state, workspace)):
+        with log_errors("a session that ended without a log was not caught up"):
+            ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
+            save_session_log(ref, workspace, stop_reason="caught_up")
+            if entry.session_id not in had_log:
+                message = _CAUGHT_UP.format(entry.session_id[:8], state.triggers_prefix)
+    live_state.change(
+        state.agent,
+        state.session_id,
+        lambda now: (now.with_messages(to_user=message)._replace(catching_up=False), None),
+    )
+
+
+def _sessions_behind(state: LiveState, workspace: Workspace) -> list[SessionEntry]:
+    """Return which of the last sessions that nothing runs in are newer than their log, newest first."""
+    from leftoff.sessions.listing import entries_of_project, list_transcripts
+    from leftoff.storage import file_store
+
+    running = live_state.running_in_project(str(workspace.project.root), state.session_id)
+    excluded = {state.session_id, *(each.session_id for each in running)}
+    saved_ns = {each.session_id: each.saved_ns for each in file_store.list_log_files(workspace.log_folder)}
+    ended = (
+        entry
+        for entry in entries_of_project(workspace.folder, list_transcripts())
+        if entry.session_id not in excluded and entry.first_prompt
+    )
+    return [
+        entry
+        for entry in islice(ended, _LAST_SESSIONS)
+        if (
+            entry.modified_at - datetime.fromtimestamp(saved_ns.get(entry.session_id, 0) / 1e9, UTC)
+        ).total_seconds()
+        > _LAG_SECONDS
+    ]
+
+
+def save_before_compaction(ref: SessionRef, workspace: Workspace) -> tuple[SavedLog, str]:
+    """Save the log and write the text that restores it afterwards, from the same moment so that a receipt can count it."""
+    from leftoff.resume_logs.restore_text import restoration_text
+    from leftoff.resume_logs.save import save_with_short_log
+
+    max_chars = workspace.settings.restore.max_chars
+    saved, log = save_with_short_log(ref, workspace, stop_reason="compaction", max_chars=max_chars)
+    text = restoration_text(
+        log,
+        profile="after_compaction",
+        max_chars=max_chars,
+        drift=None,
+        log_path=str(saved.markdown_file),
+    )
+    files.write_file(restoration_file(ref.agent.id, log.session_id), text.encode("utf-8", "replace"))
+    return saved, text
+
+
+def session_ref(state: LiveState) -> SessionRef | None:
+    """Return the session that a state describes; None if it has no transcript."""
+    if state.transcript is None or not Path(state.transcript).is_file():
+        return None
+    return SessionRef(agent=agent_by_id(state.agent), transcript=Path(state.transcript))
+
+
+def rearm(state: LiveState) -> LiveState:
+    """Return the state after a compaction: every threshold may be announced again."""
+    return state._replace(
+        said=Level.OK,
+        agent_told=False,
+        pause_id=None,
+        pause_declined=False,
+        used_tokens=None,
+        project_said=None,
+        next_mark_tokens=0,  # the next event measures again
+        rearm_below_tokens=0,
+        to_agent=(),  # warnings about a full window no longer hold
+    )
+
+
+@contextmanager
+def log_errors(message: str) -> Iterator[None]:
+    """Turn our own errors into one line of leftoff's log, so that the rest of the work is done."""
+    try:
+        yield
+    except LeftoffError as error:
+        write_line(f"{message}: {error}")

@@ -1,0 +1,303 @@
+"""The start and the end of a session: what the agent and the user hear first, and what is saved when it ends.
+
+Nothing is offered to a headless run, after ``/clear`` or to a subagent. Documents from elsewhere wait for the user's trust. After a
+compaction the lost content is restored, whatever the settings offer to new sessions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from leftoff.core.hook_event import NO_RESPONSE, HookResponse
+from leftoff.errors import LeftoffError, StorageError
+from leftoff.live import saving
+from leftoff.live.events import EventContext
+from leftoff.pause.folders import find_orphans
+from leftoff.platform import clock, process
+from leftoff.platform.log import write_line
+from leftoff.sessions import live_state
+from leftoff.sessions.live_state import LiveState
+
+if TYPE_CHECKING:
+    from leftoff.sessions.ancestry import DerivedEntry
+
+_MOST_END_SECONDS = 1.2
+_POLL_SECONDS = 0.02
+
+
+def on_start(context: EventContext) -> HookResponse:
+    """Answer by how the session began; projects come last, so that no error in them prevents a restoration."""
+    from leftoff.live import project_events
+
+    if context.event.actor is not None:
+        return NO_RESPONSE
+    match context.event.source:
+        case "compact":
+            response = HookResponse(to_agent=_restoration(context))
+        case "resume":
+            context.update(lambda state: state._replace(ended=None))
+            response = _greet_resumed(context)
+        case "clear":
+            context.update(lambda state: state._replace(ended=None))
+            _end_cleared_session(context)
+            with saving.log_errors("what this session was cleared from was not kept"):
+                _note_cleared(context)
+            response = NO_RESPONSE
+        case _:
+            response = _greet_new(context)
+    project_events.begin(context)
+    return response
+
+
+def _restoration(context: EventContext) -> str | None:
+    """Return the text that was written before the compaction; write it now if that failed."""
+    context.update(lambda state: state)
+    with suppress(OSError):
+        return live_state.restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
+    if context.session_ref is None or not context.settings.resume_logs.enabled:
+        return None
+    return saving.save_before_compaction(context.session_ref, context.workspace)[1]
+
+
+def _greet_resumed(context: EventContext) -> HookResponse:
+    """Tell about a threshold, other sessions, and what has changed in the files since this session's log was saved."""
+    from leftoff.live.turns import measure
+
+    reading = measure(context)
+    warning = reading.response if reading is not None else NO_RESPONSE
+    changed = _drift(context)
+    others = [] if context.event.is_headless else [_other_sessions(context), _later_work(context)]
+    return HookResponse(
+        to_user="\n".join(filter(None, [warning.to_user, *others, changed])) or None,
+        to_agent="\n\n".join(filter(None, [warning.to_agent, changed])) or None,
+    )
+
+
+def _drift(context: EventContext) -> str | None:
+    from leftoff.live.compaction import own_log_file  # most sessions are new, not resumed
+    from leftoff.resume_logs.drift import drift_since
+    from leftoff.storage import file_store
+
+    path = own_log_file(context)
+    if path is None:
+        return None
+    log = file_store.parse_log(path, file_store.read_log_file(path))
+    drift = drift_since(log.ground, context.project.root) if log.ground is not None else None
+    return f"leftoff: since this session's log was saved: {drift}." if drift else None
+
+
+def _later_work(context: EventContext) -> str | None:
+    """Offer the log of another session that worked in this project after this one had stopped."""
+    from leftoff.live import compaction
+
+    stopped_at = compaction.own_left_at(context)
+    if stopped_at is None or context.settings.restore.on_startup == "off":
+        return None
+    candidates = compaction.offer(context).candidates
+    for index, candidate in enumerate(candidates):
+        if candidate.left_at > stopped_at:
+            log = compaction.load_log(Path(candidate.path))
+            return None if log is None else compaction.offer_to_user(candidates, index, log, context)
+    return None
+
+
+def _greet_new(context: EventContext) -> HookResponse:
+    """Tell about other sessions and an abandoned pause, and offer unfinished work; start what runs in the background."""
+    live_state.delete_old(context.at)
+    _refresh_fast_path()
+    mode = context.settings.restore.on_startup
+    offers = not context.event.is_headless and mode != "off"
+    context.update(lambda state: state._replace(ended=None, offer_open=offers, catching_up=offers))
+    _send_waiting_logs(context)
+    saving.start_task(context.agent.id, "catch-up", context.event.session_id)
+    if context.event.is_headless:
+        return NO_RESPONSE
+    lines = [_other_sessions(context), _abandoned_pause(context)]
+    offered = _offer(context, in_full=mode == "full") if offers else NO_RESPONSE
+    return HookResponse(
+        to_user="\n".join(filter(None, [*lines, offered.to_user])) or None, to_agent=offered.to_agent
+    )
+
+
+def _refresh_fast_path() -> None:
+    """Replace the installed fast path after an upgrade of the package."""
+    from leftoff.live import installed  # only a new session looks
+
+    if installed.is_fast_path_outdated():
+        try:
+            installed.write_fast_path()
+        except StorageError as error:
+            write_line(f"the fast path of an older leftoff stays in use: {error}")
+
+
+def _send_waiting_logs(context: EventContext) -> None:
+    """Try again, in a background process, to send logs that could not be sent when they were saved."""
+    if context.settings.storage == "files":
+        return
+    from leftoff.storage.outbox import start_sending
+
+    with suppress(LeftoffError):
+        start_sending(context.settings)
+
+
+def _offer(context: EventContext, *, in_full: bool) -> HookResponse:
+    """Offer the best log; ``in_full`` hands all of it to the agent at once."""
+    from leftoff.live import compaction  # a headless run never gets here
+
+    offer = compaction.offer(context)
+    waiting = "leftoff: a log that this machine did not write waits here; leftoff trust shows it."
+    if not offer.candidates:
+        return HookResponse(to_user=waiting) if offer.waiting else NO_RESPONSE
+    best = offer.candidates[0]
+    log = compaction.load_log(Path(best.path))
+    if log is None:
+        return NO_RESPONSE
+    if in_full:
+        context.update(lambda state: state._replace(offer_open=False))
+        return HookResponse(
+            to_user=f"leftoff: this session goes on from session {best.session_id[:8]}.",
+            to_agent=compaction.full_text(best, context),
+        )
+    return HookResponse(
+        to_user=compaction.offer_to_user(offer.candidates, 0, log, context),
+        to_agent=compaction.offer_to_agent(best, log),
+    )
+
+
+def _other_sessions(context: EventContext) -> str | None:
+    """Tell the sessions running in this project about each other: this one now, the others at their next event."""
+    others = live_state.running_in_project(str(context.project.root), context.event.session_id)
+    if not others:
+        return None
+    message = f"leftoff: another session has begun in this project ({context.agent.name} {context.event.session_id[:8]})."
+    for each in others:
+        with suppress(LeftoffError):  # its state is locked just now; it will hear of the next session
+            live_state.change(
+                each.agent, each.session_id, lambda state: (state.with_messages(to_user=message), None)
+            )
+    ids = ", ".join(each.session_id[:8] for each in others[:3])
+    count = f"{len(others)} other sessions are" if len(others) > 1 else "another session is"
+    return f"leftoff: {count} running in this project ({ids}); logs and pauses are kept apart."
+
+
+def _abandoned_pause(context: EventContext) -> str | None:
+    try:
+        abandoned = find_orphans(context.workspace)
+    except LeftoffError:
+        return None  # leftoff pause list says what is wrong
+    if not abandoned:
+        return None
+    pause = abandoned[0].summary
+    more = f" and {len(abandoned) - 1} more" if len(abandoned) > 1 else ""
+    return (
+        f"leftoff: a pause was left behind ({pause.session_id}, {pause.action_count} actions{more}). "
+        "leftoff pause recover --finalize keeps it, --discard throws it away, --continue leaves it running."
+    )
+
+
+# /clear: no agent writes into a transcript which session was cleared for which. But hooks see both in one process: one session
+# ends with the reason "clear", the other begins with that source. The link is noted only if exactly one session of that process
+# was cleared and no other has followed it since.
+
+
+def _end_cleared_session(context: EventContext) -> None:
+    """End the session that was cleared for this one, for agents that do not report its end."""
+    others = live_state.running_in_project(str(context.project.root), context.event.session_id)
+    same_client = [
+        each
+        for each in others
+        if each.agent == context.agent.id and each.client_pid == context.event.client_pid
+    ]
+    if len(same_client) != 1:  # none: it has ended properly; several: it is not known which
+        return
+    session_id = same_client[0].session_id
+    live_state.change(
+        context.agent.id, session_id, lambda state: (_as_ended(state, live_state.CLEARED, context), None)
+    )
+    saving.start_task(context.agent.id, "end", session_id)
+
+
+def _note_cleared(context: EventContext) -> None:
+    """Record in the registry which session this one was cleared from, if that is certain."""
+    from leftoff.sessions.ancestry import CLEARED, DerivedEntry, load_family
+    from leftoff.sessions.lineage import fingerprint
+
+    parent = _cleared_parent(context.state)
+    if parent is None or context.event.transcript is None:
+        return
+    load_family().registry.add(
+        DerivedEntry(
+            session_id=context.event.session_id,
+            transcript=context.event.transcript,
+            agent=context.agent.id,
+            parent_id=parent.session_id,
+            parent_transcript=parent.transcript,
+            parent_fingerprint=fingerprint(Path(parent.transcript)),
+            derivation=CLEARED,
+            at=clock.format_rfc3339(context.at),
+        )
+    )
+
+
+class _Parent(NamedTuple):
+    session_id: str
+    transcript: str
+
+
+def _cleared_parent(state: LiveState) -> _Parent | None:
+    if state.client_pid is None or state.client_begun is None:  # process numbers are used again
+        return None
+    from leftoff.sessions.ancestry import load_family
+
+    registered = load_family().cleared
+    if state.session_id in registered:
+        return None
+    candidates = [
+        _Parent(each.session_id, each.transcript)
+        for each in live_state.cleared_by_same_client(state)
+        if each.project == state.project
+        and each.transcript is not None
+        and not _has_successor(each, registered)
+    ]
+    return _with_transcript(candidates[0], registered) if len(candidates) == 1 else None
+
+
+def _has_successor(cleared: LiveState, registered: Mapping[str, DerivedEntry]) -> bool:
+    """Return whether a session has followed since it was last cleared: a resumed session may be cleared again."""
+    followed = [each.at for each in registered.values() if each.parent_id == cleared.session_id]
+    ended = clock.parse_rfc3339(cleared.ended_at) if cleared.ended_at else None
+    moments = [moment for at in followed if (moment := clock.parse_rfc3339(at)) is not None]
+    return bool(followed) if ended is None else any(moment >= ended for moment in moments)
+
+
+def _with_transcript(parent: _Parent, registered: Mapping[str, DerivedEntry]) -> _Parent | None:
+    """Return the nearest ancestor with a file: a session that was cleared before its first prompt has none."""
+    unvisited = {**registered}  # each is visited once, even if the registry has a cycle
+    while not Path(parent.transcript).is_file():
+        entry = unvisited.pop(parent.session_id, None)
+        if entry is None:
+            return None
+        parent = _Parent(entry.parent_id, entry.parent_transcript)
+    return parent
+
+
+def on_end(context: EventContext) -> HookResponse:
+    """Note the end and save everything in a background process, because agents give this hook little time.
+
+    Waits a moment for it: usually that is enough, and the machine may be switched off right afterwards.
+    """
+    context.update(lambda state: _as_ended(state, context.event.reason or "unknown", context))
+    worker = saving.start_task(context.agent.id, "end", context.event.session_id)
+    started, deadline = process.process_start(worker), time.monotonic() + _MOST_END_SECONDS
+    while time.monotonic() < deadline and process.is_alive(worker, started):
+        time.sleep(_POLL_SECONDS)
+    saving.start_task(context.agent.id, "library", context.event.session_id)
+    return NO_RESPONSE
+
+
+def _as_ended(state: LiveState, reason: str, context: EventContext) -> LiveState:
+    return state._replace(ended=reason, ended_at=clock.format_rfc3339(context.at), offer_open=False)

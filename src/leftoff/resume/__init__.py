@@ -1,0 +1,1 @@
+"""Pick up where a session left off, also one of another machine; run an agent and follow it into its next session."""

@@ -1,0 +1,239 @@
+"""Pick up where a session left off: what was done and what comes next, the text to continue from, and the agent to start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from leftoff.agents.registry import agent_by_id
+from leftoff.core.markdown import is_open_step
+from leftoff.core.protocols import CanResume
+from leftoff.core.resume_log import ResumeLog, render_decision
+from leftoff.core.wire import JsonObject
+from leftoff.errors import LeftoffError, NotFoundError, NotTrustedError
+from leftoff.platform import clock, process
+from leftoff.resume_logs.drift import drift_since
+from leftoff.resume_logs.list_logs import find_log
+from leftoff.resume_logs.restore import left_at, logs_to_offer
+from leftoff.resume_logs.restore_text import restoration_text
+from leftoff.resume_logs.save import save_session_log
+from leftoff.sessions.find import LATEST, find_session
+from leftoff.shrink import rollover, trim
+from leftoff.shrink.advise import advise_if_full
+from leftoff.shrink.derive import DerivedSession, copy_to_folder, require_copyable
+from leftoff.storage import file_store
+from leftoff.storage.file_store import LogFiles
+from leftoff.storage.repository import LogRepository
+from leftoff.workspace import SessionRef, Workspace
+
+HOWS = ("as-is", "trim", "smart-trim", "rollover")
+_NEWER_SECONDS = 5.0  # an agent still writes a little after its last event
+_MAX_RECENT = 4
+_MAX_KEY_CONTEXT = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumePoint:
+    """Where a session left off. ``command`` starts its agent on it; None where that is not known."""
+
+    session_id: str
+    agent: str | None
+    folder: Path
+    last_session: datetime
+    mission: str
+    done: int
+    open: int
+    next_step: str | None
+    recent: tuple[str, ...]
+    key_context: tuple[str, ...]
+    drift: str
+    text: str
+    log_file: Path
+    command: tuple[str, ...] | None
+    session: SessionRef | None = None  # None where its transcript is gone
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON form that scripts rely on."""
+        return {
+            "session_id": self.session_id,
+            "agent": self.agent,
+            "folder": str(self.folder),
+            "last_session": clock.format_rfc3339(self.last_session),
+            "mission": self.mission,
+            "done": self.done,
+            "open": self.open,
+            "next_step": self.next_step,
+            "drift": self.drift or None,
+            "log_file": str(self.log_file),
+            "command": None if self.command is None else [*self.command],
+            "text": self.text,
+        }
+
+
+def find_resume_point(selector: str, workspace: Workspace) -> ResumePoint:
+    """Return where the selected session left off; ``latest`` is what a new session here would be offered.
+
+    The log is saved again if the session continued after the last save; a session without a log gets one.
+    """
+    repository = LogRepository.open(workspace)
+    files, ref = _find_current_log(selector, repository)
+    path = files.json
+    if path is None:
+        raise NotFoundError(f"{files.path}: only the text of this log is left. leftoff log show prints it.")
+    repository.register.require(path)
+    log = file_store.parse_log(path, file_store.read_log_file(path))
+    drift = None if log.ground is None else drift_since(log.ground, workspace.project.root)
+    text = restoration_text(
+        log,
+        profile="fresh",
+        max_chars=workspace.settings.restore.max_chars,
+        drift=drift,
+        log_path=str(path),
+    )
+    return _describe(log, files, ref, workspace.folder, drift=str(drift or ""), text=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """How a session is continued: the command, its folder, and the reason."""
+
+    how: str
+    command: tuple[str, ...] | None
+    folder: Path
+    why: str
+    derived: DerivedSession | None = None  # None for the session itself
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON form that scripts rely on."""
+        return {
+            "how": self.how,
+            "command": None if self.command is None else [*self.command],
+            "folder": str(self.folder),
+            "why": self.why,
+            "made": None if self.derived is None else self.derived.to_dict(),
+        }
+
+
+def prepare_continuation(
+    point: ResumePoint, how: str | None, workspace: Workspace, *, here: bool
+) -> Continuation:
+    """Prepare the session to continue in; ``how`` None takes the advice. ``here`` copies it into the workspace's folder."""
+    if point.session is None:
+        raise LeftoffError(f"The transcript of session {point.session_id} is gone: only its log is left.")
+    ref, why = point.session, "as you said"
+    if how is None:
+        advice = advise_if_full(ref, workspace)
+        how, why = advice.how, advice.why
+    if how == "as-is" and not here:
+        return Continuation(how=how, command=point.command, folder=point.folder, why=why)
+    derived = _derive(ref, how, workspace, workspace.folder if here else None)
+    if derived.session_id is None:
+        return Continuation(
+            how="as-is", command=point.command, folder=point.folder, why="there is nothing to trim"
+        )
+    return Continuation(
+        how=how,
+        command=derived.resume_command,
+        folder=derived.folder or point.folder,
+        why=why,
+        derived=derived,
+    )
+
+
+def _derive(ref: SessionRef, how: str, workspace: Workspace, folder: Path | None) -> DerivedSession:
+    require_copyable(
+        ref,
+        f"leftoff trim {ref.session_id} --force writes one all the same; leftoff resume --how as-is needs none.",
+    )
+    if how == "as-is":
+        assert folder is not None
+        return copy_to_folder(ref, folder)
+    if how == "rollover":
+        return rollover.roll_over_of(ref, workspace, rollover.RolloverOptions(project=folder, force=True))
+    strategy: Literal["trim", "smart-trim"] = "trim" if how == "trim" else "smart-trim"
+    options = trim.TrimOptions(strategy=strategy, project=folder, force=True)
+    return trim.write_trim(trim.prepare_trim_of(ref, workspace, options))
+
+
+def start_agent(continuation: Continuation) -> int:
+    """Start the agent in this terminal; return its exit code."""
+    if continuation.command is None:
+        raise LeftoffError("How to start the agent on this session is not known.")
+    return process.run_interactive(continuation.command, folder=continuation.folder)
+
+
+def _find_current_log(selector: str, repository: LogRepository) -> tuple[LogFiles, SessionRef | None]:
+    """Return the selected log, saved again if its session continued, and the session; None where that cannot be read."""
+    workspace = repository.workspace
+    files = _find_saved_log(selector, repository)
+    ref = _find_session(selector if files is None else files.session_id, workspace)
+    if ref is None:
+        if files is None:
+            raise NotFoundError("There is nothing to go on from here. leftoff sessions lists what there is.")
+        return files, None
+    if files is None or ref.transcript.stat().st_mtime - files.saved_ns / 1e9 > _NEWER_SECONDS:
+        saved = save_session_log(ref, workspace, stop_reason="manual_pause")
+        own_folder = Path(ref.session.project or workspace.folder)
+        saved_in = workspace.at(own_folder) if own_folder.is_dir() else workspace
+        files = find_log(saved.log.session_id, LogRepository.open(saved_in))[0]
+    return files, ref
+
+
+def _find_saved_log(selector: str, repository: LogRepository) -> LogFiles | None:
+    if selector == LATEST:
+        choice = logs_to_offer(repository.workspace)
+        if trusted := (*choice.offered, *choice.over):  # here the user asks, so a finished session counts too
+            return find_log(trusted[0].session_id, repository)[0]
+        if choice.waiting and _find_session(LATEST, repository.workspace) is None:
+            first = choice.waiting[0].path
+            raise NotTrustedError(
+                f"{first}: this machine did not write it. Read it, then: leftoff trust {first}"
+            )
+        return None
+    try:
+        return find_log(selector, repository)[0]
+    except NotFoundError:
+        return None
+
+
+def _find_session(selector: str, workspace: Workspace) -> SessionRef | None:
+    try:
+        return find_session(selector, workspace)
+    except NotFoundError:
+        return None
+
+
+def _describe(
+    log: ResumeLog, files: LogFiles, ref: SessionRef | None, working_folder: Path, *, drift: str, text: str
+) -> ResumePoint:
+    project = log.metadata.get("project")
+    folder = Path(project) if isinstance(project, str) and Path(project).is_dir() else working_folder
+    command = None
+    if ref is not None and isinstance(agent := agent_by_id(ref.agent.id), CanResume):
+        command = agent.resume_command(log.session_id)
+    open_steps = [step for step in log.next_steps if is_open_step(step)]
+    decisions = [render_decision(each).removeprefix("- ") for each in log.decisions[-_MAX_KEY_CONTEXT:]]
+    return ResumePoint(
+        session_id=log.session_id,
+        agent=None if ref is None else ref.agent.name,
+        folder=folder,
+        last_session=left_at(log, datetime.fromtimestamp(files.saved_ns / 1e9, UTC)),
+        mission=log.mission_summary,
+        done=len(log.accomplishments),
+        open=len(open_steps),
+        next_step=next(iter(open_steps), None),
+        recent=tuple(log.accomplishments[-_MAX_RECENT:]),
+        key_context=tuple([*_texts(log, "pins"), *_texts(log, "user_rules"), *decisions][:_MAX_KEY_CONTEXT]),
+        drift=drift,
+        text=text,
+        log_file=files.path,
+        command=command,
+        session=ref,
+    )
+
+
+def _texts(log: ResumeLog, key: str) -> list[str]:
+    value = log.critical_context.get(key)
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

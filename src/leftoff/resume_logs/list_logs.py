@@ -1,0 +1,319 @@
+"""List, find and show the resume logs of a project, count them, and clean up all but the newest.
+
+The log of a session that may still be running is never deleted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+from leftoff.core.protocols import StorageBackend
+from leftoff.core.resume_log import ResumeLog
+from leftoff.core.wire import JsonObject
+from leftoff.errors import (
+    AmbiguousSessionError,
+    LeftoffError,
+    NotFoundError,
+    NothingToDoError,
+    StorageError,
+    UsageError,
+)
+from leftoff.platform import clock
+from leftoff.sessions.find import LATEST, find_session
+from leftoff.sessions.listing import entries, list_transcripts
+from leftoff.storage import file_store
+from leftoff.storage.file_store import LogFiles
+from leftoff.storage.repository import LogRepository
+from leftoff.workspace import Workspace
+
+OWN = "leftoff"
+_MIN_PREFIX_CHARS = 4
+_RUNNING = timedelta(hours=1)  # a session whose transcript grew within this time may still be running
+
+
+class ListedLog(NamedTuple):
+    """A log in the list. ``trouble`` says why it cannot be read; then ``mission`` and ``next_step`` are None."""
+
+    files: LogFiles
+    origin: str  # leftoff, or the predecessor's name
+    mission: str | None = None
+    next_step: str | None = None
+    edited: bool = False
+    trouble: str | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The session that the log is about."""
+        return self.files.session_id
+
+    @property
+    def saved_at(self) -> datetime:
+        """When it was last saved."""
+        return datetime.fromtimestamp(self.files.saved_ns / 1e9, UTC)
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON form that scripts rely on."""
+        files = self.files
+        return {
+            "session_id": self.session_id,
+            "origin": self.origin,
+            "saved_at": clock.format_rfc3339(self.saved_at),
+            "mission": self.mission,
+            "next_step": self.next_step,
+            "markdown_file": None if files.markdown is None else str(files.markdown),
+            "json_file": None if files.json is None else str(files.json),
+            "size_bytes": files.size_bytes,
+            "compressed": files.is_compressed,
+            "edited": self.edited,
+            "trouble": self.trouble,
+        }
+
+
+def list_logs(workspace: Workspace) -> list[ListedLog]:
+    """Return the resume logs of a project; one that cannot be read is listed with the reason."""
+    return [*_list(LogRepository.open(workspace))]
+
+
+def _list(repository: LogRepository) -> Iterator[ListedLog]:
+    """Yield leftoff's own logs, then those of claude-mpm; each newest first."""
+    yield from (_read(files, OWN) for files in repository.local.logs())
+    yield from (_read(files, file_store.CLAUDE_MPM) for files in repository.claude_mpm_logs)
+
+
+def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
+    """Return the selected log and its origin. A selector is ``latest``, a session id, its beginning, or any session selector."""
+    logs = [
+        *((files, OWN) for files in repository.local.logs()),
+        *((files, file_store.CLAUDE_MPM) for files in repository.claude_mpm_logs),
+    ]
+    if not logs:
+        raise NotFoundError("This project has no resume log yet. leftoff log save makes one.")
+    if selector == LATEST:
+        return logs[0]
+    exact = [each for each in logs if each[0].session_id == selector]
+    by_prefix = [
+        each
+        for each in logs
+        if len(selector) >= _MIN_PREFIX_CHARS and each[0].session_id.startswith(selector)
+    ]
+    matches = exact[:1] or by_prefix
+    if len(matches) > 1:
+        some = ", ".join(files.session_id for files, _ in matches[:4])
+        raise AmbiguousSessionError(
+            f"{selector[:60]!r} names {len(matches)} logs: {some}. Give more of the id."
+        )
+    if matches:
+        return matches[0]
+    return _find_by_session(selector, logs, repository.workspace)
+
+
+def _find_by_session(
+    selector: str, logs: list[tuple[LogFiles, str]], workspace: Workspace
+) -> tuple[LogFiles, str]:
+    """Return the log of the session that a number of the list last shown or the path of a transcript selects."""
+    try:
+        session_id = find_session(selector, workspace).session.session_id
+    except LeftoffError:
+        raise NotFoundError(
+            f"No resume log of this project is called {selector[:60]!r}. leftoff log list shows what there is."
+        ) from None
+    for each in logs:
+        if each[0].session_id == session_id:
+            return each
+    raise NotFoundError(
+        f"Session {session_id} has no resume log in this project. leftoff log save {session_id} makes one."
+    )
+
+
+def _read(files: LogFiles, origin: str) -> ListedLog:
+    try:
+        log = files.log()
+    except StorageError as error:
+        return ListedLog(files=files, origin=origin, trouble=error.message)
+    return ListedLog(
+        files=files,
+        origin=origin,
+        mission=log.mission_summary.strip() or None,
+        next_step=next((step for step in log.next_steps if step.strip()), None),
+        edited=bool(log.edits),
+    )
+
+
+class LogStats(NamedTuple):
+    """``newest`` and ``oldest`` are times of saving, None without a log. claude-mpm's logs count in ``predecessor_logs`` only."""
+
+    enabled: bool
+    storage: str
+    storage_dir: str
+    max_tokens: int
+    keep_count: int
+    total_logs: int
+    total_size_bytes: int
+    compressed_logs: int
+    edited_logs: int
+    unreadable_logs: int
+    predecessor_logs: int
+    newest: str | None
+    oldest: str | None
+    latest_session_id: str | None
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON form that scripts rely on."""
+        return self._asdict()
+
+
+def log_stats(workspace: Workspace) -> LogStats:
+    """Return numbers about the logs of a project."""
+    return repository_stats(LogRepository.open(workspace))
+
+
+def repository_stats(repository: LogRepository) -> LogStats:
+    """Return numbers about the logs of a repository."""
+    logs = [*_list(repository)]
+    own = [log for log in logs if log.origin == OWN]
+    count = Counter(
+        what
+        for log in own
+        for what, is_so in (
+            ("compressed", log.files.is_compressed),
+            ("edited", log.edited),
+            ("unreadable", log.trouble is not None),
+        )
+        if is_so
+    )
+    settings = repository.settings.resume_logs
+    return LogStats(
+        enabled=settings.enabled,
+        storage=repository.settings.storage,
+        storage_dir=str(repository.local.folder),
+        max_tokens=settings.max_tokens,
+        keep_count=settings.cleanup.keep_count,
+        total_logs=len(own),
+        total_size_bytes=sum(log.files.size_bytes for log in own),
+        compressed_logs=count["compressed"],
+        edited_logs=count["edited"],
+        unreadable_logs=count["unreadable"],
+        predecessor_logs=len(logs) - len(own),
+        newest=clock.format_rfc3339(own[0].saved_at) if own else None,
+        oldest=clock.format_rfc3339(own[-1].saved_at) if own else None,
+        latest_session_id=own[0].session_id if own else None,
+    )
+
+
+class ShownLog(NamedTuple):
+    """A selected log; its content is read on demand."""
+
+    files: LogFiles
+    origin: str
+    max_tokens: int
+
+    def text(self) -> str:
+        """Return the Markdown."""
+        return self.files.text(self.max_tokens)
+
+    def log(self) -> ResumeLog:
+        """Return the whole log."""
+        return self.files.log()
+
+
+def show_log(selector: str, workspace: Workspace) -> ShownLog:
+    """Return the log that ``selector`` names."""
+    files, origin = find_log(selector, LogRepository.open(workspace))
+    return ShownLog(files=files, origin=origin, max_tokens=workspace.settings.resume_logs.max_tokens)
+
+
+class CleanupResult(NamedTuple):
+    """The logs that were deleted or compressed, or would be; how many are left, and what was skipped because it failed."""
+
+    paths: tuple[Path, ...]
+    left: int
+    troubles: tuple[LeftoffError, ...]
+
+
+def cleanup_logs(workspace: Workspace, keep_count: int | None) -> CleanupResult:
+    """Delete all but the newest ``keep_count`` logs; None takes the number of the settings."""
+    repository = _open_sound(workspace)
+    if not repository.settings.resume_logs.cleanup.enabled:
+        raise NothingToDoError(
+            "Nothing was deleted: resume_logs.cleanup.enabled is false in your configuration."
+        )
+    removed = clean_up(repository, _count(repository, keep_count), active=running_sessions(clock.now()))
+    return CleanupResult(
+        paths=tuple(removed), left=len(repository.local.list()), troubles=tuple(repository.troubles)
+    )
+
+
+def compress_logs(workspace: Workspace, keep_count: int | None) -> CleanupResult:
+    """Compress all but the newest ``keep_count`` logs; they stay readable like any other."""
+    repository = _open_sound(workspace)
+    older = [log for log in _surplus_of(repository, keep_count) if repository.local.compress(log)]
+    paths = tuple(repository.local.path_of(session_id, ".md.gz") for session_id in older)
+    return CleanupResult(paths=paths, left=len(repository.local.list()), troubles=tuple(repository.troubles))
+
+
+def logs_to_clean(workspace: Workspace, keep_count: int | None) -> CleanupResult:
+    """Return what deleting or compressing would affect; nothing is changed."""
+    repository = _open_sound(workspace)
+    paths = tuple(repository.local.path_of(session_id) for session_id in _surplus_of(repository, keep_count))
+    return CleanupResult(paths=paths, left=len(repository.local.list()), troubles=tuple(repository.troubles))
+
+
+def clean_up_after_save(repository: LogRepository, *, active: Collection[str]) -> list[Path]:
+    """Clean up if the settings ask for it after each save; running sessions are only looked up when a log would be deleted."""
+    wanted = repository.settings.resume_logs.cleanup
+    if not (wanted.enabled and wanted.auto_cleanup) or len(repository.local.list()) <= wanted.keep_count:
+        return []
+    return clean_up(repository, wanted.keep_count, active={*active, *running_sessions(clock.now())})
+
+
+def clean_up(repository: LogRepository, keep_count: int, *, active: Collection[str]) -> list[Path]:
+    """Delete all but the newest ``keep_count`` logs, here and in the backend; return the deleted local paths."""
+    removed = repository.local.remove(lambda session_ids: surplus(session_ids, keep_count, active))
+    if repository.backend is not None:
+        _clean_backend(repository, repository.backend, keep_count, active)
+    return [*removed]
+
+
+def _clean_backend(
+    repository: LogRepository, backend: StorageBackend, keep_count: int, active: Collection[str]
+) -> None:
+    """Delete logs in the backend, except those whose identifier contains an active session's id: a backend may add to ids."""
+    identifiers = repository.call_plugin(backend, backend.list) or []
+    protected = [each for each in identifiers if any(session_id in each for session_id in active)]
+    for identifier in surplus(identifiers, keep_count, protected):
+        repository.call_plugin(backend, partial(backend.delete, identifier))
+
+
+def running_sessions(now: datetime) -> set[str]:
+    """Return the sessions of any agent that may still be running: their transcripts grew within the hour."""
+    since = (now - _RUNNING).timestamp() * 1e9
+    found = takewhile(lambda each: each.modified_ns >= since, list_transcripts())
+    return {entry.session_id for entry in entries(found)}
+
+
+def _open_sound(workspace: Workspace) -> LogRepository:
+    workspace.config.require_sound()
+    return LogRepository.open(workspace)
+
+
+def _surplus_of(repository: LogRepository, keep_count: int | None) -> list[str]:
+    return surplus(repository.local.list(), _count(repository, keep_count), running_sessions(clock.now()))
+
+
+def _count(repository: LogRepository, keep_count: int | None) -> int:
+    return repository.settings.resume_logs.cleanup.keep_count if keep_count is None else keep_count
+
+
+def surplus(session_ids: Sequence[str], keep_count: int, active: Collection[str]) -> list[str]:
+    """Return the ids (newest first) after the first ``keep_count``, without those of active sessions."""
+    if keep_count < 0:
+        raise UsageError(
+            f"keep_count is {keep_count}: how many logs to keep, 0 or more. Nothing was deleted."
+        )
+    return [session_id for session_id in session_ids[keep_count:] if session_id not in active]

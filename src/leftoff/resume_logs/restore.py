@@ -1,0 +1,275 @@
+"""Choose the resume logs to offer to a new session, restore one as text, and tell whether a prompt asks to continue.
+
+Only logs that this machine wrote or the user trusts are offered. The log of a session that was cleared or finished is kept and not
+offered: the user has said that it is over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from leftoff.core.markdown import ELSEWHERE, REASON
+from leftoff.core.resume_log import ResumeLog
+from leftoff.errors import LeftoffError
+from leftoff.platform import clock, git, paths
+from leftoff.platform.register import Register, Standing
+from leftoff.resume_logs.drift import drift_since
+from leftoff.resume_logs.restore_items import Profile
+from leftoff.resume_logs.restore_text import restoration_text
+from leftoff.storage import file_store
+from leftoff.storage.file_store import LogFiles
+from leftoff.workspace import Workspace
+
+_MAX_READ = 30
+_MAX_UNKNOWN = 10  # logs that this machine did not write: copied by hand, or from a clone
+ENDED = "ended"  # the key of a log's metadata that says how its session ended
+LAST_ACTIVITY = "last_activity"  # the key that says when its session last did anything
+CLEARED, FINISHED = "cleared", "finished"
+OVER = frozenset({CLEARED, FINISHED})  # endings after which a log is not offered unasked
+_WORD = re.compile(r"[\w@~./-]*\w")
+_MAX_COMMON_CHARS = 3  # words of this length are in every prompt
+# A word that people also use about something else: it counts only where it is written as code.
+_ORDINARY_WORD = re.compile(r"(?![A-Z]\w*file\b)[A-Za-z][a-z]*(?:-[a-z]+)*|[A-Z]+")
+_AS_CODE = re.compile(r"`([^`\s]+)`|([\w.]+)\(")
+_BEFORE = r"""(?:
+    (?:hi|hello|hey|good\ (?:morning|afternoon|evening)|yes|yep|yeah|ok(?:ay)?|sure|right|great|alright|all\ right|so|now|well|and|thanks?|thank\ you)(?:\ there)?
+  | please | pls | just | then
+  | (?:let'?s|let\ us|lets)
+  | (?:can|could|would|will|shall|should)\ (?:you|we|i)
+  | (?:i|we)(?:'d|\ would)\ like\ (?:you\ )?to | (?:i|we)\ (?:want|need|have)\ (?:you\ )?to | (?:i|we)\ wan(?:na|t\ to) | (?:we|you)\ (?:can|should)
+  | (?:it'?s\ )?time\ to | ready\ to
+)[\s,.!:;-]+"""
+_END = r"(?=\s*(?:$|\n|[.,!?;:…)—-]+(?:\s|$)))"
+_KIND = r"(?:new|different|other|another|else|fresh|unrelated)\b"
+_WORK = (
+    r"(?:\w+\s+){0,2}?(?:work|task|job|session|conversation|chat|project|plan|steps?|implementation|migration|port|rewrite|feature"
+    r"|review|investigation|discussion|to-?dos?|list|refactor\w*|fix\w*|debug\w*|test\w*|changes|upgrade|analysis)\b"
+)
+_DOING = r"(?:work|implement|refactor|fix|debug|writ|port|migrat|build|test|cod|review|develop|investigat|clean|convert)\w*ing\b"
+_ON = rf"""(?:
+    {_END}
+  | \s+(?:please|now|then|again|today|right\ away|until|till|as\ (?:planned|before|discussed|you)|where|from\ (?:where|there|here|the|your|our|my|last|yesterday))\b
+  | \s+(?:with|on)\s+(?!(?:(?:a|an|some|the)\s+)?(?:\w+\s+)?(?:{_KIND})|(?:something|anything)\b|error|failure|exception|true|false)
+  | \s+work{_END}
+  | \s+to\s+(?:the\s+next|work)\b
+  | \s+(?:the|this|that|our|your|my|all)\s+{_WORK}
+  | \s+(?:what|it)\b(?!\s+(?:is|was|does|returns?)\b)
+  | \s+{_DOING}
+)"""
+_VERB = r"(?:continue|resume|proceed|go\ on|go\ ahead|carry\ on|keep\ (?:going|at\ it|on)|pick\ (?:it\ |this\ |that\ )?(?:back\ )?up|take\ (?:it\ )?up\ again|get\ back\ to\ (?:it|work)|back\ to\ work)"
+_CONTINUE = rf"""(?:{_BEFORE})*(?:
+        {_VERB}{_ON}
+      | keep\s+{_DOING}
+      | where\ (?:were\ we|are\ we{_END}|did\ (?:we|you|i)\ (?:stop|leave\ off|get\ to))
+      | what(?:'s|\ is|\ was|\ comes)\ (?:the\ )?next(?:\ (?:step|task|thing|up|on\ (?:the|our|your)\ \w+|to\ do))?{_END}
+      | (?:do\ )?(?:the\ )?next\ (?:step|task|one){_END}
+      | finish\ (?:what\ (?:you|we|i)|(?:it|this|that|the\ (?:rest|job|work|task)){_END})
+    )"""
+_LEFT_OFF = re.compile(r"\bwhere (?:we|you|i|it) (?:had )?(?:left (?:off|it)|stopped|were)\b", re.IGNORECASE)
+_FIRST_LINE_CHARS = 400
+
+
+def logs_to_offer(workspace: Workspace, prompt: str = "") -> Choice:
+    """Return the project's logs: those to offer, best first, those that need trust, and those of sessions that are over.
+
+    A log that cannot be read is left out; ``leftoff log list`` names it.
+    """
+    project = workspace.project
+    candidates = _candidates(file_store.list_log_files(workspace.log_folder))
+    here = Location(
+        folder=str(workspace.folder),
+        branch=git.branch(project.root) if project.in_git else None,
+        worktree=project.worktree,
+    )
+    return rank_candidates(candidates, here, prompt)
+
+
+def restore_log(
+    candidate: Candidate, workspace: Workspace, *, profile: Profile, max_chars: int | None = None
+) -> str:
+    """Return the text that a session continues from, with what has changed since; NotTrustedError for an untrusted log.
+
+    It has at most as many characters as the settings allow, and at most ``max_chars``.
+    """
+    path = Path(candidate.path)
+    Register(folder=paths.data_folder()).require(path)
+    log = file_store.parse_log(path, file_store.read_log_file(path))
+    allowed = workspace.settings.restore.max_chars
+    return restoration_text(
+        log,
+        profile=profile,
+        max_chars=allowed if max_chars is None else min(allowed, max_chars),
+        drift=None if log.ground is None else drift_since(log.ground, workspace.project.root),
+        log_path=str(path),
+    )
+
+
+def _candidates(found: Iterable[LogFiles]) -> list[Candidate]:
+    """Read the newest logs that this machine knows, and check a few that it does not know.
+
+    A repository can bring any number of logs: they must not slow down the start of a session.
+    """
+    register = Register(folder=paths.data_folder())
+    known_paths = register.noted_paths()
+    readable = [(files, path) for files in found if (path := files.json) is not None]
+    known = [each for each in readable if str(each[1]) in known_paths][:_MAX_READ]
+    others = [each for each in readable if str(each[1]) not in known_paths]
+    standings = register.standings(path for _, path in (*known, *others[:_MAX_UNKNOWN]))
+    read = (_candidate(files, path, standings.get(path)) for files, path in (*known, *others))
+    return [each for each in read if each is not None]
+
+
+def _candidate(files: LogFiles, path: Path, standing: Standing | None) -> Candidate | None:
+    saved_at = datetime.fromtimestamp(files.saved_ns / 1e9, UTC)
+    if standing is None:
+        return untrusted_candidate(files.session_id, path=str(path), saved_at=saved_at)
+    try:
+        return make_candidate(files.log(), path=str(path), standing=standing, saved_at=saved_at)
+    except LeftoffError:
+        return None
+
+
+class Candidate(NamedTuple):
+    """A log that could be offered. ``folder`` is where its session ran; None where not known."""
+
+    session_id: str
+    path: str
+    standing: Standing
+    left_at: datetime  # when its session was last active
+    folder: str | None
+    branch: str | None
+    worktree: str | None
+    ended: str | None
+    words: frozenset[str]  # its paths, file names and identifiers
+    mission: str
+
+
+class Location(NamedTuple):
+    """Where the new session runs."""
+
+    folder: str
+    branch: str | None
+    worktree: str | None
+
+
+class Choice(NamedTuple):
+    """Logs to offer, best first; those that need trust; those of sessions that are over."""
+
+    offered: tuple[Candidate, ...]
+    waiting: tuple[Candidate, ...]
+    over: tuple[Candidate, ...]
+
+
+def rank_candidates(candidates: Iterable[Candidate], here: Location, prompt: str = "") -> Choice:
+    """Sort the candidates by folder, branch, worktree, what they share with the prompt, and age; then by what may be offered."""
+    ranked = sorted(candidates, key=lambda each: _rank(each, here, prompt), reverse=True)
+    trusted = [each for each in ranked if each.standing != "foreign"]
+    return Choice(
+        offered=tuple(each for each in trusted if each.ended not in OVER),
+        waiting=tuple(each for each in ranked if each.standing == "foreign"),
+        over=tuple(each for each in trusted if each.ended in OVER),
+    )
+
+
+def make_candidate(log: ResumeLog, *, path: str, standing: Standing, saved_at: datetime) -> Candidate:
+    """Return a log as a candidate."""
+    ground, metadata = log.ground, log.metadata
+    folder, ended = metadata.get("project"), metadata.get(ENDED)
+    return Candidate(
+        session_id=log.session_id,
+        path=path,
+        standing=standing,
+        left_at=left_at(log, saved_at),
+        folder=folder if isinstance(folder, str) else None,
+        branch=ground.branch if ground is not None else None,
+        worktree=ground.worktree if ground is not None else None,
+        ended=ended if isinstance(ended, str) else None,
+        words=frozenset(_words_of(log)),
+        mission=log.mission_summary,
+    )
+
+
+def left_at(log: ResumeLog, saved_at: datetime) -> datetime:
+    """Return when the session was last active: the log may have been saved long after that."""
+    recorded = log.metadata.get(LAST_ACTIVITY)
+    active_at = clock.parse_rfc3339(recorded) if isinstance(recorded, str) else None
+    return saved_at if active_at is None else min(saved_at, active_at)
+
+
+def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime) -> Candidate:
+    """Return a log that is not trusted and was not read as a candidate."""
+    return Candidate(
+        session_id=session_id,
+        path=path,
+        standing="foreign",
+        left_at=saved_at,
+        folder=None,
+        branch=None,
+        worktree=None,
+        ended=None,
+        words=frozenset(),
+        mission="",
+    )
+
+
+def is_wanted(candidate: Candidate, prompt: str) -> bool:
+    """Return whether a prompt asks for the log: it asks to continue, or shares files or names with it."""
+    return asks_to_continue(prompt) or bool(shared_words(candidate, prompt))
+
+
+def shared_words(candidate: Candidate, prompt: str) -> frozenset[str]:
+    """Return the files and names of the log that the prompt mentions."""
+    mentioned = {word.removeprefix("./") for word in _WORD.findall(prompt)}
+    as_code = {word for pair in _AS_CODE.findall(prompt) for word in pair}
+    return frozenset(
+        word for word in candidate.words & mentioned if word in as_code or not _ORDINARY_WORD.fullmatch(word)
+    )
+
+
+def _rank(candidate: Candidate, here: Location, prompt: str) -> tuple[int, bool, bool, int, datetime]:
+    return (
+        _nearness(candidate.folder, here.folder),
+        candidate.branch == here.branch,
+        candidate.worktree == here.worktree,
+        len(shared_words(candidate, prompt)),
+        candidate.left_at,
+    )
+
+
+def _nearness(folder: str | None, here: str) -> int:
+    """Return 2 for the same folder, 1 if one is inside the other, 0 for another or unknown folder."""
+    if folder is None:
+        return 0
+    one, other = folder.rstrip("/") + "/", here.rstrip("/") + "/"
+    return 2 if one == other else int(one.startswith(other) or other.startswith(one))
+
+
+def _words_of(log: ResumeLog) -> Iterator[str]:
+    files, names = (log.critical_context.get(key) for key in ("files", "names"))
+    values = names.values() if isinstance(names, dict) else ()
+    places = (each for each in _entries(names) if each != ELSEWHERE)
+    for text in (*_entries(files), *places, *map(str, values)):
+        for word in _WORD.findall(text.partition(REASON)[0]):
+            yield from (part for part in (word, word.rpartition("/")[2]) if len(part) > _MAX_COMMON_CHARS)
+
+
+def _entries(value: Any) -> Iterable[str]:
+    return map(str, value) if isinstance(value, dict | list) else ()
+
+
+def asks_to_continue(prompt: str) -> bool:
+    """Return whether the prompt begins by asking to continue, or mentions in its first line where the work stopped.
+
+    The words alone are not enough: programs have ``continue`` statements and there is a framework called next. So a verb of
+    continuing counts only at the beginning, after courtesies, and if the sentence ends there or continues about the work.
+    """
+    first_line = " ".join(
+        prompt.strip().partition("\n")[0].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()
+    )[:_FIRST_LINE_CHARS]
+    # Compiled only here: few prompts get so far.
+    asks = re.match(_CONTINUE, first_line, re.IGNORECASE | re.VERBOSE)
+    return asks is not None or _LEFT_OFF.search(first_line) is not None

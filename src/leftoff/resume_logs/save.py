@@ -1,0 +1,328 @@
+"""Save the resume log of a session, and let a person edit it.
+
+A log is built from what extraction found, the context metrics, the pins and the state of git. Every save goes through
+``store_log``: redaction, the person's edits, the local files, the storage backend, clean-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from leftoff.core.metrics import ContextMetrics
+from leftoff.core.provenance import Ground, Source
+from leftoff.core.resume_log import ResumeLog
+from leftoff.core.session import Session
+from leftoff.core.wire import JsonObject
+from leftoff.errors import LeftoffError, NothingToDoError, UsageError
+from leftoff.extraction import State, is_finished, render
+from leftoff.platform import clock, git, paths
+from leftoff.resume_logs import build, pins
+from leftoff.resume_logs.build import MAX_RULE_TOKENS, USUAL_STOP_REASON, copy_parent, inherit_from_parent
+from leftoff.resume_logs.custom_sections import build_custom_sections
+from leftoff.resume_logs.edits import apply_edits, find_changes, is_empty
+from leftoff.resume_logs.list_logs import OWN, clean_up_after_save, find_log
+from leftoff.resume_logs.pins import Pin
+from leftoff.resume_logs.restore import CLEARED, ENDED, FINISHED, LAST_ACTIVITY
+from leftoff.resume_logs.restore_text import profile_markdown
+from leftoff.sessions.facts import extract_facts, extract_facts_once
+from leftoff.sessions.find import find_session
+from leftoff.sessions.status import status_of
+from leftoff.storage import outbox
+from leftoff.storage.repository import LogRepository
+from leftoff.storage.store_base import redact_log
+from leftoff.workspace import SessionRef, Workspace
+
+_MAX_HASHED_FILES = 60
+_SESSION_IS_OVER = frozenset({"session_end", "caught_up"})  # stop reasons after which the session has ended
+
+
+def save_log(
+    selector: str, workspace: Workspace, *, stop_reason: str = "manual_pause", ended: str | None = None
+) -> SavedLog:
+    """Save the log of the session that ``selector`` names, in the session's own project.
+
+    ``ended`` says how the session ended, if it did: logs of ``cleared`` and ``finished`` sessions are kept but not offered.
+    """
+    return save_session_log(
+        find_session(selector, workspace), workspace, stop_reason=stop_reason, ended=ended
+    )
+
+
+def save_session_log(
+    ref: SessionRef, workspace: Workspace, *, stop_reason: str, ended: str | None = None
+) -> SavedLog:
+    """Save the log of a session, reading only what is new in its transcript."""
+    workspace = _session_workspace(ref.session, workspace) or workspace
+    return _save(_gather_for_save(ref, workspace), workspace, stop_reason=stop_reason, ended=ended)
+
+
+def save_with_short_log(
+    ref: SessionRef, workspace: Workspace, *, stop_reason: str, max_chars: int
+) -> tuple[SavedLog, ResumeLog]:
+    """Save the log, and return it with the log as it is rendered for ``max_chars`` characters from the same facts.
+
+    A log that a person edited is not rendered again: its edits hold for the full log only.
+    """
+    workspace = _session_workspace(ref.session, workspace) or workspace
+    facts = _gather_for_save(ref, workspace)
+    saved = _save(facts, workspace, stop_reason=stop_reason)
+    return saved, saved.log if saved.log.edits else facts.log(workspace, max_chars=max_chars)
+
+
+def log_text(ref: SessionRef, workspace: Workspace, *, max_chars: int | None = None) -> str:
+    """Return the log of a session as Markdown, whole or as a hook would restore it; nothing is written."""
+    log = build_log(ref, workspace, max_chars=max_chars)
+    if max_chars is None:
+        return log.to_markdown(workspace.settings.resume_logs.max_tokens)
+    return profile_markdown(log, max_chars=max_chars, profile="after_compaction")
+
+
+def build_log(ref: SessionRef, workspace: Workspace, *, max_chars: int | None = None) -> ResumeLog:
+    """Return the log of a session without credentials; nothing is written."""
+    facts = gather_facts(ref, workspace, extract_facts_once(ref, workspace))
+    return facts.log(workspace, max_chars=max_chars)
+
+
+def session_state_of(ref: SessionRef, workspace: Workspace) -> dict[str, Any]:
+    """Return the session state with its metrics and ground, before custom sections and redaction."""
+    return gather_facts(ref, workspace, extract_facts_once(ref, workspace)).session_state()
+
+
+class SessionFacts(NamedTuple):
+    """What the log of a session is built from, gathered once; it can be rendered at any size."""
+
+    ref: SessionRef
+    state: State
+    metrics: ContextMetrics
+    ground: Ground | None  # None where the session's folder is gone
+    pins: tuple[Pin, ...]
+    # Where the log of the session that this one continues is; None without a parent.
+    parent_logs: LogRepository | None
+
+    @property
+    def session(self) -> Session:
+        """The session that the log is about."""
+        return self.ref.session
+
+    def log(self, workspace: Workspace, *, max_chars: int | None = None) -> ResumeLog:
+        """Return the log, for a text of ``max_chars`` characters where that is given; without credentials."""
+        log = build.from_session_state(self.session.session_id, self.session_state(max_chars))
+        return _redact(log, workspace)
+
+    def session_state(self, max_chars: int | None = None) -> dict[str, Any]:
+        """Return the session state that a resume log is built from."""
+        session_state = render(self.state, max_chars)
+        session_state["context_metrics"] = self.metrics
+        session_state["metadata"]["project"] = self.session.project
+        if self.session.parent is not None:
+            parent = self.session.parent
+            session_state["metadata"]["parent"] = parent.session_id or parent.transcript
+        if self.parent_logs is not None:
+            if self.state.prompts:
+                # Rules may take a quarter of a short log.
+                rule_tokens = MAX_RULE_TOKENS if max_chars is None else min(MAX_RULE_TOKENS, max_chars // 16)
+                inherit_from_parent(session_state, self.session, self.parent_logs, rule_tokens=rule_tokens)
+            else:
+                copy_parent(session_state, self.session, self.parent_logs)
+        if self.ground is not None:
+            session_state["ground"] = self.ground
+        if self.pins:  # before everything else
+            session_state["critical_context"] = {
+                "pins": [pin.text for pin in self.pins],
+                **session_state["critical_context"],
+            }
+            session_state["sources"] += [
+                Source(
+                    item=f"critical_context/pins/{number}",
+                    place=pin.place,
+                    sha256=pin.sha256,
+                    excerpt=pin.text,
+                ).to_dict()
+                for number, pin in enumerate(self.pins)
+            ]
+        return session_state
+
+
+def gather_facts(
+    ref: SessionRef, workspace: Workspace, state: State, *, fallback: Workspace | None = None
+) -> SessionFacts:
+    """Gather what the log of a session is built from.
+
+    ``fallback`` provides the pins where the folder that the session ran in is gone; None provides none.
+    """
+    own = _session_workspace(ref.session, workspace)
+    pins_from = own or fallback
+    return SessionFacts(
+        ref=ref,
+        state=state,
+        metrics=status_of(ref, workspace).metrics,
+        ground=None if own is None else git.read_ground(own.project.root, _touched_files(state, own)),
+        pins=() if pins_from is None else pins.read(pins.file_of(pins_from.project)),
+        parent_logs=None if own is None or ref.session.parent is None else LogRepository.open(own),
+    )
+
+
+def _gather_for_save(ref: SessionRef, workspace: Workspace) -> SessionFacts:
+    workspace.config.require_sound()
+    return gather_facts(ref, workspace, extract_facts(ref, workspace), fallback=workspace)
+
+
+def _session_workspace(session: Session, workspace: Workspace) -> Workspace | None:
+    """Return the workspace of the folder that the session ran in; None where that is gone or not known."""
+    folder = Path(session.project) if session.project else None
+    return workspace.at(folder) if folder is not None and folder.is_dir() else None
+
+
+def _touched_files(state: State, workspace: Workspace) -> list[str]:
+    """Return the files whose content is remembered by hash, relative to the project's root."""
+    root = workspace.project.root
+    last_used = sorted(state.files.values(), key=lambda each: -each.call)[:_MAX_HASHED_FILES]
+    paths_here = (workspace.folder / file.path for file in last_used)
+    return [str(path.relative_to(root)) for path in paths_here if path.is_relative_to(root)]
+
+
+def _save(
+    facts: SessionFacts, workspace: Workspace, *, stop_reason: str, ended: str | None = None
+) -> SavedLog:
+    repository = LogRepository.open(workspace)
+    session_state = facts.session_state()
+    active_at = datetime.fromtimestamp(facts.ref.transcript.stat().st_mtime, UTC)
+    session_state["metadata"][LAST_ACTIVITY] = clock.format_rfc3339(active_at)
+    if ended != CLEARED and stop_reason in _SESSION_IS_OVER and is_finished(facts.state):
+        ended = FINISHED
+    if ended is not None:
+        session_state["metadata"][ENDED] = ended
+    log = build_with_sections(facts.session.session_id, session_state, repository, stop_reason=stop_reason)
+    return store_log(log, repository)
+
+
+class SavedLog(NamedTuple):
+    """A saved log, its files, and what was skipped because it failed. ``removed`` are logs that were cleaned up."""
+
+    log: ResumeLog
+    markdown_file: Path
+    json_file: Path
+    max_tokens: int
+    removed: tuple[Path, ...]
+    troubles: tuple[LeftoffError, ...]
+
+    @property
+    def estimated_tokens(self) -> int:
+        """About how many tokens the Markdown takes."""
+        return self.log.estimate_tokens(self.log.to_markdown(self.max_tokens))
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON form that scripts rely on."""
+        return {
+            "session_id": self.log.session_id,
+            "markdown_file": str(self.markdown_file),
+            "json_file": str(self.json_file),
+            "estimated_tokens": self.estimated_tokens,
+        }
+
+
+def build_with_sections(
+    session_id: str,
+    session_state: dict[str, Any],
+    repository: LogRepository,
+    *,
+    stop_reason: str = USUAL_STOP_REASON,
+) -> ResumeLog:
+    """Return the log of a session state with the sections of the plugins."""
+    log = build.from_session_state(session_id, session_state, stop_reason=stop_reason)
+    return add_custom_sections(log, session_state, repository)
+
+
+def add_custom_sections(
+    log: ResumeLog, session_state: dict[str, Any], repository: LogRepository
+) -> ResumeLog:
+    """Return the log with the sections of the plugins; a plugin that fails is recorded in the repository's troubles."""
+    sections, troubles = build_custom_sections(repository.providers, session_state)
+    repository.troubles += troubles
+    return replace(log, custom_sections=[*log.custom_sections, *sections])
+
+
+def store_log(log: ResumeLog, repository: LogRepository, *, active: Collection[str] = ()) -> SavedLog:
+    """Save the log: the local files first, then the backend in the background. ``active`` logs are not cleaned up."""
+    if repository.local.folder.is_relative_to(repository.project.folder):
+        paths.make_project_folder(repository.project)
+    clean = _redact(log, repository.workspace)
+    stored = repository.local.update(
+        log.session_id, lambda existing: apply_edits(clean, [] if existing is None else existing.edits)
+    )
+    if repository.backend is not None:
+        repository.call_plugin(repository.backend, partial(repository.backend.save, stored))
+    if repository.remote is not None:
+        outbox.queue_and_send(stored, repository)
+    removed = clean_up_after_save(repository, active={*active, log.session_id})
+    return SavedLog(
+        log=stored,
+        markdown_file=repository.local.path_of(stored.session_id),
+        json_file=repository.local.path_of(stored.session_id, ".json"),
+        max_tokens=repository.settings.resume_logs.max_tokens,
+        removed=tuple(removed),
+        troubles=tuple(repository.troubles),
+    )
+
+
+def _redact(log: ResumeLog, workspace: Workspace) -> ResumeLog:
+    return log if workspace.redactor is None else redact_log(log, workspace.redactor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditedLog:
+    """A log with a person's edits. ``not_kept`` names the headings whose content is computed at each save."""
+
+    session_id: str
+    markdown_file: Path
+    json_file: Path
+    count: int
+    not_kept: tuple[str, ...]
+
+
+def edit_log(
+    selector: str,
+    workspace: Workspace,
+    edit: Callable[[str], str],
+    may_remove: Callable[[tuple[str, ...]], bool],
+) -> EditedLog:
+    """Pass the Markdown of the log that ``selector`` names to ``edit``, and keep the changes in this and every later save.
+
+    An empty text means no change. ``may_remove`` is asked before whole sections are removed. The log may be saved again while
+    the person edits: the changes are then applied to the newer log.
+    """
+    repository = LogRepository.open(workspace)
+    files, origin = find_log(selector, repository)
+    session_id = files.session_id
+    if origin != OWN:
+        raise UsageError(f"{files.path}: this log was written by {origin}, and leftoff only reads it.")
+    stored = files.log()
+    before = stored.to_markdown(workspace.settings.resume_logs.max_tokens)
+    after = edit(before)
+    if is_empty(after):
+        raise NothingToDoError(
+            f"The file came back empty: nothing kept, and the log of {session_id} is unchanged."
+        )
+    changes = find_changes(before, after)
+    if changes.removed and not may_remove(changes.removed):
+        raise NothingToDoError(f"Nothing removed, nothing kept: the log of {session_id} is unchanged.")
+    if not changes.edits:
+        where = f": {' and '.join(changes.not_kept)} is made anew at each save" if changes.not_kept else ""
+        raise NothingToDoError(f"The log of {session_id} stays as it was{where}.")
+    edited = repository.local.update(
+        session_id, lambda existing: _redact(apply_edits(existing or stored, changes.edits), workspace)
+    )
+    if repository.remote is not None:
+        outbox.queue_and_send(edited, repository)
+    return EditedLog(
+        session_id=session_id,
+        markdown_file=repository.local.path_of(session_id),
+        json_file=repository.local.path_of(session_id, ".json"),
+        count=len(changes.edits),
+        not_kept=changes.not_kept,
+    )

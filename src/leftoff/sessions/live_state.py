@@ -1,0 +1,203 @@
+"""What is remembered of a live session from one hook event to the next, one file per session in the state folder.
+
+The fast path reads these files and only compares numbers: from ``next_mark_tokens`` on, or below ``rearm_below_tokens``,
+there is work for the full program; ``is_due`` says that there is work in any case. Each file is changed under its own lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+import orjson
+
+from leftoff.core.metrics import Level
+from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, upgrade_document
+from leftoff.errors import DocumentError, LeftoffError
+from leftoff.platform import clock, files, locks, paths, process
+
+FOLDER = "watch"
+CLEARED = "clear"  # why a session ended that the user cleared
+_END = ".json"
+_MAX_AGE = timedelta(days=30)  # without an event; a threshold may then be announced once more
+Result = TypeVar("Result")
+
+
+class LiveState(NamedTuple):
+    """One session of one agent. None means not known or not there; times are RFC 3339."""
+
+    agent: str
+    session_id: str
+    tail: str | None = None  # how fast paths installed by older versions read the end of the transcript
+    fast_path: Mapping[str, object] | None = None  # how the fast path reads events and the transcript
+    transcript: str | None = None
+    folder: str | None = None
+    project: str | None = None  # the root of its project
+    home: str | None = None  # the folder that holds the project's documents: of a worktree, the main checkout
+    started_at: str | None = None
+    ended: str | None = None  # why it ended
+    ended_at: str | None = None  # when it last ended: it may have been resumed since
+    off: bool = False  # the settings make hooks silent
+    is_headless: bool = False
+    client_pid: int | None = None
+    client_begun: str | None = None
+    said: Level = Level.OK
+    agent_told: bool = False
+    used_tokens: int | None = None
+    usable_tokens: int | None = None
+    about: str | None = None  # what the end of the transcript says about model or window
+    next_mark_tokens: int | None = 0  # None: the window is not known
+    rearm_below_tokens: int = 0
+    looked_bytes: int = 0  # size of the transcript when its tail was last estimated
+    folded_bytes: int = 0  # size of the transcript when it was last extracted
+    pause_id: str | None = None
+    pause_declined: bool = False  # the user discarded it: no new one starts until the window has emptied
+    triggers_prefix: str = ">"
+    offer_open: bool = False  # the first prompt, which may ask for a resume log, has not come yet
+    catching_up: bool = False  # a detached process may be writing the log that the first prompt asks for
+    pickup: str | None = None  # the log to hand over with the next prompt
+    project_state: str | None = None  # the resume state of the project being worked on
+    project_said: str | None = None  # the last project_state threshold announced: warn, auto_save
+    files: Mapping[str, int | None] = MappingProxyType({})  # to check after a turn: time of change by path
+    to_user: tuple[str, ...] = ()  # messages for the next event that can deliver them
+    to_agent: tuple[str, ...] = ()
+
+    @property
+    def used_fraction(self) -> float | None:
+        """The share of the usable window in use; None where it is not known."""
+        if self.used_tokens is None or self.usable_tokens is None:
+            return None
+        return self.used_tokens / self.usable_tokens
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next event needs the full program in any case."""
+        return self.offer_open or bool(self.pickup or self.to_user or self.to_agent)
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON form."""
+        data: dict[str, Any] = self._asdict()
+        data |= {"to_user": [*self.to_user], "to_agent": [*self.to_agent], "said": self.said.value}
+        data["files"] = {**self.files}
+        if self.fast_path is None:
+            del data["fast_path"]
+        derived = {"is_due": self.is_due, "used_fraction": self.used_fraction}
+        return {"schema": SCHEMAS["watch_state"], **data, **derived}
+
+    @classmethod
+    def from_dict(cls, data: JsonValue, *, where: str) -> LiveState:
+        """Read the JSON form; DocumentError where it is not one, or of a newer leftoff."""
+        known = upgrade_document("watch_state", data, where=where)
+        values: dict[str, Any] = {name: value for name, value in known.items() if name in cls._fields}
+        try:
+            values |= {name: tuple(map(str, values.get(name) or ())) for name in ("to_user", "to_agent")}
+            values["said"] = Level(values.get("said", "ok"))
+            return cls(**values)
+        except (TypeError, ValueError) as error:
+            raise DocumentError(f"{where}: not the state of a session: {error}.", path=where) from error
+
+    def with_messages(self, *, to_user: str | None = None, to_agent: str | None = None) -> LiveState:
+        """Return the state with messages queued for the next event that can deliver them, each only once."""
+        users = (*self.to_user, to_user) if to_user and to_user not in self.to_user else self.to_user
+        agents = (*self.to_agent, to_agent) if to_agent and to_agent not in self.to_agent else self.to_agent
+        return self._replace(to_user=users, to_agent=agents)
+
+
+def path_of(agent_id: str, session_id: str) -> Path:
+    """Return the file of a session's state; InvalidIdError for what cannot be an id."""
+    name = f"{clock.check_id(agent_id, what='agent id')}-{clock.check_id(session_id)}{_END}"
+    return paths.safe_join(paths.state_folder() / FOLDER, name)
+
+
+def load(agent_id: str, session_id: str) -> LiveState:
+    """Load a session's state; an empty one where there is none that can be read."""
+    return _read(path_of(agent_id, session_id)) or LiveState(agent=agent_id, session_id=session_id)
+
+
+def folder_of(state: LiveState) -> Path:
+    """Return the folder the session runs in; where that is gone, the checkout that has its documents."""
+    known = [Path(each) for each in (state.folder, state.project, state.home) if each is not None]
+    return next((folder for folder in known if folder.is_dir()), known[0] if known else Path())
+
+
+def change(agent_id: str, session_id: str, step: Callable[[LiveState], tuple[LiveState, Result]]) -> Result:
+    """Change the state under its lock and return the step's result; StorageError if it cannot be saved."""
+    path = path_of(agent_id, session_id)
+    files.make_folder(path.parent)
+    with locks.hold(path.with_name(f".{path.name}.lock")):
+        before = load(agent_id, session_id)
+        after, result = step(before)
+        if after != before or not path.exists():
+            files.write_file(path, orjson.dumps(after.to_dict()))
+    return result
+
+
+def running_in_project(project: str, session_id: str) -> list[LiveState]:
+    """Return the other sessions running in the project, as far as their processes can be checked."""
+    states = (state for path in _paths() if (state := _read(path)) is not None)
+    return [
+        each
+        for each in states
+        if each.project == project
+        and each.session_id != session_id
+        and each.ended is None
+        and each.client_pid is not None
+        and process.is_alive(each.client_pid, each.client_begun)
+    ]
+
+
+def cleared_by_same_client(state: LiveState) -> list[LiveState]:
+    """Return the other sessions of the same client process that ended because the user cleared them."""
+    states = (each for path in _paths() if (each := _read(path)) is not None)
+    return [
+        each
+        for each in states
+        if each.session_id != state.session_id
+        and each.ended == CLEARED
+        and (each.agent, each.client_pid, each.client_begun)
+        == (state.agent, state.client_pid, state.client_begun)
+    ]
+
+
+def delete_old(now: datetime) -> None:
+    """Delete the states of sessions without an event for a month."""
+    for path in _paths():
+        with suppress(OSError):
+            if path.stat().st_mtime < (now - _MAX_AGE).timestamp():
+                path.unlink()
+                for beside in _beside(path):
+                    beside.unlink(missing_ok=True)
+
+
+def task_lock(path: Path) -> Path:
+    """Return the lock of the one background process that works for the session."""
+    return path.with_name(f".{path.name}.task.lock")
+
+
+def restoration_file(agent_id: str, session_id: str) -> Path:
+    """Return the file with the text to restore after a compaction."""
+    return path_of(agent_id, session_id).with_suffix(".txt")
+
+
+def _beside(path: Path) -> tuple[Path, ...]:
+    """Return the files that belong to a state and are deleted with it."""
+    return path.with_name(f".{path.name}.lock"), task_lock(path), path.with_suffix(".txt")
+
+
+def _paths() -> list[Path]:
+    try:
+        folder = paths.state_folder() / FOLDER
+        return [path for path in folder.iterdir() if path.suffix == _END and path.name[0] != "."]
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> LiveState | None:
+    try:
+        return LiveState.from_dict(orjson.loads(path.read_bytes()), where=str(path))
+    except (OSError, ValueError, LeftoffError):
+        return None

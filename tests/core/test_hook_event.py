@@ -1,0 +1,101 @@
+"""The commands in agents' settings: what they do when something is missing, and how they are recognised."""
+
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leftoff.core import hook_event
+from leftoff.core.hook_event import TextEdit
+
+PATHS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), min_size=1)
+
+
+def test_the_hook_command_is_the_one_of_the_contract():
+    """Agents trust a hash of it: it must stay as it is, to the letter."""
+    assert hook_event.hook_command("/usr/bin/python3", "/home/u/.local/share/leftoff/fast.py", "agent") == (
+        "[ -r /home/u/.local/share/leftoff/fast.py ] || exit 0; "
+        "/usr/bin/python3 -I -S /home/u/.local/share/leftoff/fast.py agent || exit 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("python", "code"), [("/nowhere/python", ""), ("sh", "exit 2"), ("false", ""), ("true", "gone")]
+)
+def test_a_hook_command_ends_with_0_whatever_is_wrong(tmp_path, python, code):
+    """2 would mean *block* to an agent."""
+    file = tmp_path / "it's a folder" / "leftoff" / "fast.py"
+    file.parent.mkdir(parents=True)
+    if code != "gone":
+        file.write_text(code, encoding="utf-8")
+    command = hook_event.hook_command(python, str(file), "agent")
+    assert subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode == 0
+
+
+@given(PATHS, PATHS)
+def test_leftoffs_commands_are_recognised_with_their_parts(python, folder):
+    """Whatever the interpreter and the folder are called."""
+    file = f"/{folder}/leftoff/fast.py"
+    hook, line = (
+        hook_event.hook_command(f"/{python}", file, "agent"),
+        hook_event.statusline_command(f"/{python}"),
+    )
+    assert hook_event.is_hook_command(hook)
+    assert hook_event.is_statusline_command(line)
+    assert not hook_event.is_hook_command(line)
+    assert not hook_event.is_statusline_command(hook)
+    assert hook_event.fast_path_of(hook) == file
+    assert hook_event.fast_path_of(line) is None
+    assert hook_event.interpreter_of(hook) == hook_event.interpreter_of(line) == f"/{python}"
+    assert hook_event.interpreter_of(hook_event.compose_statusline(line, "old -P -m leftoff")) == f"/{python}"
+
+
+def test_the_status_line_command_of_an_older_version_is_recognised():
+    """It had no -E."""
+    old = "/usr/bin/python3 -P -m leftoff statusline || exit 0"
+    assert hook_event.statusline_command("/usr/bin/python3") == old.replace("-P", "-E -P")
+    for line in (old, hook_event.compose_statusline(old, "date")):
+        assert hook_event.is_statusline_command(line)
+        assert hook_event.interpreter_of(line) == "/usr/bin/python3"
+
+
+@given(st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0")))
+def test_a_composed_status_line_gives_back_the_old_one(old):
+    """Letter by letter, whatever it was."""
+    line = hook_event.compose_statusline(hook_event.statusline_command("/usr/bin/python3"), old)
+    assert hook_event.is_statusline_command(line)
+    assert hook_event.wrapped_statusline(line) == old
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "python3 fast.py",
+        "[ -r /x/other/fast.py ] || exit 0; python -I -S /x/other/fast.py a || exit 0",
+        "echo leftoff statusline",
+        'I=$(cat); O=$(printf %s "$I" | (eval \'never closed',
+        hook_event.compose_statusline("x", "old").replace("old", "two words"),
+        hook_event.compose_statusline("x", "old").replace("old", "'"),
+    ],
+)
+def test_other_commands_are_not_recognised(command):
+    """And nothing is read out of them."""
+    assert not hook_event.is_hook_command(command)
+    assert not hook_event.is_statusline_command(command)
+    assert hook_event.wrapped_statusline(command) is None
+    assert hook_event.interpreter_of(command) in {None, "python"}
+
+
+def test_a_command_that_no_shell_reads_has_no_parts():
+    """A command with broken quoting gives no name instead of a wrong one."""
+    command = hook_event.hook_command("/usr/bin/python3", "/x/leftoff/fast.py", "it's")
+    assert hook_event.fast_path_of(command) is None
+    assert hook_event.interpreter_of(command) is None
+
+
+def test_edits_are_taken_back_last_first():
+    """The offsets of an edit refer to the text after the edits before it."""
+    edits = (TextEdit(start=1, removed="", inserted="xy"), TextEdit(start=2, removed="yb", inserted="z"))
+    assert hook_event.revert_edits("axzc", edits) == "abc"

@@ -1,0 +1,130 @@
+"""What doctor says about hooks: each problem with the command that solves it, and nothing when all is well."""
+
+import json
+
+import pytest
+
+import leftoff
+from leftoff.diagnose.doctor import check_hooks
+from leftoff.live import installed
+from leftoff.live.install import install, plan_install
+from leftoff.workspace import Workspace
+
+
+@pytest.fixture
+def home(isolated_home):
+    (isolated_home / ".claude").mkdir()
+    return isolated_home
+
+
+def put_in(agent="claude", scope="user"):
+    plan = plan_install(agent, scope, Workspace.open())
+    install(plan)
+    return plan.settings
+
+
+def hook_findings(state=None):
+    return [each for each in check_hooks(Workspace.open()) if state in {None, each.state}]
+
+
+def test_an_agent_that_is_not_here_is_passed_over(isolated_home):
+    """Users are not asked to install hooks for an agent that they do not have."""
+    assert hook_findings() == []
+
+
+def test_an_agent_that_is_here_and_not_wired_is_a_note(home):
+    """The note says what to type."""
+    (finding,) = hook_findings()
+    assert (finding.state, finding.words, finding.mend) == ("note", "not installed", "leftoff install claude")
+
+
+def test_all_is_well_after_install(home):
+    """The settings file, the events, and the fast path of this version."""
+    file = put_in()
+    hooks, fast = hook_findings()
+    assert (hooks.state, fast.state) == ("ok", "ok")
+    assert str(file) in hooks.words
+    assert "PostToolBatch" in hooks.words
+    assert fast.words.endswith("of this version")
+
+
+def test_a_fast_path_that_is_gone_is_broken(home):
+    """Nothing harms the agent, and nothing is saved either."""
+    put_in()
+    installed.fast_path_file().unlink()
+    (finding,) = hook_findings("broken")
+    assert "gone" in finding.words
+    assert "leftoff install" in finding.mend
+
+
+def test_a_fast_path_of_another_version_is_broken(home):
+    """The package was upgraded and install not called again."""
+    put_in()
+    content = installed.fast_path_file().read_text(encoding="utf-8")
+    installed.fast_path_file().write_text(content.replace(leftoff.__version__, "0.0.1", 1), encoding="utf-8")
+    (finding,) = hook_findings("broken")
+    assert "leftoff 0.0.1" in finding.words
+    installed.fast_path_file().write_text(content + "# changed\n", encoding="utf-8")
+    assert hook_findings("broken") == []
+    assert "not the one of this leftoff" in hook_findings("note")[0].words
+
+
+def test_hooks_that_run_a_fast_path_elsewhere_are_a_note(home, monkeypatch, tmp_path):
+    """The data folder has moved."""
+    put_in()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (finding,) = hook_findings("note")
+    assert str(tmp_path / "data") in finding.words
+
+
+def test_an_interpreter_that_is_gone_is_broken(home):
+    """The virtual environment was deleted."""
+    file = put_in()
+    text = file.read_text(encoding="utf-8")
+    python = installed.interpreter()
+    file.write_text(text.replace(f"{python} -", "/nowhere/python -"), encoding="utf-8")
+    (finding,) = hook_findings("broken")
+    assert finding.words.endswith("/nowhere/python")
+    assert finding.mend == "leftoff install claude"
+
+
+def test_hooks_that_are_not_approved_are_broken(home):
+    """Codex passes over them in silence, so we say it."""
+    (home / ".codex").mkdir()
+    put_in("codex")
+    (finding,) = hook_findings("broken")
+    assert "/hooks" in finding.mend
+
+
+def test_hooks_that_are_switched_off_are_broken(home):
+    """This is reported once, however many scopes there are."""
+    file = put_in()
+    settings = {**json.loads(file.read_bytes()), "disableAllHooks": True}
+    file.write_text(json.dumps(settings), encoding="utf-8")
+    (finding,) = hook_findings("broken")
+    assert "disableAllHooks" in finding.words
+
+
+def test_hooks_in_two_places_are_a_note(home):
+    """The places are user and project, or settings and plugin."""
+    put_in(scope="project")
+    file = put_in()
+    (finding,) = hook_findings("note")
+    assert "each event needs one" in finding.words
+    settings = {**json.loads(file.read_bytes()), "enabledPlugins": {"leftoff@leftoff": True}}
+    file.write_text(json.dumps(settings), encoding="utf-8")
+    (finding,) = hook_findings("note")
+    assert "plugin leftoff@leftoff" in finding.words
+
+
+def test_another_tool_that_reads_prompts_is_a_note(home):
+    """Our own hooks need not be installed."""
+    entry = {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "theirs"}]}]}}
+    (home / ".claude" / "settings.json").write_text(json.dumps(entry), encoding="utf-8")
+    assert any("theirs" in finding.words for finding in hook_findings("note"))
+
+
+def test_settings_that_cannot_be_read_hold_nothing(home):
+    """Broken JSON is the agent's business until we write."""
+    (home / ".claude" / "settings.json").write_bytes(b"\xff{")
+    assert [finding.words for finding in hook_findings()] == ["not installed"]

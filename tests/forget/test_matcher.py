@@ -1,0 +1,65 @@
+"""What counts as a match."""
+
+import pytest
+
+from leftoff.catalogue.forgotten import spellings
+from leftoff.errors import UsageError
+from leftoff.forget.matcher import Matcher, require_distinctive
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "masked"),
+    [
+        ("the koala", "THE\n  Ko\u00e1la!", "[forgotten]!"),
+        ("a-b-c", "abc abcess", "[forgotten] abcess"),
+        ("«Ö» plan", "the «Ö» plan.", "the [forgotten]."),
+        ("sessions", "in /x/.leftoff/sessions/a.md, sessions", "in /x/.leftoff/sessions/a.md, [forgotten]"),
+    ],
+)
+def test_a_text_is_found_in_any_case_spacing_and_punctuation(text, other, masked):
+    """Few letters count only as a word; names of our own folders stay."""
+    assert Matcher([text]).mask(other) == masked
+
+
+def test_an_id_is_found_only_as_a_whole():
+    """One that is a plain word only where an id is written."""
+    matcher = Matcher(session_ids=["session-1", "written"])
+    assert matcher.mask("session-1, session-10, my-session-1, session-1.5") == (
+        "[forgotten], session-10, my-session-1, session-1.5"
+    )
+    assert matcher.mask("it was written") == "it was written"
+    assert matcher.mask("written") == "[forgotten]"
+    assert matcher.mask("/x/session-written.md") == "/x/session-[forgotten].md"
+
+
+def test_raw_data_is_ruled_out_quickly_but_never_wrongly():
+    """Escapes and other scripts are left to the full comparison."""
+    matcher = Matcher(["The koala-sleeps"])
+    assert matcher.may_be_in(b'{"x": "the\\nKOALA\\nsleeps"}')
+    assert matcher.may_be_in(b"the \\u006boala sleep\\u0073")
+    assert matcher.may_be_in("the koála sleéps".encode())
+    assert not matcher.may_be_in(b"the koala wakes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["abc", "[a].", "a-b-c", "  .;:!  ", "犬", "forgotten", "[FORGOTTEN]", r"\u00e9", r"[f\u006frgotten]"],
+)
+def test_a_text_with_too_few_letters_is_refused(text):
+    """So is the mask itself."""
+    with pytest.raises(UsageError, match=r"at least 4 letters|cannot be forgotten itself"):
+        require_distinctive(text)
+
+
+@pytest.mark.parametrize("text", ["abcd", "a.b.c.d", "犬猫", "แมว", "한국", r"\u591c\u83ba"])
+def test_a_text_with_enough_letters_is_accepted(text):
+    """Two are a word in scripts without spaces."""
+    require_distinctive(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["koala sleeps", r"C:\Users\koala", r"a \"koala\" sleeps", r"\n\t\r", '"\\n']
+)
+def test_a_text_that_is_not_from_json_is_taken_as_typed(text):
+    """Or its decoded form has the same letters, or none."""
+    assert [each for each, _ in spellings(text)] == [text]

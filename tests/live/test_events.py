@@ -1,0 +1,641 @@
+"""The live path, event by event: warnings, pause, save, restore, receipt and triggers, each at its time and only once."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import leftoff
+from leftoff.live import installed
+from leftoff.live import prompt as live_prompt
+from leftoff.live.events import handle_event
+from leftoff.platform import clock, locks, paths
+from leftoff.platform import log as platform_log
+from leftoff.resume_logs.pins import pin
+from leftoff.sessions import live_state
+from leftoff.workspace import Workspace
+from tests.support.live_session import OTHER, RULE, SESSION, LiveSession, agent_context, wait_for
+
+USABLE = {"claude": 167_000, "codex": 189_473}
+TOOLS = {"claude": "PostToolBatch", "codex": "PostToolUse"}
+
+
+pytestmark = pytest.mark.usefixtures("interactive_user")
+
+
+def logs():
+    return sorted((Path.cwd() / ".leftoff" / "resume-logs").glob("session-*.json"))
+
+
+def snapshots():
+    return sorted((Path.cwd() / ".leftoff" / "sessions").glob("session-*.json"))
+
+
+def settled(live):
+    """Wait until the detached work of the session is over; it may not even have begun."""
+    wait_for(lambda: not live.state.catching_up and (live.state.ended is None or logs()))
+    lock = live_state.path_of(live.agent.id, live.session_id)
+    with locks.hold(lock.with_name(f".{lock.name}.task.lock"), timeout_seconds=20):
+        pass
+
+
+# Warnings
+
+
+@pytest.mark.parametrize("agent_id", ["claude", "codex"])
+def test_each_threshold_is_reported_once_per_crossing(isolated_home, agent_id):
+    """With the real numbers; at a level that holds, nothing is said."""
+    live = LiveSession(isolated_home, agent_id)
+    messages = []
+    for share in (0.5, 0.71, 0.72, 0.86, 0.86, 0.91, 0.92, 0.96, 0.97):
+        live.turn(int(USABLE[agent_id] * share))
+        messages.append(live.message_to_user(TOOLS[agent_id], tool_name="shell", tool_use_id="c"))
+    heads = [words.partition(":")[0] for words in messages]
+    assert heads == [
+        "",
+        "⚠️ Context Usage Caution",
+        "",
+        "⚠️ Context Usage Warning",
+        "",
+        "⏸ Context Usage Auto-Pause",
+        "",
+        "🚨 Context Usage Critical",
+        "",
+    ]
+    assert "71% capacity reached" in messages[1]
+    wait_for(logs)  # the triggers of the settings save one, detached
+
+
+def test_a_mark_counts_again_after_a_compaction(live):
+    """And not before the window is that full again."""
+    live.turn(120_000)
+    assert "Caution" in live.message_to_user("PostToolBatch")
+    live.hook("PreCompact", trigger="auto")
+    live.story.compacted("It was about a lock.", after=20_000)
+    live.turn(30_000)
+    assert live.message_to_user("PostToolBatch") == ""
+    live.turn(121_000)
+    assert "Caution" in live.message_to_user("PostToolBatch")
+
+
+def test_the_agent_gets_one_message_when_few_tokens_remain(live):
+    """The message says that the state is saved and that the work continues."""
+    live.turn(130_000)
+    assert agent_context(live.hook("PostToolBatch")) == ""
+    live.turn(138_000)
+    response = agent_context(live.hook("PostToolBatch"))
+    assert response.startswith("leftoff: about ")
+    assert "work goes on" in response
+    live.turn(139_000)
+    assert agent_context(live.hook("PostToolBatch")) == ""
+
+
+def test_at_stop_the_agent_gets_no_message(live):
+    """It would go on and on; the words wait for the next prompt."""
+    live.turn(138_000)
+    response = live.hook("Stop")
+    assert "Caution" in response["systemMessage"]
+    assert "hookSpecificOutput" not in response
+    assert agent_context(live.hook("UserPromptSubmit", prompt="Go")).startswith("leftoff: about ")
+
+
+def test_a_subagent_is_recorded_and_gets_no_message(live):
+    """A subagent has its own transcript, so warnings about the session do not concern it."""
+    live.turn(152_000)
+    live.hook("PostToolBatch", tool_calls=[{"tool_name": "Read", "tool_use_id": "c-1"}])
+    assert (
+        live.hook("PostToolBatch", agent_id="sub", tool_calls=[{"tool_name": "Grep", "tool_use_id": "c-2"}])
+        == {}
+    )
+    for name in ("Stop", "SessionStart", "UserPromptSubmit"):
+        assert live.hook(name, agent_id="sub", source="startup", prompt="continue") == {}
+    lines = [json.loads(line) for line in pause_file(live).read_text("utf-8").splitlines()]
+    assert [line["data"].get("actor") for line in lines] == [None, None, "sub"]
+
+
+def pause_file(live):
+    return paths.state_folder() / "pauses" / f"{live.agent.id}-{live.session_id}.jsonl"
+
+
+def test_switched_off_it_is_silent(live, isolated_home):
+    """With enabled: false, the state file stops the fast path from starting anything."""
+    folder = isolated_home / ".config" / "leftoff"
+    folder.mkdir(parents=True)
+    (folder / "configuration.yaml").write_text("context_management:\n  enabled: false\n", encoding="utf-8")
+    live.turn(160_000)
+    assert live.hook("PostToolBatch") == {}
+    assert live.state.off
+
+
+def test_without_a_transcript_or_a_known_event_nothing_is_reported(live):
+    """A new session has no file at its first prompt."""
+    assert live.hook("UserPromptSubmit", prompt="Hello") == {}
+    assert live.hook("Notification") == {}
+    assert handle_event("claude", b"[]") == b""
+    assert handle_event("claude", b"{}") == b""
+
+
+# Pause
+
+
+def test_the_wind_down_is_recorded_from_auto_pause_on_and_kept_at_the_compaction(live):
+    """With the words of the transcript, as one snapshot; the next crossing begins another."""
+    live.turn(152_000)
+    live.hook("PostToolBatch", tool_calls=[{"tool_name": "shell", "tool_use_id": "c-1"}])
+    live.hook("UserPromptSubmit", prompt="Thanks")
+    live.hook("Stop")
+    live.hook("PreCompact", trigger="auto")
+    (kept,) = snapshots()
+    summary = json.loads(kept.read_text("utf-8"))
+    assert summary["incremental_pause"]["action_count"] == 5
+    assert summary["origin"]["session_id"] == SESSION
+    assert not pause_file(live).exists()
+    assert live.state.pause_id is None
+    live.hook("PostToolBatch")
+    assert pause_file(live).exists()
+
+
+def test_a_pause_that_another_process_started_is_continued(live):
+    """Two hooks at once: one begins it, both record into it."""
+    live.turn(152_000)
+    live.hook("PostToolBatch")
+    begun = live.state.pause_id
+    live_state.change("claude", SESSION, lambda state: (state._replace(pause_id=None), None))
+    live.hook("PostToolBatch", tool_calls=[{"tool_name": "Read", "tool_use_id": "c"}])
+    assert live.state.pause_id == begun
+
+
+def test_no_pause_is_begun_where_the_settings_do_not_want_one(live, monkeypatch):
+    """pause.enabled: false."""
+    monkeypatch.setenv("LEFTOFF_PAUSE_ENABLED", "false")
+    live.turn(152_000)
+    assert "Auto-Pause" in live.message_to_user("PostToolBatch")
+    assert not pause_file(live).exists()
+
+
+# Compaction
+
+
+def test_around_a_compaction_nothing_is_lost(live):
+    """The log is saved, the summariser gets its instructions, everything is put back, and the receipt counts it."""
+    pin("The release is frozen until Friday.", Workspace.open())
+    live.turn(165_000)
+    words = live.hook("PreCompact", trigger="auto")["plain"]
+    assert len(words) <= 2000
+    assert "The release is frozen until Friday." in words
+    assert RULE in words
+    assert [path.stem for path in logs()] == [f"session-{SESSION}"]
+    back = agent_context(live.hook("SessionStart", source="compact"))
+    assert len(back) <= 9900
+    for each in ("The release is frozen until Friday.", RULE, "src/lock.py", "pytest -q tests/test_lock.py"):
+        assert each in back
+    assert live.hook("PostCompact", trigger="auto", compact_summary="They fixed src/lock.py.") == {}
+    message = live.message_to_user("PostToolBatch")
+    assert "leftoff: Compaction lost 1 of 1 rules, 1 of 1 pins" in message
+    assert "leftoff put back 1, 1" in message
+    assert live.message_to_user("PostToolBatch") == ""
+
+
+def test_an_opaque_summary_is_reported_as_such(isolated_home):
+    """The summary cannot be read, but what leftoff put back is known."""
+    live = LiveSession(isolated_home, "codex")
+    live.turn(160_000)
+    assert live.hook("PreCompact", trigger="auto") == {}
+    assert "cannot be read; leftoff put back 1 rules" in live.message_to_user("PostCompact", trigger="auto")
+    assert RULE in agent_context(live.hook("SessionStart", source="compact"))
+
+
+def test_the_summary_of_a_rollout_is_read_from_it(isolated_home):
+    """The event does not carry it."""
+    live = LiveSession(isolated_home, "codex")
+    live.turn(160_000)
+    live.hook("PreCompact", trigger="auto")
+    live.story.compacted(f"The user said: {RULE} They run pytest -q tests/test_lock.py.")
+    live.write()
+    message = live.message_to_user("PostCompact", trigger="auto")
+    assert "of 1 rules" not in message
+    assert "of 1 commands" not in message
+
+
+def test_where_nothing_was_saved_before_it_is_saved_afterwards(live):
+    """The hook before the compaction may have been switched off, or ended too late."""
+    live.turn(165_000)
+    assert RULE in agent_context(live.hook("SessionStart", source="compact"))
+    assert logs()
+
+
+def test_without_logs_a_compaction_is_left_alone(live, monkeypatch):
+    """resume_logs.enabled: false; the pause still ends."""
+    monkeypatch.setenv("LEFTOFF_RESUME_LOGS_ENABLED", "false")
+    live.turn(152_000)
+    live.hook("PostToolBatch")
+    assert live.hook("PreCompact", trigger="auto") == {}
+    assert live.hook("SessionStart", source="compact") == {}
+    assert live.hook("PostCompact", compact_summary="x") == {}
+    assert snapshots()
+
+
+def test_a_store_that_is_broken_costs_the_log_and_nothing_else(live):
+    """One line in our own log; the marks are armed again."""
+    live.turn(165_000)
+    live.hook("PostToolBatch")
+    (Path.cwd() / ".leftoff").rename(Path.cwd() / "aside")
+    (Path.cwd() / ".leftoff").write_bytes(b"")
+    assert live.hook("PreCompact", trigger="auto") == {}
+    assert live.state.said == "ok"
+    assert "was not saved before a compaction" in platform_log.log_path().read_text("utf-8")
+
+
+def test_what_neither_summary_nor_text_holds_goes_to_the_agent_at_the_next_event(live, monkeypatch):
+    """It has at most 2,000 characters and is fenced as data."""
+    monkeypatch.setenv("LEFTOFF_RESTORE_MAX_CHARS", "1500")
+    for number in range(30):
+        live.turn(
+            100_000 + number, prompt=f"Never rename alpha{number} beta{number} gamma{number} delta{number}."
+        )
+    live.hook("PreCompact", trigger="auto")
+    live.hook("SessionStart", source="compact")
+    live.hook("PostCompact", compact_summary="nothing")
+    response = agent_context(live.hook("PostToolBatch"))
+    assert "<leftoff-record-" in response
+    assert "- rule: Never rename alpha" in response
+    assert len(response) <= 2100
+
+
+# Beginning
+
+
+def finished(isolated_home, session_id=OTHER, agent_id="claude"):
+    """An earlier session that ended, with its log."""
+    earlier = LiveSession(isolated_home, agent_id, session_id)
+    earlier.turn(50_000)
+    earlier.hook("SessionEnd", reason="prompt_input_exit")
+    settled(earlier)
+    assert logs()
+    return earlier
+
+
+def test_a_new_session_is_offered_what_was_left_off(isolated_home, live):
+    """One line to the user, at most 600 characters to the agent, the whole when the first prompt asks to go on."""
+    finished(isolated_home)
+    response = live.hook("SessionStart", source="startup")
+    assert f"left off just now in session {OTHER[:8]}" in response["systemMessage"]
+    assert ">pickup" in response["systemMessage"]
+    assert len(agent_context(response)) <= 600
+    assert "# Session Resume Log" not in agent_context(response)
+    settled(live)
+    response = live.hook("UserPromptSubmit", prompt="continue, please")
+    assert f"# Session Resume Log: {OTHER}" in agent_context(response)
+    assert "goes on from session" in response["systemMessage"]
+    assert agent_context(live.hook("UserPromptSubmit", prompt="continue")) == ""
+
+
+def test_a_first_prompt_that_names_its_files_gets_it_too(isolated_home, live):
+    """Any other first prompt closes the offer."""
+    finished(isolated_home)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    assert (
+        agent_context(live.hook("UserPromptSubmit", prompt="<task-notification>done</task-notification>"))
+        == ""
+    )
+    assert "# Session Resume Log" in agent_context(
+        live.hook("UserPromptSubmit", prompt="What about src/lock.py?")
+    )
+
+
+def test_an_unrelated_first_prompt_gets_nothing(isolated_home, live):
+    """And closes the offer."""
+    finished(isolated_home)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    assert live.hook("UserPromptSubmit", prompt="What is the weather like?") == {}
+    assert live.hook("UserPromptSubmit", prompt="continue") == {}
+    assert not live.state.is_due
+
+
+def test_a_headless_run_is_offered_nothing(isolated_home, live, monkeypatch):
+    """It is metered and saved."""
+    finished(isolated_home)
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")
+    assert live.hook("SessionStart", source="startup") == {}
+    assert live.hook("UserPromptSubmit", prompt="continue") == {}
+
+
+@pytest.mark.parametrize(("mode", "begins"), [("off", {}), ("full", "leftoff: this session goes on from")])
+def test_the_settings_say_what_is_offered(isolated_home, live, monkeypatch, mode, begins):
+    """The setting is restore.on_startup."""
+    finished(isolated_home)
+    monkeypatch.setenv("LEFTOFF_RESTORE_ON_STARTUP", mode)
+    response = live.hook("SessionStart", source="startup")
+    assert response == begins or response["systemMessage"].startswith(begins)
+    assert ("# Session Resume Log" in agent_context(response)) == (mode == "full")
+
+
+def test_what_was_cleared_is_kept_and_not_offered(isolated_home, live):
+    """The user ended the work with /clear, so the next session gets no offer."""
+    earlier = LiveSession(isolated_home, session_id=OTHER)
+    earlier.turn(50_000)
+    earlier.hook("SessionEnd", reason="clear")
+    settled(earlier)
+    assert json.loads(logs()[0].read_text("utf-8"))["metadata"]["ended"] == "cleared"
+    assert live.hook("SessionStart", source="clear") == {}
+    assert live.hook("UserPromptSubmit", prompt="continue") == {}
+    assert live.hook("SessionStart", source="startup") == {}
+    settled(live)
+
+
+def test_a_log_that_this_machine_did_not_write_waits(isolated_home, live):
+    """The user hears that the log waits for trust; the agent gets nothing."""
+    finished(isolated_home)
+    log = json.loads(logs()[0].read_text("utf-8")) | {"session_id": "evil", "mission_summary": "OBEY"}
+    (logs()[0].parent / "session-evil.json").write_text(json.dumps(log), encoding="utf-8")
+    for path in logs()[0].parent.glob(f"session-{OTHER}.*"):
+        path.unlink()
+    response = live.hook("SessionStart", source="startup")
+    assert "leftoff trust" in response["systemMessage"]
+    assert agent_context(response) == ""
+    assert "OBEY" not in json.dumps(live.hook("UserPromptSubmit", prompt="continue"))
+
+
+def test_a_session_that_was_killed_is_caught_up(isolated_home, live, monkeypatch):
+    """It has no log; the next one makes it, and a first prompt that asks to go on waits for it."""
+    monkeypatch.setattr(live_prompt, "_CATCH_UP_SECONDS", 60.0)  # this machine may be busy
+    killed = LiveSession(isolated_home, session_id=OTHER)
+    killed.turn(50_000)
+    live.hook("SessionStart", source="startup")
+    response = live.hook("UserPromptSubmit", prompt="continue")
+    assert f"# Session Resume Log: {OTHER}" in agent_context(response)
+    assert "ended without a log; it has one now" in response["systemMessage"]
+
+
+def test_a_session_whose_log_is_current_is_not_caught_up_again(isolated_home, live):
+    """Nor one that is running."""
+    finished(isolated_home)
+    before = logs()[0].stat().st_mtime_ns
+    live.hook("SessionStart", source="startup")
+    wait_for(lambda: not live.state.catching_up)
+    assert logs()[0].stat().st_mtime_ns == before
+
+
+def test_a_resumed_session_hears_which_files_have_changed(live):
+    """There is one line of changes, and no line when nothing has changed."""
+    subprocess.run(["git", "init", "-q"], check=True)
+    live.turn(50_000)
+    live.hook("SessionEnd", reason="other")
+    settled(live)
+    assert live.hook("SessionStart", source="resume") == {}
+    Path("new.txt").write_text("x", encoding="utf-8")
+    response = live.hook("SessionStart", source="resume")
+    assert "new.txt is changed or new" in response["systemMessage"]
+    assert "new.txt" in agent_context(response)
+
+
+def test_a_resumed_session_hears_that_another_session_continued_its_work(isolated_home, live):
+    """The other session's log is newer, and the number in the message picks it up."""
+    live.turn(50_000)
+    live.hook("SessionEnd", reason="other")
+    settled(live)
+    assert "pickup" not in live.message_to_user("SessionStart", source="resume")
+    live.hook("SessionEnd", reason="other")
+    settled(live)
+    other = LiveSession(isolated_home, session_id=OTHER)
+    other.turn(50_000, prompt="Now write the parser in src/parse.py.")
+    other.hook("SessionEnd", reason="other")
+    wait_for(lambda: len(logs()) == 2)
+    settled(other)  # the log is registered after it is written
+    message = live.message_to_user("SessionStart", source="resume")
+    assert f"in session {OTHER[:8]}: " in message
+    assert "Now write the parser" in message
+    number = re.search(r">pickup (\d)", message)[1]
+    assert OTHER[:8] in live.hook("UserPromptSubmit", prompt=f">pickup {number}")["reason"]
+
+
+@pytest.mark.parametrize("stamp", ["# leftoff 0.0.1", "# leftoff VERSION", "# leftoff VERSION 0123456789ab"])
+def test_a_fast_path_of_an_older_package_is_replaced_when_a_session_begins(live, stamp):
+    """Upgrading the package is enough, even if its version stays the same; where none is installed, none is put there."""
+    live.hook("SessionStart", source="startup")
+    assert not installed.fast_path_file().exists()
+    installed.write_fast_path()
+    whole = installed.fast_path_file().read_bytes()
+    first, _, rest = whole.split(b"\n", 2)
+    older = stamp.replace("VERSION", leftoff.__version__).encode()
+    installed.fast_path_file().write_bytes(b"\n".join([first, older, rest]))
+    live.hook("SessionStart", source="startup")
+    assert installed.fast_path_file().read_bytes() == whole
+
+
+def test_a_session_resumed_without_a_log_gets_its_missed_warning(live):
+    live.turn(120_000)
+    assert "Caution" in live.message_to_user("SessionStart", source="resume")
+
+
+def test_two_live_sessions_hear_about_each_other(isolated_home, live):
+    """The new one hears it at once, the other at its next event; neither is offered the other's log."""
+    first = LiveSession(isolated_home, session_id=OTHER)
+    first.hook("SessionStart", source="startup")
+    settled(first)
+    first.turn(50_000)
+    first.hook("Stop")
+    assert "another session is running" in live.message_to_user("SessionStart", source="startup")
+    settled(live)
+    assert f"another session has begun in this project (Claude Code {SESSION[:8]})" in first.message_to_user(
+        "PostToolBatch"
+    )
+    assert first.message_to_user("PostToolBatch") == ""
+
+
+def test_a_pause_that_was_left_behind_is_reported_with_its_choices(isolated_home, live, monkeypatch):
+    """The process that recorded it has died."""
+    monkeypatch.setenv("CLAUDE_PID", "999999")
+    dead = LiveSession(isolated_home, session_id=OTHER)
+    dead.turn(152_000)
+    dead.hook("PostToolBatch")
+    settled(dead)
+    words = live.message_to_user("SessionStart", source="startup")
+    assert "a pause was left behind" in words
+    for choice in ("--finalize", "--discard", "--continue"):
+        assert choice in words
+    settled(live)
+
+
+# End
+
+
+def test_at_the_end_the_pause_is_finalised_and_the_log_saved(live):
+    """Detached, so that the agent's short patience costs nothing."""
+    live.turn(152_000)
+    live.hook("PostToolBatch")
+    assert live.hook("SessionEnd", reason="prompt_input_exit") == {}
+    wait_for(lambda: logs() and snapshots())
+    wait_for(lambda: not pause_file(live).exists())
+    assert live.state.ended == "prompt_input_exit"
+
+
+def test_new_records_are_folded_in_the_background(live):
+    """So that a compaction finds little left to read."""
+    for number in range(60):
+        live.story.asked(f"Step {number} " + "x" * 1500)
+    live.turn(50_000)
+    live.hook("Stop")
+    wait_for(lambda: live.state.folded_bytes == live.transcript.stat().st_size)
+    assert [*(paths.state_folder() / "extractions").glob("*.json")]
+
+
+# Triggers
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        (">pin The server is quokka", "leftoff: pinned as number 1: The server is quokka"),
+        (">pin", "leftoff: say what to pin"),
+        (">pins", "leftoff: nothing is pinned here."),
+        (">unpin", "leftoff: say which one"),
+        (">unpin 7", "leftoff: "),
+        (">pickup", "leftoff: no log number 1 to go on from. There is none"),
+        (">trim", "leftoff: there is nothing to trim yet."),
+        (">trim yes", "leftoff: there is nothing to trim yet."),
+        (">handoff", "leftoff: there is nothing to save yet."),
+    ],
+)
+def test_a_trigger_is_answered_and_not_sent(live, prompt, answer):
+    """No tokens are spent on it."""
+    response = live.hook("UserPromptSubmit", prompt=prompt)
+    assert response["decision"] == "block"
+    assert response["reason"].startswith(answer)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        ">pins are sharp",
+        ">pins 3",
+        ">handoff 5",
+        ">trim 3",
+        ">trim yes please",
+        ">resume the work",
+        "> pin x",
+        ">unpin two",
+        "what does >pin do?",
+        ">pin a\nb",
+        ">nothing",
+    ],
+)
+def test_only_a_whole_prompt_is_a_trigger(live, prompt):
+    """Anything else is the agent's."""
+    assert live.hook("UserPromptSubmit", prompt=prompt) == {}
+
+
+def test_pins_are_listed_and_removed(live):
+    """By the numbers that are shown."""
+    live.hook("UserPromptSubmit", prompt=">pin one")
+    live.hook("UserPromptSubmit", prompt=">pin two")
+    assert live.hook("UserPromptSubmit", prompt=">pins")["reason"].endswith("  1  one\n  2  two")
+    assert live.hook("UserPromptSubmit", prompt=">unpin 1")["reason"] == "leftoff: no longer pinned: one"
+
+
+@pytest.mark.parametrize("trigger", [">resume", ">continue"])
+def test_a_hand_off_saves_and_says_how_to_continue(live, trigger):
+    """The command can be copied."""
+    live.turn(50_000)
+    reason = live.hook("UserPromptSubmit", prompt=trigger)["reason"]
+    assert f"leftoff resume {SESSION}" in reason
+    assert logs()
+
+
+def test_a_hand_off_puts_the_id_on_the_clipboard(live, tmp_path, monkeypatch):
+    """Where the desktop has one, and only then is it said."""
+    live.turn(50_000)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WSL_DISTRO_NAME", raising=False)
+    assert "clipboard" not in live.hook("UserPromptSubmit", prompt=">resume")["reason"]
+    copying = tmp_path / "bin" / "wl-copy"
+    copying.parent.mkdir()
+    copying.write_text(f"#!/bin/sh\ncat > {tmp_path / 'board'}\n", encoding="utf-8")
+    copying.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{copying.parent}:{paths.environment()['PATH']}")
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert "the id is on the clipboard" in live.hook("UserPromptSubmit", prompt=">resume")["reason"]
+    assert (tmp_path / "board").read_text(encoding="utf-8") == SESSION
+
+
+def test_pickup_hands_the_log_over_with_the_next_prompt(isolated_home, live):
+    """The text of that prompt does not matter."""
+    finished(isolated_home)
+    reason = live.hook("UserPromptSubmit", prompt=">pickup 1")["reason"]
+    assert reason == f"leftoff: session {OTHER[:8]} is handed over with your next prompt."
+    assert f"# Session Resume Log: {OTHER}" in agent_context(
+        live.hook("UserPromptSubmit", prompt="What now?")
+    )
+    assert "no log number 5" in live.hook("UserPromptSubmit", prompt=">pickup 5")["reason"]
+
+
+def test_the_phrases_of_a_day_s_work_are_noticed_and_sent(live):
+    """Saving is done; a project that is not there is said not to be. test_project_events.py has the rest."""
+    live.turn(50_000)
+    assert "the log is saved" in live.message_to_user("UserPromptSubmit", prompt="Save progress.")
+    assert "the log is saved" in live.message_to_user("UserPromptSubmit", prompt="done for today")
+    assert "no project here yet" in live.message_to_user("UserPromptSubmit", prompt="continue project 24")
+    assert live.message_to_user("UserPromptSubmit", prompt="please save progress on that") == ""
+
+
+def test_several_logs_are_numbered(isolated_home, live):
+    """The best first; any of them can be taken."""
+    finished(isolated_home)
+    third = LiveSession(isolated_home, session_id=OTHER.replace("1c54", "2c54"))
+    third.turn(40_000)
+    third.hook("SessionEnd", reason="other")
+    wait_for(lambda: len(logs()) == 2)
+    assert "(1 more: >pickup 2" in live.message_to_user("SessionStart", source="startup")
+    settled(live)
+    reason = live.hook("UserPromptSubmit", prompt=">pickup 2")["reason"]
+    assert [line.split()[0] for line in reason.splitlines()[1:]] == ["1", "2"]
+    assert f"# Session Resume Log: {OTHER}" in agent_context(
+        live.hook("UserPromptSubmit", prompt="What now?")
+    )
+
+
+def test_another_prefix_is_noticed_and_named(live, monkeypatch):
+    """Another tool may take > for itself."""
+    monkeypatch.setenv("LEFTOFF_TRIGGERS_PREFIX", "!!")
+    assert live.hook("UserPromptSubmit", prompt=">pins") == {}
+    reason = live.hook("UserPromptSubmit", prompt="!!unpin")["reason"]
+    assert reason == "leftoff: say which one: !!unpin 2; !!pins lists them."
+    assert live.state.triggers_prefix == "!!"
+
+
+def test_sessions_that_are_long_silent_are_forgotten(isolated_home, live):
+    """Their states, not their logs."""
+    old = LiveSession(isolated_home, session_id=OTHER)
+    old.turn(50_000)
+    old.hook("Stop")
+    path = live_state.path_of("claude", OTHER)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    live.hook("SessionStart", source="startup")
+    assert not path.exists()
+    settled(live)
+
+
+def test_the_age_of_a_log_is_shown_in_words(isolated_home, live):
+    """Hours and days."""
+    finished(isolated_home)
+    for seconds, words in ((7_200, "2 hours ago"), (90_000, "1 day ago"), (120, "2 minutes ago")):
+        then = clock.now().timestamp() - seconds
+        for path in logs()[0].parent.glob("session-*"):
+            os.utime(path, (then, then))
+        assert words in live.message_to_user("SessionStart", source="startup")
+        settled(live)
+
+
+def test_more_than_an_agent_takes_at_once_comes_in_turns(live):
+    """The oldest words first, each whole."""
+    live_state.change(
+        "claude", SESSION, lambda state: (state._replace(to_agent=("a" * 6000, "b" * 6000)), None)
+    )
+    assert agent_context(live.hook("PostToolBatch")) == "a" * 6000
+    assert agent_context(live.hook("PostToolBatch")) == "b" * 6000
+    assert agent_context(live.hook("PostToolBatch")) == ""

@@ -1,0 +1,163 @@
+"""Which log is offered: the nearest first, only trusted ones, none of a session that is over."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from leftoff.core.provenance import Ground
+from leftoff.resume_logs.restore import (
+    Location,
+    asks_to_continue,
+    is_wanted,
+    make_candidate,
+    rank_candidates,
+    shared_words,
+    untrusted_candidate,
+)
+from tests.resume_logs.sample_logs import log
+
+AT = datetime(2026, 1, 6, 12, tzinfo=UTC)
+HERE = Location(folder="/p", branch="main", worktree=None)
+
+
+def candidate(
+    name, *, hours=0, standing="written", folder="/p", branch="main", worktree=None, ended=None, context=None
+):
+    of = log(
+        session_id=name,
+        metadata={"project": folder, "ended": ended},
+        ground=Ground(branch=branch, worktree=worktree),
+        critical_context=context or {},
+    )
+    return make_candidate(of, path=f"/p/{name}.json", standing=standing, saved_at=AT + timedelta(hours=hours))
+
+
+def ids(candidates):
+    return [each.session_id for each in candidates]
+
+
+def test_the_nearest_comes_first():
+    """Folder before branch before worktree before shared words before age."""
+    candidates = [
+        candidate("newest", hours=9, folder="/elsewhere"),
+        candidate("inside", hours=8, folder="/p/sub"),
+        candidate("branch", hours=7, branch="other"),
+        candidate("worktree", hours=6, worktree="tree"),
+        candidate("old", hours=1),
+        candidate("new", hours=2),
+        candidate("shares", hours=0, context={"files": {"src/limits.py": "changed"}}),
+    ]
+    chosen = rank_candidates(candidates, HERE, "what about limits.py?")
+    assert ids(chosen.offered) == ["shares", "new", "old", "worktree", "branch", "inside", "newest"]
+
+
+def test_an_untrusted_log_waits():
+    """However near it is."""
+    chosen = rank_candidates(
+        [candidate("a", standing="foreign"), candidate("b", standing="trusted", folder=None)], HERE
+    )
+    assert (ids(chosen.offered), ids(chosen.waiting), ids(chosen.over)) == (["b"], ["a"], [])
+
+
+@pytest.mark.parametrize("ended", ["cleared", "finished"])
+def test_a_finished_or_cleared_session_is_not_offered(ended):
+    """Any other ending is offered."""
+    chosen = rank_candidates(
+        [candidate("a", ended=ended), candidate("b", ended="closed"), candidate("c", ended=5)], HERE
+    )
+    assert (ids(chosen.offered), ids(chosen.over)) == (["b", "c"], ["a"])
+
+
+def test_a_log_without_ground_or_folder_is_still_a_candidate():
+    """Not known counts neither for nor against it."""
+    bare = make_candidate(log(), path="x", standing="written", saved_at=AT)
+    assert (bare.folder, bare.branch, bare.worktree, bare.ended, bare.words) == (
+        None,
+        None,
+        None,
+        None,
+        frozenset(),
+    )
+    assert ids(rank_candidates([bare], HERE).offered) == ["s1"]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "continue",
+        "Please continue.",
+        "ok, let's go on with the parser",
+        "where were we?",
+        "resume",
+        "What's next?",
+        "keep going!",
+    ],
+)
+def test_a_prompt_can_ask_to_continue(prompt):
+    """It does so in its first words."""
+    assert asks_to_continue(prompt)
+    assert is_wanted(candidate("a"), prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Fix the continue button",
+        "add a resume endpoint",
+        "resumes are parsed wrongly",
+        "proceed to a new task",
+        "hello",
+        "",
+    ],
+)
+def test_other_prompts_do_not_ask_to_continue(prompt):
+    """The words alone are not enough."""
+    assert not asks_to_continue(prompt)
+    assert not is_wanted(candidate("a"), prompt)
+
+
+def test_files_and_names_of_the_log_make_it_wanted():
+    """By path, file name or identifier; prose and short words do not count."""
+    context = {
+        "files": {"src/limits.py": "changed the bucket", "a.c": "read"},
+        "names": {"src/limits.py": "refill, TokenBucket — the heart of it"},
+    }
+    found = candidate("a", context=context)
+    assert shared_words(found, "look at ./src/limits.py and `TokenBucket`") == {
+        "src/limits.py",
+        "TokenBucket",
+    }
+    assert shared_words(found, "limits.py: refill()") == {"limits.py", "refill"}
+    assert not shared_words(found, "the heart of the bucket in a.c")
+    listed = candidate("b", context={"files": ["src/x.py"], "names": ["do_it in src/x.py"]})
+    assert is_wanted(listed, "why does do_it fail?")
+    assert not is_wanted(listed._replace(words=frozenset()), "why does do_it fail?")
+
+
+def test_ordinary_words_count_only_as_code():
+    """Functions may be named like ordinary words."""
+    found = candidate(
+        "a", context={"names": {"elsewhere": "move, Config, TODO, re-use, do_it", "Makefile": "`build`"}}
+    )
+    assert not shared_words(found, "Please move the TODO Config elsewhere, re-use the build")
+    assert shared_words(found, "why does `move` call build()?") == {"move", "build"}
+    assert shared_words(found, "do_it in the Makefile") == {"do_it", "Makefile"}
+
+
+def test_a_log_is_as_old_as_the_last_activity_of_its_session():
+    """Never newer than its file; an unreadable time is ignored."""
+    for last_activity, hours in (
+        ("2026-01-06T10:00:00Z", -2),
+        ("2026-01-06T14:00:00Z", 0),
+        ("yesterday", 0),
+        (5, 0),
+    ):
+        of = log(session_id="a", metadata={"last_activity": last_activity})
+        found = make_candidate(of, path="x", standing="written", saved_at=AT)
+        assert found.left_at == AT + timedelta(hours=hours)
+
+
+def test_an_unread_log_waits():
+    """Only its name and age are known."""
+    found = untrusted_candidate("a", path="/p/a.json", saved_at=AT)
+    assert ids(rank_candidates([found, candidate("b")], HERE).waiting) == ["a"]
