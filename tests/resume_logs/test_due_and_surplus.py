@@ -4,8 +4,8 @@ import pytest
 
 from leftoff.config.settings import TRIGGERS
 from leftoff.core.metrics import ContextMetrics, Thresholds
+from leftoff.core.triggers import is_due, triggers_of
 from leftoff.errors import UsageError
-from leftoff.resume_logs.build import is_due, triggers_of
 from leftoff.resume_logs.list_logs import surplus
 
 MARKS = Thresholds()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -233,15 +232,14 @@ class JsonlAgent(ABC):
         return None
 
 
-@dataclass(frozen=True, slots=True)
 class RecordsInFile:
     """The records of one file, read again on every iteration."""
 
-    agent: JsonlAgent
-    transcript: Path
+    def __init__(self, agent: JsonlAgent, transcript: Path) -> None:
+        self._agent, self._transcript = agent, transcript
 
     def __iter__(self) -> Iterator[Record]:
-        return self.agent.read(self.transcript)
+        return self._agent.read(self._transcript)
 
 
 class StartsFromCommandLine(ABC):

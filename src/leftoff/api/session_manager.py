@@ -13,9 +13,10 @@ from leftoff.api.resume_log_generator import ResumeLogGenerator
 from leftoff.config.load import with_overrides
 from leftoff.core.metrics import DEFAULT_FRACTIONS, ContextMetrics, Level
 from leftoff.core.resume_log import ResumeLog
+from leftoff.core.triggers import MANUAL_PAUSE
 from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError, UsageError
 from leftoff.pause.usage_state import new_session_id
-from leftoff.resume_logs.build import MANUAL_PAUSE, USUAL_STOP_REASON
+from leftoff.resume_logs.build import USUAL_STOP_REASON
 from leftoff.sessions.find import find_session
 from leftoff.workspace import SessionRef, Workspace
 

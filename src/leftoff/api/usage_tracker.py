@@ -16,11 +16,12 @@ from leftoff.api.session_manager import SessionManager, get_session_manager
 from leftoff.config.load import thresholds
 from leftoff.core.levels import check_crossing, warning_text
 from leftoff.core.metrics import ContextMetrics, Level
+from leftoff.core.triggers import CUT_OFF
 from leftoff.errors import LeftoffError
 from leftoff.pause import usage_state
 from leftoff.pause.usage_state import UsageState
 from leftoff.platform import paths
-from leftoff.resume_logs.build import CUT_OFF, USUAL_STOP_REASON
+from leftoff.resume_logs.build import USUAL_STOP_REASON
 from leftoff.workspace import Workspace
 
 _LOGGER = logging.getLogger(__name__)

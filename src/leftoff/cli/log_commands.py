@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -14,11 +14,12 @@ from leftoff.cli.gauge import age
 from leftoff.errors import ProcessError, UsageError
 from leftoff.platform import clock, paths
 from leftoff.resume_logs import list_logs
-from leftoff.resume_logs.save import edit_log, log_text, save_log
-from leftoff.resume_logs.verify import CheckedText, VerifiedLog, check_text, verify_log
-from leftoff.resume_logs.verify_items import Finding, Verdict, strike_unknown
 from leftoff.sessions.find import LATEST, find_session
 from leftoff.workspace import Workspace
+
+if TYPE_CHECKING:
+    from leftoff.resume_logs.verify import CheckedText, VerifiedLog
+    from leftoff.resume_logs.verify_items import Finding, Verdict
 
 _LEAST_CHARS = 500
 _MARKS = {"supported": "supported", "contradicted": "CONTRADICTED", "source gone": "source gone"}
@@ -77,6 +78,8 @@ def edit(*, log: str, yes: bool, as_json: bool) -> int:
 
     LOG is a session's id or the beginning of one; the latest when left out. An emptied file changes nothing.
     """
+    from leftoff.resume_logs.save import edit_log  # loads all of extraction, which most commands do not need
+
     agreed = _agree if yes else _ask
     done = edit_log(log, Workspace.open(), _run_editor, agreed)
     if as_json:
@@ -215,6 +218,8 @@ def save(
     *, session: str, to_stdout: bool, max_chars: int | None, transcript: Path | None, as_json: bool
 ) -> int:
     """Save the resume log of SESSION: a number of the list last shown, an id or prefix, a path; the latest when left out."""
+    from leftoff.resume_logs.save import log_text, save_log
+
     if not to_stdout and (max_chars is not None or transcript is not None):
         raise UsageError(
             "--max-chars and --transcript go with --stdout, which prints the log and writes nothing."
@@ -303,6 +308,8 @@ def verify(*, log: str, everything: bool, markdown: bool, text: IO[str] | None, 
     A text is checked by its paths, commands, numbers, names and quotations, and by what it says about tests; exits with 1
     when nobody knows one of them, with 3 when there is none.
     """
+    from leftoff.resume_logs.verify import check_text, verify_log
+
     if text is not None:
         return _show_checked_text(check_text(text.read(), log, Workspace.open()), as_json=as_json)
     found = verify_log(log, Workspace.open())
@@ -343,6 +350,8 @@ def _verdict_to_dict(verdict: Verdict) -> dict[str, object]:
 
 
 def _show_checked_text(checked: CheckedText, *, as_json: bool) -> int:
+    from leftoff.resume_logs.verify_items import strike_unknown
+
     unknown = [finding for finding in checked.findings if not finding.known]
     if as_json:
         output.as_json({"findings": [_finding_to_dict(finding) for finding in checked.findings]})

@@ -170,13 +170,11 @@ def save_around_compaction(context: EventContext) -> None:
         _remember_documents(context)
 
 
-def close(state: LiveState, ref: SessionRef | None, workspace: Workspace) -> None:
-    """Finish the session's entry in its project's history."""
+def close(state: LiveState, ref: SessionRef, workspace: Workspace) -> None:
+    """Finish the session's entry in the history of the project that it works on."""
     from leftoff.projects import history  # loads all of extraction
     from leftoff.projects.update import update_state
 
-    if state.project_state is None or ref is None:
-        return
     projects = load_projects(workspace)
     for home in projects.homes:
         if str(home.state) == state.project_state:

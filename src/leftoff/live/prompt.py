@@ -15,11 +15,8 @@ from typing import TYPE_CHECKING
 
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.errors import LeftoffError
-from leftoff.live import compaction
 from leftoff.live.events import EventContext
-from leftoff.live.turns import measure, record
 from leftoff.platform import process
-from leftoff.resume_logs.restore import asks_to_continue, is_wanted
 
 if TYPE_CHECKING:
     from leftoff.core.trim_plan import TrimPlan
@@ -41,6 +38,8 @@ def on_prompt(context: EventContext) -> HookResponse:
     trigger = _parse_trigger(prompt, context.settings.triggers_prefix)
     if trigger is not None:
         return HookResponse(to_user=_run_trigger(context, *trigger), blocks=True)
+    from leftoff.live.turns import measure, record  # the user waits for a trigger, which does not need it
+
     reading = measure(context)
     record(context, "user_message", {})
     warning = reading.response if reading is not None else NO_RESPONSE
@@ -79,6 +78,9 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
     state = context.state
     if state.pickup is None and (not state.offer_open or prompt.startswith(_CLIENT_TEXT_PREFIX)):
         return NO_RESPONSE
+    from leftoff.live import compaction  # most prompts restore nothing
+    from leftoff.resume_logs.restore import asks_to_continue, is_wanted
+
     if asks_to_continue(prompt):
         _wait_for_catch_up(context)
     context.update(lambda state: state._replace(offer_open=False, pickup=None))
@@ -157,6 +159,8 @@ def _hand_off(context: EventContext, argument: str) -> str:
 
 
 def _pick_up(context: EventContext, argument: str) -> str:
+    from leftoff.live import compaction  # as above
+
     candidates = compaction.offer(context).candidates
     number = int(argument) if argument else 1
     if not 1 <= number <= len(candidates):

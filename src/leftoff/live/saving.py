@@ -98,7 +98,6 @@ def save(state: LiveState) -> None:
 
 def end_session(state: LiveState) -> None:
     """Save the log, end the pause and close the project's entry, each even if another fails."""
-    from leftoff.live import project_events
     from leftoff.resume_logs.restore import CLEARED
     from leftoff.resume_logs.save import save_session_log
 
@@ -110,8 +109,11 @@ def end_session(state: LiveState) -> None:
             log = save_session_log(ref, workspace, stop_reason="session_end", ended=ended).log
     with log_errors("the pause was not finalised"):
         end_pause(state, workspace, log, reason=f"session_end: {state.ended or 'unknown'}")
-    with log_errors("the state of the project was not closed"):
-        project_events.close(state, ref, workspace)
+    if ref is not None and state.project_state is not None:
+        from leftoff.live import project_events  # few sessions work on a project
+
+        with log_errors("the state of the project was not closed"):
+            project_events.close(state, ref, workspace)
 
 
 def end_pause(state: LiveState, workspace: Workspace, log: ResumeLog | None, *, reason: str) -> None:

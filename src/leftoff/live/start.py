@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leftoff.sessions.ancestry import DerivedEntry
 
 _MOST_END_SECONDS = 1.2
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = 0.005
 
 
 def on_start(context: EventContext) -> HookResponse:

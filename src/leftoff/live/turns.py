@@ -13,6 +13,7 @@ from leftoff.config.load import thresholds
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.levels import HYSTERESIS_FRACTION, check_crossing, warning_text
 from leftoff.core.metrics import ContextMetrics, Level, Thresholds
+from leftoff.core.triggers import triggers_of
 from leftoff.core.wire import JsonObject
 from leftoff.errors import NothingToDoError, StorageError, TranscriptError
 from leftoff.live import project_events, saving
@@ -62,9 +63,7 @@ def _respond(context: EventContext, reading: Reading | None) -> HookResponse:
         return NO_RESPONSE
     logs = context.settings.resume_logs
     if reading.announced is not None and logs.enabled and logs.auto_generate:
-        from leftoff.resume_logs import build
-
-        due = build.triggers_of(reading.metrics, thresholds(context.settings))
+        due = triggers_of(reading.metrics, thresholds(context.settings))
         if any(trigger in logs.triggers for trigger in due):
             saving.start_task(context.agent.id, "save", context.event.session_id)
     response = reading.response

@@ -8,15 +8,16 @@ log that this machine wrote or the user trusts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from leftoff.config.load import thresholds
 from leftoff.core.budget import estimate_tokens
-from leftoff.core.metrics import ContextMetrics, Thresholds
+from leftoff.core.metrics import ContextMetrics
 from leftoff.core.provenance import Ground, Source
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import Session
+from leftoff.core.triggers import MANUAL_PAUSE, is_due, triggers_of
 from leftoff.errors import InvalidValueError, LeftoffError
 from leftoff.extraction.user_rules import contradicts
 from leftoff.extraction.wording import first_sentences
@@ -29,8 +30,6 @@ _TEXT_KEYS = ("content", "text", "description", "task", "title", "summary", "fin
 _NOTES = "notes"  # the key of critical context for what has no name
 _DONE = {"completed", "done"}
 _DROPPED = {"cancelled", "canceled"}
-MANUAL_PAUSE = "manual_pause"
-CUT_OFF = ("model_context_window_exceeded", "max_tokens")  # stop reasons that are triggers
 MAX_RULE_TOKENS = 2_000
 _RULES = "user_rules"
 _BACKGROUND = "background"
@@ -147,29 +146,6 @@ def _source(value: Any) -> Source:
 
 def _ground(value: Any) -> Ground | None:
     return value if value is None or isinstance(value, Ground) else Ground.from_dict(value)
-
-
-def is_due(trigger: str, metrics: ContextMetrics, marks: Thresholds, wanted: Collection[str]) -> bool:
-    """Return whether ``trigger`` makes a log due: the settings ask for it, and a threshold is really crossed.
-
-    A stop reason or a pause by the user is taken at its word; an unknown trigger makes no log due.
-    """
-    if trigger not in wanted:
-        return False
-    match trigger:
-        case "threshold_warning":
-            return marks.warning.crossed(metrics)
-        case "threshold_critical":
-            return marks.critical.crossed(metrics)
-        case _:
-            return trigger == MANUAL_PAUSE or trigger in CUT_OFF
-
-
-def triggers_of(metrics: ContextMetrics, marks: Thresholds) -> tuple[str, ...]:
-    """Return the triggers that the metrics show by themselves, the most urgent first."""
-    by_stop_reason = (metrics.stop_reason,) if metrics.stop_reason in CUT_OFF else ()
-    by_threshold = (("threshold_critical", marks.critical), ("threshold_warning", marks.warning))
-    return (*by_stop_reason, *(name for name, mark in by_threshold if mark.crossed(metrics)))
 
 
 def is_log_due(

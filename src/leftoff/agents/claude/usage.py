@@ -12,7 +12,6 @@ project's, the project's local ones; the environment, and what settings put into
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -72,16 +71,16 @@ def read_tail(lines: JsonLines, *, with_history: bool) -> TranscriptTail:
     return TranscriptTail(tail.occupancy(), tail.compactions)
 
 
-@dataclass(slots=True)
 class _Progress:
     """How much was read on the way back. A reply is complete when the one before it was reached."""
 
-    replies: int = 0
-    pairs: int = 0  # of replies with no compaction between them
-    turn_ends: int = 0
-    _reply_id: str | None = None
-    _in_turn: bool = False
-    _after_compaction: bool = True
+    def __init__(self) -> None:
+        self.replies = 0
+        self.pairs = 0  # of replies with no compaction between them
+        self.turn_ends = 0
+        self._reply_id: str | None = None
+        self._in_turn = False
+        self._after_compaction = True
 
     @property
     def has_last_reply(self) -> bool:
@@ -117,15 +116,15 @@ class _Step(NamedTuple):
     compaction: Compaction | None
 
 
-@dataclass(slots=True)
 class _Reply:
     """One reply of the model, joined from its lines."""
 
-    reply_id: str | None
-    usage: Usage
-    own_chars: int
-    after_chars: int = 0  # added after its first line and before the next reply
-    ends_turn: bool = False
+    def __init__(self, reply_id: str | None, usage: Usage, own_chars: int) -> None:
+        self.reply_id = reply_id
+        self.usage = usage
+        self.own_chars = own_chars
+        self.after_chars = 0  # added after its first line and before the next reply
+        self.ends_turn = False
 
     @property
     def sent_tokens(self) -> int:
@@ -133,20 +132,20 @@ class _Reply:
         return self.usage.occupancy_tokens - self.usage.output_tokens
 
 
-@dataclass(slots=True)
 class _Tail:
-    """The end of a transcript, added up record by step."""
+    """The end of a transcript, added up step by step."""
 
-    client_version: str | None = None
-    model: str | None = None
-    compactions: int = 0
-    compacted_at_tokens: int | None = None
-    _earlier: list[list[_Reply]] = field(default_factory=list)  # before each compaction
-    _replies: list[_Reply] = field(default_factory=list)  # since the last one
-    _compaction: Compaction | None = None
-    _unmetered_chars: int = 0  # since it, before the first reply with usage
-    _unmetered_added_chars: int = 0  # of these, prompts and results
-    _cleared_tokens: int = 0  # since the last reply
+    def __init__(self, client_version: str | None) -> None:
+        self.client_version = client_version
+        self.model: str | None = None
+        self.compactions = 0
+        self.compacted_at_tokens: int | None = None
+        self._earlier: list[list[_Reply]] = []  # before each compaction
+        self._replies: list[_Reply] = []  # since the last one
+        self._compaction: Compaction | None = None
+        self._unmetered_chars = 0  # since it, before the first reply with usage
+        self._unmetered_added_chars = 0  # of these, prompts and results
+        self._cleared_tokens = 0  # since the last reply
 
     def add(self, step: _Step) -> None:
         """Add the next record of the main conversation."""
