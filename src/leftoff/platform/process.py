@@ -59,8 +59,26 @@ def run(
     environment: Mapping[str, str] | None = None,
 ) -> FinishedProcess:
     """Run ``command`` and wait for it. It gets its own process group, so that a time-out ends its children too."""
+    child: subprocess.Popen[bytes] | None = None
     try:
-        child = subprocess.Popen(
+        with defer_signals():  # a Ctrl-C while the program starts must not leave it running
+            child = _start_in_own_group(command, folder, environment)
+        stdout, stderr = child.communicate(stdin, timeout=timeout_seconds)
+    except BaseException as error:  # such as Ctrl-C: the child must not keep running
+        if child is not None:
+            _end_group(child)
+        if isinstance(error, subprocess.TimeoutExpired):
+            message = f"{command[0]}: no answer within {timeout_seconds:g} s; it was ended."
+            raise ProcessError(message) from None
+        raise
+    return FinishedProcess(exit_code=child.returncode, stdout=stdout, stderr=stderr)
+
+
+def _start_in_own_group(
+    command: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
             [*command],
             cwd=folder,
             stdin=subprocess.PIPE,
@@ -72,15 +90,6 @@ def run(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ProcessError(f"{command[0]}: could not be started: {reason}.") from error
-    try:
-        stdout, stderr = child.communicate(stdin, timeout=timeout_seconds)
-    except subprocess.TimeoutExpired:
-        _end_group(child)
-        raise ProcessError(f"{command[0]}: no answer within {timeout_seconds:g} s; it was ended.") from None
-    except BaseException:  # such as Ctrl-C: the child must not keep running
-        _end_group(child)
-        raise
-    return FinishedProcess(exit_code=child.returncode, stdout=stdout, stderr=stderr)
 
 
 def start_detached(command: Sequence[str], *, folder: Path | None = None) -> int:
