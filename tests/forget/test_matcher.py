@@ -1,10 +1,15 @@
 """What counts as a match."""
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leftoff.catalogue.forgotten import spellings
 from leftoff.errors import UsageError
 from leftoff.forget.matcher import Matcher, require_distinctive
+from leftoff.search.file_texts import unit_texts
 
 
 @pytest.mark.parametrize(
@@ -32,13 +37,32 @@ def test_an_id_is_found_only_as_a_whole():
     assert matcher.mask("/x/session-written.md") == "/x/session-[forgotten].md"
 
 
-def test_raw_data_is_ruled_out_quickly_but_never_wrongly():
-    """Escapes and other scripts are left to the full comparison."""
-    matcher = Matcher(["The koala-sleeps"])
-    assert matcher.may_be_in(b'{"x": "the\\nKOALA\\nsleeps"}')
-    assert matcher.may_be_in(b"the \\u006boala sleep\\u0073")
-    assert matcher.may_be_in("the koála sleéps".encode())
-    assert not matcher.may_be_in(b"the koala wakes")
+def test_a_line_without_the_text_is_ruled_out_without_decoding_it():
+    assert not Matcher(["The koala-sleeps"]).may_be_in(b"the koala wakes")
+
+
+_SPACING = st.text("aB \t\n\b\f\r.-_/\\\"'é犬", max_size=4)
+
+
+@given(st.lists(_SPACING, min_size=14, max_size=14), st.booleans())
+def test_no_line_with_a_match_is_ruled_out(between, escaped):
+    """The quick check sees every match that the full comparison finds: in any spacing, as plain text, JSON, and JSON in JSON."""
+    matcher = Matcher(["blueheronnine"])
+    text = "".join(letter + gap for letter, gap in zip("Blueheronnine.", between, strict=True))
+    record = json.dumps({"text": text}, ensure_ascii=escaped)
+    for line in (text, record, json.dumps([record])):
+        if any(matcher.find(each) for each in unit_texts(line.encode())):
+            assert matcher.may_be_in(line.encode())
+
+
+@pytest.mark.parametrize(
+    "written", ["blue-heron-nine", "b l u e h e r o n n i n e", "Blue\theron\nNine", "C:\\blue\\heron\\nine"]
+)
+def test_spacing_inside_words_does_not_hide_a_text(written):
+    matcher = Matcher(["blueheronnine"])
+    assert matcher.find(written)
+    assert matcher.may_be_in(json.dumps(written).encode())
+    assert matcher.may_be_in(written.encode())
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,13 @@ def forget(*words):
 
 
 @pytest.mark.parametrize(
-    "prompt", ["Here The  KOALA sleeps", "the koála\n- Sleeps!", 'so: {"x": "the\\nkoala sleeps"}']
+    "prompt",
+    [
+        "Here The  KOALA sleeps",
+        "the koála\n- Sleeps!",
+        'so: {"x": "the\\nkoala sleeps"}',
+        "the_ko-ala slee ps",
+    ],
 )
 def test_a_text_is_found_in_any_spelling(archived, prompt):
     """The copy is deleted, the agent's file is named, and the session is not archived again."""

@@ -28,6 +28,9 @@ _UNSPACED_WEIGHT = 2  # in scripts without spaces two letters are a word
 _OWN_NAMES = re.compile(
     r"/\.leftoff/(?:(?:resume-logs|sessions|chats)/)?(?:session-)?|/session-(?=[^/\s]+\.(?:md|json)\b)"
 )
+# Of JSON: such a letter after a backslash is not part of the text. After a backslash of a backslash, or as a number, it may be.
+_ESCAPES = (r"\n", r"\t", r"\r", r"\b", r"\f")
+_AMBIGUOUS = (rb"\u", rb"\\")
 _NAME = r"(?:(?<![A-Za-z0-9_.-])|(?<=/session-)){}(?![A-Za-z0-9_-]|\.[A-Za-z0-9_-]*[0-9])"
 _WORD = r"\A\s*{0}\s*\Z|(?<=/session-){0}(?=\.(?:md|json)\b)|(?<=/){0}(?=\.jsonl\b)"
 
@@ -44,9 +47,7 @@ class Matcher:
         forms += [(_WORD if each.isalpha() else _NAME).format(re.escape(each)) for each in names]
         self._exact = re.compile("|".join(forms) or r"(?!)")
         self._letters = [letters for _, letters in spelled if letters]
-        # The longest word of each text: data without it need not be taken apart. Names are too short to tell.
-        parts = [[letters_only(part) for part in re.split(r"[\W_]+", text)] for text, _ in spelled]
-        self._words = [b"" for _ in names] + [max(each, key=len).encode() for each in parts]
+        self._only_letters = not names and len(self._letters) == len(spelled)
 
     def find(self, text: str, protected: re.Pattern[str] | None = None) -> list[Span]:
         """Return the matches in order, without overlaps and without those that lie in a ``protected`` part of the text."""
@@ -76,9 +77,14 @@ class Matcher:
         return text[: letter_positions(text)[-most]] if most else text
 
     def may_be_in(self, data: bytes) -> bool:
-        """Whether a match is possible in raw JSON or text: a quick check that needs no decoding."""
-        lowered = data.lower()
-        return not data.isascii() or rb"\u" in data or any(word in lowered for word in self._words)
+        """Whether a line of JSON or text may hold a match, without taking it apart: true for every line that does."""
+        if not self._only_letters or not data.isascii() or any(each in data for each in _AMBIGUOUS):
+            return True
+        as_text = as_json = data.decode()
+        for escape in _ESCAPES:
+            as_json = as_json.replace(escape, " ")
+        readings = letters_only(as_text), letters_only(as_json)
+        return any(letters in reading for letters in self._letters for reading in readings)
 
 
 def require_distinctive(text: str) -> None:
