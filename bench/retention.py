@@ -20,10 +20,11 @@ from bench.mentions import Kind, mentions_in_record
 from bench.scoring import Measure, Part, Score, find_expectations, score
 from bench.session_cuts import MeasuredCut, cut_along_the_way, cut_at_compactions, cut_at_line
 from leftoff.agents.registry import agent_of
+from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core.provenance import Source
 from leftoff.core.resume_log import ResumeLog
 from leftoff.demo import bundled_transcript
-from leftoff.diagnose.report import HOOK_CHARS, log_of_cut
+from leftoff.diagnose.report import log_of_cut
 from leftoff.errors import NothingToDoError
 from leftoff.resume_logs.save import log_text
 from leftoff.workspace import SessionRef, Workspace
@@ -32,7 +33,7 @@ Document = Callable[[MeasuredCut], str | None]
 
 LAST_CHARS = 40_000
 LIST_CHARS = 8_800
-# How the room of the bare list is dealt out; what files and commands leave unused goes to the names.
+# How the characters of the bare list are shared; what files and commands leave unused goes to the names.
 _LIST_SHARES: Mapping[Kind, float] = {"files": 0.25, "commands": 0.45, "names": 1.0}
 
 
@@ -62,7 +63,7 @@ def everything(cut: MeasuredCut) -> str:
 
 def hook_log(cut: MeasuredCut) -> str:
     """Return our log in the characters that a hook can hand over."""
-    return _log(cut, HOOK_CHARS)
+    return _log(cut, MAX_HOOK_CHARS)
 
 
 def whole_log(cut: MeasuredCut) -> str:
@@ -145,7 +146,7 @@ def _is_valid_source(source: Source) -> bool:
     return hashlib.sha256(content).hexdigest() == source.sha256
 
 
-_HOOK = f"our log, {HOOK_CHARS:,} characters"
+_HOOK = f"our log, {MAX_HOOK_CHARS:,} characters"
 _WHOLE = "our log, whole"
 # The rows of the printed table, in its order.
 DOCUMENTS: Mapping[str, Document] = {

@@ -25,7 +25,7 @@ class MeasuredCut(Cut):
 
     @property
     def is_measurable(self) -> bool:
-        """Whether anything shows what a log of it should hold."""
+        """Whether anything recorded after the cut shows what a resume log should hold."""
         return self.summary is not None or bool(self.next_calls)
 
 

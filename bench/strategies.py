@@ -14,13 +14,13 @@ from pathlib import Path
 
 from bench.session_cuts import NEXT_CALLS, SHARES_OF_CALLS, strings
 from leftoff.agents.registry import agent_of
+from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core.actions import Changed, Looked, Ran
 from leftoff.core.protocols import Agent, CanCopy
 from leftoff.core.records import Place, RecordKind, ToolResult, ToolUse
 from leftoff.core.session import Session
 from leftoff.core.trim_plan import CutPart, Strategy, TrimPlan
 from leftoff.demo import bundled_transcript
-from leftoff.diagnose.report import HOOK_CHARS
 from leftoff.errors import NothingToDoError
 from leftoff.resume_logs.save import log_text
 from leftoff.shrink.cuts import TrimParameters
@@ -219,7 +219,7 @@ def _replacements(plan: TrimPlan) -> dict[_Part, str]:
 def _roll_over(agent: Agent, session: Session, live_chars: int) -> tuple[int, str]:
     """Return the characters saved and the text that is left: the log at the size a new session receives."""
     reference = SessionRef(agent=agent, transcript=Path(session.transcript))
-    text = log_text(reference, Workspace.open(), max_chars=HOOK_CHARS)
+    text = log_text(reference, Workspace.open(), max_chars=MAX_HOOK_CHARS)
     return live_chars - len(text), text
 
 

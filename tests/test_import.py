@@ -40,7 +40,6 @@ def test_type_checkers_see_the_same_names():
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():
-    """As for any module."""
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = leftoff.nonsense
 

@@ -40,7 +40,6 @@ def test_no_variable_names_the_real_home(tmp_path: Path) -> None:
 
 
 def test_git_reads_only_the_test_configuration(tmp_path: Path, isolated_home: Path) -> None:
-    """git reads only the configuration of the test."""
     listed = subprocess.run(
         ["git", "config", "--list", "--show-origin"], capture_output=True, check=True, text=True, timeout=60
     ).stdout
@@ -49,7 +48,6 @@ def test_git_reads_only_the_test_configuration(tmp_path: Path, isolated_home: Pa
 
 
 def test_variables_of_agents_and_servers_are_removed() -> None:
-    """Keys, endpoints and switches of agents and servers are removed."""
     left = {
         name
         for name in paths.environment()

@@ -134,7 +134,7 @@ print(json.dumps([names, loaded, created]))
 
 
 def test_an_entry_point_is_listed_without_being_loaded(tmp_path: Path, run_python: Run) -> None:
-    """It comes after the built-ins, cannot replace one, and is ignored in a group of another version."""
+    """Entry points come after the built-ins, cannot replace one, and must have the right group version."""
     install(
         tmp_path / "lib",
         "plugin_module",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from leftoff.agents.registry import agent_of
 from leftoff.config.load import thresholds
-from leftoff.config.settings import Settings
+from leftoff.config.settings import MAX_HOOK_CHARS, Settings
 from leftoff.core.levels import check_crossing, warning_text
 from leftoff.core.metrics import ContextMetrics, Level, Occupancy, measure
 from leftoff.core.protocols import Agent
@@ -36,7 +36,6 @@ from leftoff.shrink.rollover import first_message
 
 _SESSION = "5b0e6f0a-3c1d-4e7f-9a55-0d2f7c1b8e46.jsonl"
 _WINDOW_TOKENS = 200_000
-_HOOK_CHARS = 9_900  # the most that a hook can pass to an agent
 _NO_PIECE = 1 << 62
 _LINES = 8
 
@@ -127,12 +126,12 @@ def _compare_with_compaction(stage: Stage) -> Iterator[str]:
     before: list[Record] = []
     for record in session.records:
         if record.compaction is not None and record.compaction.summary:
-            facts = render(step(State(), before, stage.agent), _HOOK_CHARS)
+            facts = render(step(State(), before, stage.agent), MAX_HOOK_CHARS)
             log = build.from_session_state(session.session_id, facts)
             restored = restoration_text(
                 log,
                 profile="after_compaction",
-                max_chars=_HOOK_CHARS,
+                max_chars=MAX_HOOK_CHARS,
                 drift=None,
                 log_path="resume-logs/",
             )
@@ -190,7 +189,9 @@ def _roll_over(stage: Stage) -> Iterator[str]:
     agent, session = copying_agent(stage.agent), stage.session()
     live = agent.live_pieces(session, at_least_chars=_NO_PIECE, head=0, tail=0)
     block = _lineage_block(session, "continued")
-    message = first_message(block, None, _restoration_text(_build_log(stage), _HOOK_CHARS - len(block) - 2))
+    message = first_message(
+        block, None, _restoration_text(_build_log(stage), MAX_HOOK_CHARS - len(block) - 2)
+    )
     yield (
         f"rollover: a fresh session that begins with some {round(len(message), -2):,} characters instead of {live.live_chars:,}: "
         f"{100 * (1 - len(message) / live.live_chars):.0f} % of the live context is free. It begins:"
@@ -200,7 +201,7 @@ def _roll_over(stage: Stage) -> Iterator[str]:
 
 def _restore(stage: Stage) -> Iterator[str]:
     """Show the first lines of the restoration text."""
-    body = _restoration_text(_build_log(stage), _HOOK_CHARS).splitlines()
+    body = _restoration_text(_build_log(stage), MAX_HOOK_CHARS).splitlines()
     yield "Fenced as data, the mission first:"
     begins = next(number for number, line in enumerate(body) if line.startswith("## "))
     yield from body[begins : begins + _LINES]

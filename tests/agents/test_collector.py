@@ -1,4 +1,4 @@
-"""Where a lean pass may begin: lines found from the end, wherever the borders of what is read at once may lie."""
+"""Finding lines from the end of a file, wherever the borders of the blocks are."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ BLOCK = 1024 * 1024
 
 @pytest.mark.parametrize("behind", [0, 10, BLOCK - 7, BLOCK - 6, BLOCK - 3, BLOCK, BLOCK + 1, 2 * BLOCK + 5])
 def test_the_last_line_with_a_mark_is_found(tmp_path: Path, behind: int) -> None:
-    """Even where the mark lies across the border of two blocks."""
+    """A mark that lies across the border of two blocks is found."""
     path = tmp_path / "f"
     head = b"first\n" + b"y" * 70_000 + b"\n"
     path.write_bytes(head + b"begins " + MARK + b"x" * behind)
@@ -21,7 +21,7 @@ def test_the_last_line_with_a_mark_is_found(tmp_path: Path, behind: int) -> None
 
 
 def test_lines_that_are_not_accepted_are_passed_over(tmp_path: Path) -> None:
-    """Up to the beginning of the file; None when none is left."""
+    """The search continues to the beginning of the file and gives ``None`` if no line is accepted."""
     path = tmp_path / "f"
     path.write_bytes(b'"mark" one\n"mark" two\n"mark" "mark" three\n')
     assert collector.last_line(path, MARK, lambda line: b"two" in line) == 11
@@ -32,7 +32,7 @@ def test_lines_that_are_not_accepted_are_passed_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", [0, BLOCK - 3, BLOCK, BLOCK + 20])
 def test_a_mark_before_a_byte_is_seen(tmp_path: Path, at: int) -> None:
-    """And none behind it."""
+    """Only marks that end before the given byte are seen."""
     path = tmp_path / "f"
     path.write_bytes(b"x" * at + MARK + b"x" * 50)
     assert collector.occurs_before(path, at + len(MARK), MARK)
@@ -49,6 +49,6 @@ def test_the_newest_time_before_a_byte_is_found(tmp_path: Path) -> None:
 
 
 def test_the_longest_text_of_an_input_is_its_content() -> None:
-    """At any depth."""
+    """The longest text is found at any depth."""
     assert collector.longest_text({"a": "x", "b": [{"c": "longer"}, 3], "d": None}) == "longer"
     assert collector.longest_text(7) == ""

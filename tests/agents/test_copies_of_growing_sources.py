@@ -65,8 +65,8 @@ def copied(agent, source: Path, growing: bytes) -> bytes:
     return data
 
 
-def test_an_unfinished_last_line_is_no_reason_to_refuse(agent, transcript):
-    """Wherever it is torn when the copy is read, and though it is whole when the source is looked at again."""
+def test_a_source_with_an_unfinished_last_line_can_be_copied(agent, transcript):
+    """The last line may be torn anywhere and may be completed during the copy."""
     lines = transcript.read_bytes().splitlines(keepends=True)
     for number in (len(lines) - 1, len(lines) // 2):
         before, line = b"".join(lines[:number]), lines[number]
@@ -78,7 +78,7 @@ def test_an_unfinished_last_line_is_no_reason_to_refuse(agent, transcript):
 
 
 def test_lines_added_during_the_copy_do_not_hide_problems_of_the_source(agent, transcript):
-    """Else the copy would be refused for what its source had, too, when it was read."""
+    """Otherwise a copy could be refused for a problem that its source already had."""
     lines = transcript.read_bytes().splitlines(keepends=True)
     of_changed = CLIENTS[agent.id][1].changed
     request = next(
@@ -93,7 +93,7 @@ def test_lines_added_during_the_copy_do_not_hide_problems_of_the_source(agent, t
 
 @pytest.mark.parametrize("has_end", [True, False], ids=["ended", "torn"])
 def test_an_outline_never_contains_half_an_id(agent_id, transcript, has_end):
-    """Of a line cut off anywhere, whatever line comes next: only ids, parents and calls that the whole line has."""
+    """A line that is cut anywhere yields only ids, parents and calls of the complete line."""
     outliner = CLIENTS[agent_id][1]
     for line in transcript.read_bytes().splitlines(keepends=True):
         whole = outliner.changed(line)
@@ -111,7 +111,7 @@ def test_an_outline_never_contains_half_an_id(agent_id, transcript, has_end):
 
 
 def test_a_torn_event_that_repeats_a_cut_stays_as_it_is(tmp_path):
-    """It cannot be shortened, and is no reason to fail."""
+    """An event that cannot be parsed cannot be shortened, but the copy is still made."""
     codex = Codex(tmp_path)
     name = "01a1e0be-dee8-7b23-ae31-94e0123734a3"
     path = tmp_path / "sessions" / f"rollout-2026-01-06T12-00-00-{name}.jsonl"

@@ -20,7 +20,7 @@ from tests.support.transcripts import occupancies
 
 AT = datetime(2026, 1, 7, 8, 30, tzinfo=UTC)
 SMALL_BYTES = 1_000_000  # a dozen of the real files, of both agents, with and without compactions
-METADATA_BYTES = 1024  # what the metadata of these tests takes, with the room for usage
+METADATA_BYTES = 1024  # what the metadata of these tests takes, with the space for usage
 GOLDEN = (
     "claude-2.1.325-parallel-tools",
     "claude-2.1.325-compaction",
@@ -81,7 +81,7 @@ def test_an_unchanged_copy_is_identical_but_for_id_metadata_and_usage(sources, p
 
 
 def test_a_plan_and_a_copy_find_the_same_opening_and_live_part(sources, placed):
-    """Where the lineage block goes and where the chain begins, from the lean pass and from the whole chain."""
+    """The lineage block and the start of the chain are at the same place in both."""
     for path in sources:
         agent, source = placed(path)
         session = agent.open(source)
@@ -95,7 +95,7 @@ def test_a_plan_and_a_copy_find_the_same_opening_and_live_part(sources, placed):
 
 
 def test_usage_is_all_that_changes_besides(sources, placed):
-    """With the numbers put aside, a copy with rewritten usage is a copy without."""
+    """Apart from usage numbers, a copy with rewritten usage equals one without."""
     for path in sources:
         agent, source = placed(path)
         plain = agent.write_copy(agent.open(source), (), order(source, used_tokens=None))
@@ -135,7 +135,7 @@ def test_removed_thinking_leaves_an_unbroken_chain(sources, placed):
 
 
 def test_fifty_random_strategies_in_a_row_and_back(sources, placed):
-    """Whatever is cut and restored in whatever order, at the end all originals are there again."""
+    """Whatever is cut and restored in any order, all originals are there at the end."""
     dice = random.Random(7)
     path = min(sources, key=lambda path: abs(path.stat().st_size - 40_000))
     agent, source = placed(path)

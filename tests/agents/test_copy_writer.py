@@ -97,7 +97,7 @@ def files(folder: Path):
 
 @pytest.mark.parametrize("moment", ["half written", "all written"])
 def test_a_killed_writer_leaves_nothing_that_is_listed(agent, transcript, moment):
-    """At most a name that no client looks at, and the next writer in that folder removes it."""
+    """A killed writer leaves at most a hidden temporary file, which the next writer removes."""
     before = files(agent.home)
     assert copied(agent, transcript, moment).returncode == -signal.SIGKILL
     (debris,) = files(agent.home) - before
@@ -159,7 +159,7 @@ def damaged(lines: list[bytes], outliner: Outliner, damage: str) -> list[CopyLin
     ["none", "an answer lost", "a line lost", "a line twice", "a request behind its answer", "half a line"],
 )
 def test_damage_is_seen_before_the_file_has_its_name(agent, transcript, damage):
-    """Whatever a writer spoils: the copy is refused, and its folder is as it was."""
+    """A damaged copy is refused, and its folder is left as it was."""
     before = files(agent.home)
     outliner = CLIENTS[agent.id][1]
     lines = transcript.read_bytes().splitlines(keepends=True)

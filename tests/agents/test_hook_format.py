@@ -34,7 +34,7 @@ def event(whose, name, /, **fields):
     ],
 )
 def test_events_have_one_meaning_for_all_agents(agent_id, name, kind):
-    """Whatever the agent calls them."""
+    """An event has the same kind whatever the agent calls it."""
     found = event(agent_id, name, source="resume", prompt="p", reason="clear", agent_id="sub")
     assert (found.kind, found.name, found.session_id, found.transcript, found.folder) == (
         kind,
@@ -52,7 +52,6 @@ def test_events_have_one_meaning_for_all_agents(agent_id, name, kind):
     "data", [{}, {"hook_event_name": "Stop"}, {"session_id": "s"}, {"hook_event_name": 5, "session_id": []}]
 )
 def test_an_object_that_is_not_an_event_gives_none(agent_id, data):
-    """No object raises."""
     assert AGENTS[agent_id]().event(data) is None
 
 
@@ -65,7 +64,7 @@ def test_fields_of_another_type_count_as_missing():
 
 
 def test_calls_come_one_by_one_or_as_a_batch():
-    """Newer clients call once per round trip."""
+    """Older clients call the hook for each tool call, newer ones once per batch."""
     one = event("codex", "PostToolUse", tool_name="Bash", tool_use_id="c-1")
     many = event("claude", "PostToolBatch", tool_calls=[{"tool_name": "Read", "tool_use_id": "c-2"}])
     assert one.tools == (CalledTool(tool="Bash", call_id="c-1"),)
@@ -74,7 +73,6 @@ def test_calls_come_one_by_one_or_as_a_batch():
 
 @pytest.mark.parametrize("agent_id", AGENTS)
 def test_nothing_to_say_prints_nothing(agent_id):
-    """At any event."""
     for name in (
         "SessionStart",
         "UserPromptSubmit",
@@ -98,7 +96,7 @@ def test_nothing_to_say_prints_nothing(agent_id):
     ],
 )
 def test_a_reply_holds_only_what_the_agent_honours(agent_id, name, heard):
-    """Additional context at the end of a turn would make it go on."""
+    """Additional context at the end of a turn would make the agent continue."""
     agent, hook_event = AGENTS[agent_id](), event(agent_id, name)
     reply = json.loads(agent.reply(hook_event, HookResponse(to_user="u", to_agent="a", to_summariser="s")))
     assert {*reply} == heard
@@ -107,7 +105,7 @@ def test_a_reply_holds_only_what_the_agent_honours(agent_id, name, heard):
 
 
 def test_the_summariser_gets_plain_text_or_nothing():
-    """Claude Code refuses an object there; Codex hears nothing."""
+    """Claude Code refuses a JSON object there, and Codex accepts nothing."""
     saying = HookResponse(to_summariser="keep it", to_user="u")
     assert claude.here().reply(event("claude", "PreCompact"), saying) == b"keep it"
     assert codex.here().reply(event("codex", "PreCompact"), saying) == b""
@@ -123,7 +121,7 @@ def test_a_prompt_for_leftoff_is_blocked(agent_id):
 
 
 def test_claude_code_names_its_process_and_headless_runs(monkeypatch):
-    """By variables of its own."""
+    """Claude Code sets variables for its process id and for headless runs."""
     monkeypatch.setenv("CLAUDE_PID", "4711")
     monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")
     found = event("claude", "SessionStart")
@@ -175,7 +173,6 @@ def test_codex_is_two_processes_up(run_python):
 
 @pytest.mark.parametrize("agent_id", AGENTS)
 def test_the_resume_command_names_the_session(agent_id):
-    """On the session."""
     agent = AGENTS[agent_id]()
     assert isinstance(agent, CanResume)
     assert agent.resume_command("s-1")[0] == agent_id

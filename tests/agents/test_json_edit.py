@@ -58,7 +58,7 @@ def test_a_member_is_added_and_nothing_else_changes(text, key, value):
 
 @given(st.lists(VALUES, max_size=4), VALUES, LAYOUTS, st.integers(0, 3))
 def test_any_element_can_be_removed(values, new, layout, position):
-    """The first, the last, one in the middle, the only one."""
+    """The first, the last, a middle and an only element can all be removed."""
     draft = json_edit.start_draft(json.dumps({"a": values}, **layout), Path("x"))
     listed = json_edit.member(draft.text, json_edit.root(draft.text), "a")
     draft.add_element(listed.at, new)
@@ -87,14 +87,14 @@ def test_any_element_can_be_removed(values, new, layout, position):
     ],
 )
 def test_additions_follow_the_layout_of_the_text(before, after):
-    """Indentation, line ends, one line or many."""
+    """Indentation, line ends and a layout on one line are followed."""
     draft = json_edit.start_draft(before, Path("x"))
     draft.add_member(json_edit.root(draft.text), "k", [1])
     assert draft.text == after
 
 
 def test_an_empty_list_in_a_laid_out_text_is_opened():
-    """Its lines are indented relative to the line that it is on."""
+    """Added lines are indented relative to the line of the list."""
     draft = json_edit.start_draft('{\n  "a": {\n    "b": [ ]\n  }\n}\n', Path("x"))
     outer = json_edit.member(draft.text, json_edit.root(draft.text), "a")
     draft.add_element(json_edit.member(draft.text, outer.at, "b").at, 1)
@@ -102,7 +102,7 @@ def test_an_empty_list_in_a_laid_out_text_is_opened():
 
 
 def test_of_two_members_of_one_name_the_last_one_counts():
-    """As for those who read the file."""
+    """JSON parsers also use the last of two members with the same name."""
     text = '{"a": 1, "a": 2}'
     assert json_edit.member(text, 0, "a").value == 2
     assert json_edit.member(text, 0, "b") is None
@@ -119,6 +119,6 @@ def test_of_two_members_of_one_name_the_last_one_counts():
     ],
 )
 def test_a_text_that_is_not_a_json_object_is_refused(text, words):
-    """With the file, and the line where there is one."""
+    """The error names the file, and the line if there is one."""
     with pytest.raises(ConfigError, match=rf"x\.json: .*({words}).*Nothing was changed"):
         json_edit.start_draft(text, Path("x.json"))

@@ -66,7 +66,7 @@ def test_the_pieces_tile_the_file(file: Path, data: bytes) -> None:
 @example(data=b'{"a": 1}{"b": 2}\0\0\n{"c": 3}')
 @example(data=b'{"a": "\xff"}{"b": 18446744073709551616}\n')
 def test_reading_on_after_any_piece_gives_the_rest(file: Path, data: bytes) -> None:
-    """The same pieces, with the same values, places and notes."""
+    """Continuing after any piece gives the same values, places and notes as reading from the beginning."""
     found = read(file, data)
     for number, piece in enumerate(found):
         assert [*pieces(file, piece.place)] == found[number + 1 :]
@@ -81,7 +81,7 @@ def test_lines_are_counted_by_their_ends(file: Path, data: bytes) -> None:
 
 @given(data=content)
 def test_a_piece_is_a_value_or_blank_or_has_a_note(file: Path, data: bytes) -> None:
-    """Nothing is passed over without a word but white space."""
+    """Only white space is passed over without a note."""
     for piece in read(file, data):
         if piece.value is None and piece.note is None:
             assert not piece.raw.strip()
@@ -94,7 +94,7 @@ def test_a_piece_is_a_value_or_blank_or_has_a_note(file: Path, data: bytes) -> N
 def test_garbage_costs_no_good_record(
     file: Path, lines: list[dict[str, object]], at: int, garbage: bytes
 ) -> None:
-    """Whatever a line holds, all others are read."""
+    """A line of garbage does not affect the other lines."""
     good = [json.dumps(line).encode() + b"\n" for line in lines]
     dirty = b"".join([*good[:at], garbage.replace(b"\n", b"") + b"\n", *good[at:]])
     assert [piece.value for piece in read(file, dirty) if piece.value is not None] == lines
@@ -102,7 +102,7 @@ def test_garbage_costs_no_good_record(
 
 @given(lines=objects)
 def test_objects_glued_together_are_all_read(file: Path, lines: list[dict[str, object]]) -> None:
-    """With or without white space between them."""
+    """Several objects on one line are all read."""
     data = b" ".join(json.dumps(line).encode() for line in lines) + b"\n"
     assert [piece.value for piece in read(file, data) if piece.value is not None] == lines
 
@@ -139,11 +139,11 @@ def test_a_torn_tail_costs_the_last_record_alone(
     ],
 )
 def test_a_broken_piece_has_a_note(file: Path, data: bytes, notes: list[str | None]) -> None:
-    """In words for doctor."""
+    """The note is a phrase that doctor can show."""
     assert [piece.note for piece in read(file, data)] == notes
 
 
-def test_bytes_that_are_no_utf8_are_shown_as_such(file: Path) -> None:
+def test_bytes_that_are_not_utf8_are_shown_as_such(file: Path) -> None:
     """The record is read; only the damaged characters are lost from sight, not from its raw form."""
     (piece,) = read(file, b'{"a": "x\xffy", "b": 1}\n')
     assert piece.value == {"a": "x\ufffdy", "b": 1}
@@ -164,7 +164,7 @@ def test_nesting_deeper_than_any_reader_is_broken_not_fatal(file: Path) -> None:
 
 
 def test_a_line_too_long_to_hold_is_read_in_pieces(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stays one line, and the next one is read."""
+    """A very long line keeps one line number, and the line after it is read."""
     monkeypatch.setattr(jsonl, "LONGEST_LINE_BYTES", 1024)
     data = b'{"a": "' + b"x" * 3000 + b'"}\n{"b": 1}\n'
     found = read(file, data)
@@ -188,7 +188,7 @@ def test_a_place_beyond_the_end_gives_nothing(file: Path) -> None:
 
 
 def test_a_file_that_cannot_be_opened_is_a_transcript_error(tmp_path: Path) -> None:
-    """A missing file, a folder, a loop of links."""
+    """A missing file, a folder and a loop of links are each reported."""
     loop = tmp_path / "loop.jsonl"
     loop.symlink_to(loop)
     for path, words in (

@@ -81,14 +81,13 @@ def test_a_line_too_long_to_hold_is_cut_in_the_same_places(
 
 
 def test_lines_are_numbered_from_the_end(tmp_path: Path) -> None:
-    """As Python counts: -1 is the last line, and both objects glued onto one line have its number."""
+    """Line -1 is the last one, and two objects on one line have the same number."""
     path = tmp_path / "file.jsonl"
     path.write_bytes(b'{"a": 1}\n{"b": 2}{"c": 3}\n\n{"d": 4}\n')
     assert [piece.place.line_idx for piece in newest_first(path)] == [-1, -2, -3, -3, -4]
 
 
 def test_the_head_ends_at_the_limit(tmp_path: Path) -> None:
-    """Pieces that begin behind it are not read."""
     path = tmp_path / "file.jsonl"
     path.write_bytes(b'{"a": 1}\n' * 10)
     with JsonLines(path) as lines:
@@ -106,7 +105,7 @@ def test_a_large_file_is_not_read_whole_for_its_last_lines(tmp_path: Path) -> No
 
 
 def test_a_file_that_shrinks_meanwhile_ends_the_reading(tmp_path: Path) -> None:
-    """What is gone is not given, and nothing is raised."""
+    """Lines that are gone are not returned, and nothing is raised."""
     path = tmp_path / "file.jsonl"
     path.write_bytes(b'{"a": 1}\n' * 30_000)
     reading = newest_first(path)
@@ -116,14 +115,13 @@ def test_a_file_that_shrinks_meanwhile_ends_the_reading(tmp_path: Path) -> None:
 
 
 def test_nothing_is_in_an_empty_file(tmp_path: Path) -> None:
-    """Neither end has a piece."""
     path = tmp_path / "file.jsonl"
     path.touch()
     assert [*newest_first(path)] == [*oldest_first(path)] == []
 
 
 def test_a_missing_file_is_a_transcript_error(tmp_path: Path) -> None:
-    """From the end as from the beginning."""
+    """A missing file raises a TranscriptError whether it is read from its end or its beginning."""
     for read in (newest_first, oldest_first):
         with pytest.raises(TranscriptError):
             [*read(tmp_path / "missing.jsonl")]

@@ -32,7 +32,7 @@ def slow_chars(agent: Agent, messages: list[Message]) -> int:
 
 
 def slow_pieces(agent: Agent, messages: list[Message]) -> set[tuple[str, str | None]]:
-    """The same pieces by way of the chain's messages."""
+    """Return the same pieces, computed from the chain's messages."""
     found: set[tuple[str, str | None]] = set()
     tools = {
         block.call_id: block.tool
@@ -62,7 +62,7 @@ def slow_pieces(agent: Agent, messages: list[Message]) -> set[tuple[str, str | N
 
 @pytest.mark.slow
 def test_pieces_and_characters_are_those_of_the_live_chain(real_transcripts: Path, tmp_path: Path) -> None:
-    """On every real transcript: what the slow way through the messages finds, and nothing else."""
+    """Both ways of reading find the same pieces in every real transcript, apart from a few known exceptions."""
     seen = 0
     for transcript in sorted(real_transcripts.rglob("*.jsonl")):
         for agent in agents(tmp_path):

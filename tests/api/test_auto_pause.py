@@ -33,7 +33,7 @@ def test_each_threshold_is_reported_once_when_it_is_crossed(handler):
 
 
 def test_the_usage_of_a_reply_can_be_handed_on_as_it_came(handler):
-    """With the names that the API gives its caches."""
+    """The API's own field names for cached tokens are accepted."""
     handler.on_usage_update(
         usage(5, 6, cache_creation_input_tokens=7, cache_read_input_tokens=8, service_tier="standard")
     )
@@ -47,7 +47,7 @@ def test_the_usage_of_a_reply_can_be_handed_on_as_it_came(handler):
 
 
 def test_before_the_pause_nothing_is_recorded(handler):
-    """No file, no error."""
+    """Before a pause nothing is written and nothing fails."""
     handler.on_tool_call("Read", {"path": "a"})
     handler.on_assistant_response("hello")
     handler.on_user_message("hi")
@@ -76,7 +76,6 @@ def test_the_wind_down_is_recorded_and_finalised_at_the_end(handler):
 
 
 def test_a_credential_at_the_cut_is_removed_first(handler):
-    """Half of it would not be recognised."""
     handler.on_usage_update(usage(181_000))
     handler.on_assistant_response("x" * 189 + " " + SECRET)
     handler.on_tool_call("Bash", {"command": "y" * 389 + " " + SECRET}, result="z" * 189 + " " + SECRET)
@@ -108,7 +107,7 @@ def test_three_compactions_make_three_snapshots(handler):
 
 
 def test_two_handlers_record_into_one_pause(handler):
-    """Who crosses second finds it running."""
+    """The second handler to cross the threshold joins the running pause."""
     other = leftoff.AutoPauseHandler(Path.cwd())
     handler.on_usage_update(usage(181_000))
     assert other.on_usage_update(usage(185_000)) == "auto_pause"
@@ -117,7 +116,7 @@ def test_two_handlers_record_into_one_pause(handler):
 
 
 def test_the_pause_can_be_switched_off(monkeypatch):
-    """With pause.enabled: false, thresholds are still reported."""
+    """With ``pause.enabled: false``, thresholds are still reported."""
     monkeypatch.setenv("LEFTOFF_PAUSE_ENABLED", "false")
     handler = leftoff.AutoPauseHandler()
     assert handler.on_usage_update(usage(181_000)) == "auto_pause"
@@ -125,7 +124,7 @@ def test_the_pause_can_be_switched_off(monkeypatch):
 
 
 def test_the_status_joins_usage_and_pause(handler):
-    """None for a pause that is not running."""
+    """The status has ``None`` for a pause that is not running."""
     assert (handler.get_status()["pause_active"], handler.get_status()["pause"]) == (False, None)
     handler.on_usage_update(usage(181_000))
     status = handler.get_status()
@@ -136,8 +135,8 @@ def test_the_status_joins_usage_and_pause(handler):
     )
 
 
-def test_the_warnings_are_those_of_the_design_with_the_real_numbers(handler):
-    """There is one for each threshold; any other word is refused."""
+def test_the_warnings_are_as_documented_with_the_real_numbers(handler):
+    """Each threshold has its warning, and any other name is refused."""
     handler.on_usage_update(usage(181_000))
     warning = handler.emit_threshold_warning("auto_pause")
     assert warning.startswith("⏸ Context Usage Auto-Pause: 90% capacity reached\n19,000 tokens remaining")

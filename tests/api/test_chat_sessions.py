@@ -19,7 +19,7 @@ def sessions(tmp_path):
 
 
 def test_a_page_is_saved_with_its_summary(sessions):
-    """Exact markers at the end; private; listed."""
+    """The page is private, is listed and ends with the summary between its markers."""
     path = sessions.save_markdown_with_summary("session_2", PAGE, "the words")
     assert path.read_text(encoding="utf-8").endswith(f"---\n\n{START}\nthe words\n{END}\n")
     assert path.stat().st_mode & 0o777 == 0o600
@@ -40,7 +40,7 @@ def test_a_page_is_saved_with_its_summary(sessions):
 
 
 def test_a_later_save_never_erases_a_summary(sessions):
-    """Without a new one the old one stays; a new one takes its place."""
+    """Without a new summary the old one is kept; a new one replaces it."""
     sessions.save_markdown_with_summary("session_2", PAGE, "old")
     path = sessions.save_markdown_with_summary("session_2", PAGE + "\nmore\n")
     assert (sessions.extract_summary(path), "more" in path.read_text(encoding="utf-8")) == ("old", True)
@@ -50,13 +50,12 @@ def test_a_later_save_never_erases_a_summary(sessions):
 
 
 def test_no_summary_is_none(sessions):
-    """And no error."""
     path = sessions.save_markdown_with_summary("session_3", PAGE)
     assert sessions.extract_summary(path) is None
 
 
 def test_a_summary_that_is_given_with_its_markers_is_between_one_pair(sessions):
-    """As an agent's answer or a file has it."""
+    """A summary may be given with its markers, as an agent's answer or a file has it."""
     path = sessions.save_markdown_with_summary("session_3", PAGE, f"{START}\nthe words\n{END}\n")
     assert path.read_text(encoding="utf-8").count(START) == 1
     assert sessions.extract_summary(path) == "the words"
@@ -72,7 +71,7 @@ def test_the_summary_of_any_markdown_is_found(tmp_path, sessions):
 
 
 def test_bad_ids_are_refused_and_unknown_ones_not_found(sessions, tmp_path):
-    """Nothing is written elsewhere."""
+    """A refused id writes nothing outside the folder."""
     with pytest.raises(InvalidIdError):
         sessions.save_markdown_with_summary("../evil", PAGE)
     with pytest.raises(NotFoundError):

@@ -1,4 +1,4 @@
-"""The example of the design runs, in its three forms."""
+"""The example program of a pause runs in its three forms."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ def run(*arguments):
 
 
 def test_the_basic_workflow():
-    """From the crossing to the snapshot."""
+    """The example runs from crossing the threshold to the snapshot."""
     done = run()
     assert done.returncode == 0, done.stderr
     assert "Auto-pause threshold reached: 90.5%" in done.stdout
@@ -37,13 +37,13 @@ def test_the_example_discards_or_continues_a_pause(word, output):
 
 
 def test_any_other_word_is_wrong_usage():
-    """With what to type."""
+    """The usage error says what to type."""
     done = run("nonsense")
     assert (done.returncode, done.stdout) == (2, "")
     assert "[discard|resume]" in done.stderr
 
 
 def test_nothing_is_left_behind():
-    """It works in a scratch folder."""
+    """The example works in a scratch folder."""
     run()
     assert [*Path.cwd().iterdir()] == []

@@ -1,4 +1,4 @@
-"""The library's pause, as the design's examples use it."""
+"""The pause in the Python API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sessions():
 
 
 def wind_down(manager):
-    """Start, and the four actions of the design's example."""
+    """Start a pause and record four actions."""
     state = leftoff.ContextUsageTracker().update_usage(input_tokens=150_000, output_tokens=30_000)
     session_id = manager.start_incremental_pause(
         context_percentage=state.percentage_used / 100, initial_state=state.__dict__
@@ -59,7 +59,7 @@ def test_starting_makes_the_file_and_gives_the_id(manager):
 
 
 def test_the_recorded_actions_come_back_as_pause_actions(manager):
-    """In order, the first line among them."""
+    """The actions come in order and include the line that started the pause."""
     wind_down(manager)
     actions = manager.get_recorded_actions()
     assert [type(each) for each in actions] == [leftoff.PauseAction] * 5
@@ -73,8 +73,8 @@ def test_the_recorded_actions_come_back_as_pause_actions(manager):
     assert actions[1].data == {"tool": "Read", "path": "/src/main.py", "lines": 150}
 
 
-def test_the_summary_has_the_fields_of_the_design(manager):
-    """And can be printed as the design prints it."""
+def test_the_summary_has_its_documented_fields(manager):
+    """The summary has its documented fields, and its range can be printed as percentages."""
     session_id = wind_down(manager)
     summary = manager.get_pause_summary()
     assert summary["session_id"] == session_id
@@ -121,7 +121,7 @@ def test_the_documents_are_known_as_written_by_this_machine(manager):
 
 
 def test_without_a_snapshot_only_the_archive_is_kept(manager):
-    """Its path is given back, and no pointer is made."""
+    """The path of the archive is returned, and no pointer is written."""
     session_id = wind_down(manager)
     path = manager.finalize_pause(create_full_snapshot=False)
     assert path == sessions() / f"{session_id}-incremental.jsonl"
@@ -130,7 +130,7 @@ def test_without_a_snapshot_only_the_archive_is_kept(manager):
 
 
 def test_discarding_leaves_nothing(manager):
-    """True when there was one, False when there was none."""
+    """Discarding returns whether there was a pause."""
     wind_down(manager)
     assert manager.discard_pause() is True
     assert manager.discard_pause() is False
@@ -138,7 +138,7 @@ def test_discarding_leaves_nothing(manager):
 
 
 def test_without_a_pause_the_answers_are_empty(manager):
-    """Nothing recorded, no summary, nothing to finalise; recording is refused."""
+    """Without a pause nothing is returned, and recording is refused."""
     assert manager.get_recorded_actions() == []
     assert manager.get_pause_summary() is None
     assert manager.finalize_pause() is None
@@ -170,7 +170,7 @@ def test_three_pauses_in_one_second_are_three(manager):
 
 
 def test_bad_lines_are_skipped_counted_and_reported(manager, caplog):
-    """A corrupted file costs a warning in the log and nothing else."""
+    """A corrupted line costs a warning in the log and nothing else."""
     wind_down(manager)
     with (sessions() / "ACTIVE-PAUSE.jsonl").open("ab") as file:
         file.write(b'\n\n{"type": "tool_call", "timest')
@@ -183,7 +183,7 @@ def test_bad_lines_are_skipped_counted_and_reported(manager, caplog):
 
 
 def test_credentials_are_removed_before_anything_is_written(manager):
-    """This holds for the state, the actions and a message."""
+    """Credentials are removed from the state, the actions and the messages."""
     manager.start_incremental_pause(0.9, {"key": SECRET})
     manager.append_action("user_message", {"message": f"use {SECRET}"}, 0.91)
     manager.append_action(
@@ -198,7 +198,7 @@ def test_credentials_are_removed_before_anything_is_written(manager):
 
 @pytest.mark.parametrize("fraction", [91, -0.1, float("nan"), float("inf"), True])
 def test_a_percentage_that_is_not_a_fraction_is_refused(manager, fraction):
-    """91 for 0.91 is the usual slip."""
+    """Writing 91 instead of 0.91 is a common mistake."""
     with pytest.raises(UsageError, match="a fraction was expected"):
         manager.start_incremental_pause(fraction, {})
     manager.start_incremental_pause(0.9, {})
@@ -217,7 +217,7 @@ def test_only_the_four_types_can_be_recorded(manager, type_):
 
 
 def test_values_that_json_has_no_word_for_are_kept_as_text(manager):
-    """A path, a set, half a character; data that is no mapping is refused."""
+    """Paths, sets and half characters become text, and data that is not a mapping is refused."""
     manager.start_incremental_pause(0.9, {"folder": Path("/x")})
     manager.append_action("tool_call", {"tool": "Read", "path": Path("/a"), "half": "\ud800"}, 0.9)
     assert manager.get_recorded_actions()[-1].data == {"tool": "Read", "path": "/a", "half": "\ufffd"}
@@ -226,7 +226,7 @@ def test_values_that_json_has_no_word_for_are_kept_as_text(manager):
 
 
 def test_excluded_tools_leave_only_their_name(monkeypatch):
-    """capture.exclude_tools."""
+    """The setting ``capture.exclude_tools`` names the tools whose input is not recorded."""
     monkeypatch.setenv("LEFTOFF_CAPTURE_EXCLUDE_TOOLS", "Vault")
     manager = leftoff.IncrementalPauseManager()
     manager.start_incremental_pause(0.9, {})
@@ -235,7 +235,7 @@ def test_excluded_tools_leave_only_their_name(monkeypatch):
 
 
 def test_redaction_can_be_switched_off(monkeypatch):
-    """By the user, not by a project."""
+    """The user's settings can switch redaction off."""
     monkeypatch.setenv("LEFTOFF_REDACTION_ENABLED", "false")
     manager = leftoff.IncrementalPauseManager()
     manager.start_incremental_pause(0.9, {"key": SECRET})
@@ -319,7 +319,7 @@ def test_outside_git_there_is_nothing_to_commit_to(caplog):
 
 
 def test_hooks_of_the_repository_are_not_run_by_a_commit(repository):
-    """Nor are its filters."""
+    """The hooks and filters of a cloned repository could run anything, so neither is run."""
     hook = repository / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\ntouch hooked\nexit 1\n", encoding="utf-8")
@@ -334,7 +334,7 @@ def test_hooks_of_the_repository_are_not_run_by_a_commit(repository):
 
 
 def test_the_setting_commits_at_each_finalising(repository, monkeypatch):
-    """pause.git_commit, the archive among the files."""
+    """With ``pause.git_commit``, finalising commits the pause's files, including its archive."""
     monkeypatch.setenv("LEFTOFF_PAUSE_GIT_COMMIT", "true")
     manager = leftoff.IncrementalPauseManager()
     session_id = manager.start_incremental_pause(0.9, {})
@@ -344,7 +344,7 @@ def test_the_setting_commits_at_each_finalising(repository, monkeypatch):
 
 @pytest.mark.parametrize("target", ["copy.json", "folder"])
 def test_a_copy_is_exported_where_it_is_wanted(target, tmp_path):
-    """To a file, or into a folder under its own name."""
+    """A copy is written to a file, or into a folder under its own name."""
     (tmp_path / "folder").mkdir()
     session_id = leftoff.SessionPauseManager(Path.cwd()).create_pause_session(export_path=tmp_path / target)
     copy = tmp_path / target / f"{session_id}.json" if target == "folder" else tmp_path / target

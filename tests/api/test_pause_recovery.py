@@ -29,13 +29,12 @@ def orphan():
 
 
 def test_nothing_to_recover_is_nothing():
-    """No question, no file."""
     assert leftoff.recover_orphaned_pause() is None
     assert not (Path.cwd() / ".leftoff").exists()
 
 
 def test_without_a_terminal_a_dead_process_s_pause_is_finalised_as_of_its_last_action(orphan, capsys):
-    """Nothing is asked; the time of its end is that of its last line, however late it is found."""
+    """Nothing is asked, and the pause ends at the time of its last action."""
     last = orphan.get_recorded_actions()[-1].timestamp
     time.sleep(0.01)
     path = leftoff.recover_orphaned_pause()
@@ -47,7 +46,7 @@ def test_without_a_terminal_a_dead_process_s_pause_is_finalised_as_of_its_last_a
 
 
 def test_without_a_terminal_a_living_process_s_pause_is_left_alone():
-    """It is recording into it."""
+    """The pause belongs to a process that is still recording."""
     manager = leftoff.IncrementalPauseManager()
     manager.start_incremental_pause(0.9, {})
     assert leftoff.recover_orphaned_pause() is None
@@ -72,15 +71,15 @@ def test_continuing_makes_us_the_recorder(orphan):
 
 
 def test_a_choice_that_does_not_exist_is_refused(orphan):
-    """Before anything is done."""
+    """An unknown choice is refused before anything is done."""
     with pytest.raises(UsageError, match=r"f \(finalize\), d \(discard\), c \(continue\)"):
         leftoff.recover_orphaned_pause(choice="x")
     assert orphan.is_pause_active()
 
 
 @pytest.mark.parametrize(("typed", "active"), [("f", False), ("d", False), ("c", True), ("", True)])
-def test_on_a_terminal_the_question_is_put_as_designed(orphan, typed, active):
-    """It shows what was found, then the three choices; any answer but f and d continues the pause."""
+def test_on_a_terminal_the_user_is_asked(orphan, typed, active):
+    """The question shows what was found and three choices; any answer but f and d continues the pause."""
     output = on_a_terminal("import leftoff; leftoff.recover_orphaned_pause()", typed)
     assert "Found incomplete pause session: session-" in output
     assert "  - 2 actions recorded" in output

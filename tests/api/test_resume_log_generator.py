@@ -1,4 +1,4 @@
-"""ResumeLogGenerator: what design 000 shows of it, and what it promises beyond."""
+"""ResumeLogGenerator: generating, saving, loading and cleaning up logs, and its extensions."""
 
 import json
 import logging
@@ -47,7 +47,7 @@ def save(generator, session_id, **fields):
 
 
 def test_the_whole_way_from_state_to_file_and_back():
-    """Generate, save, load, clean up: the design's own example."""
+    """A log can be generated, saved, loaded and cleaned up."""
     generator = ResumeLogGenerator()
     log = generator.generate_from_session_state(session_id="20251101_115000", session_state=STATE)
     assert isinstance(log, ResumeLog)
@@ -62,7 +62,7 @@ def test_the_whole_way_from_state_to_file_and_back():
 
 
 def test_the_defaults_are_those_of_the_settings():
-    """Nothing has to be configured."""
+    """A generator works without any configuration."""
     generator = ResumeLogGenerator()
     assert generator.storage_dir == Path.cwd() / ".leftoff" / "resume-logs"
     assert (generator.max_tokens, generator.enabled, generator.troubles) == (10_000, True, [])
@@ -70,7 +70,7 @@ def test_the_defaults_are_those_of_the_settings():
 
 
 def test_a_config_overrides_the_settings(tmp_path):
-    """As keys of resume_logs, or as a whole file would say it."""
+    """The config has the keys of ``resume_logs``, or the form of a whole settings file."""
     configure("  resume_logs:\n    max_tokens: 7000\n    triggers: [manual_pause]\n")
     assert ResumeLogGenerator().max_tokens == 7000
     own = ResumeLogGenerator({"storage_dir": tmp_path / "mine", "max_tokens": 5000, "enabled": False})
@@ -97,13 +97,13 @@ def test_a_config_overrides_the_settings(tmp_path):
     ],
 )
 def test_a_config_that_cannot_be_used_is_reported(config, words):
-    """With the key, the value and what it takes."""
+    """The error names the key, the value and what it accepts."""
     with pytest.raises(ConfigError, match=words):
         ResumeLogGenerator(config)
 
 
 def test_the_markdown_that_is_saved_keeps_the_budget():
-    """10,000 tokens at most, or fewer where that is wanted."""
+    """The limit is 10,000 tokens, or fewer if configured."""
     huge = {"mission_summary": "x" * 100_000}
     for most in (10_000, 800):
         path = save(ResumeLogGenerator({"max_tokens": most}), "s", **huge)
@@ -125,7 +125,7 @@ def test_a_todo_list_makes_a_log():
 
 
 def test_logs_are_listed_newest_first_and_the_latest_is_the_last_saved():
-    """With the paths of their Markdown."""
+    """Each listed log comes with the path of its Markdown."""
     generator = ResumeLogGenerator()
     assert generator.list_resume_logs() == []
     assert generator.get_latest_resume_log() is None
@@ -153,7 +153,7 @@ def test_the_latest_is_the_newest_that_can_be_read(caplog):
 
 
 def test_cleaning_up_keeps_the_newest():
-    """One path comes back for each log that went."""
+    """The path of each deleted log is returned."""
     generator = ResumeLogGenerator({"cleanup": {"auto_cleanup": False}})
     saved = {name: save(generator, name) for name in ("a", "b", "c", "d")}
     assert generator.cleanup_old_logs(keep_count=2) == [saved["b"], saved["a"]]
@@ -163,7 +163,7 @@ def test_cleaning_up_keeps_the_newest():
 
 
 def test_a_negative_count_deletes_nothing():
-    """It is refused, also where cleaning is switched off."""
+    """A negative count is refused even if cleaning up is switched off."""
     generator = ResumeLogGenerator()
     save(generator, "a")
     for each in (generator, ResumeLogGenerator({"cleanup": {"enabled": False}})):
@@ -173,7 +173,7 @@ def test_a_negative_count_deletes_nothing():
     assert ResumeLogGenerator({"cleanup": {"enabled": False}}).cleanup_old_logs(keep_count=0) == []
 
 
-def test_saving_cleans_up_by_itself():
+def test_saving_cleans_up_automatically():
     """The ten newest stay; the one just saved always does."""
     generator = ResumeLogGenerator()
     for number in range(13):
@@ -200,12 +200,12 @@ def test_saving_cleans_up_by_itself():
     ],
 )
 def test_should_generate_knows_the_five_triggers(trigger, metrics, due):
-    """With the thresholds of the settings."""
+    """The triggers use the thresholds of the settings."""
     assert ResumeLogGenerator().should_generate(metrics, trigger) is due
 
 
 def test_the_settings_decide_what_saves():
-    """Their list of triggers, their thresholds, and the two switches."""
+    """The triggers, thresholds and both switches of the settings decide what saves a log."""
     configure(
         "  thresholds:\n    warning: 0.75\n  resume_logs:\n    triggers: [threshold_warning, manual_pause]\n"
     )
@@ -221,7 +221,7 @@ def test_the_settings_decide_what_saves():
 
 
 class ErrorCountTrigger:
-    """The design's own example."""
+    """A trigger that makes a log due after a number of errors."""
 
     def __init__(self, max_errors=5):
         self.max_errors = max_errors
@@ -231,7 +231,7 @@ class ErrorCountTrigger:
 
 
 def test_a_registered_trigger_makes_a_log_due():
-    """Whatever the gauge says."""
+    """A registered trigger counts however little of the window is used."""
     generator = ResumeLogGenerator()
     generator.register_trigger(ErrorCountTrigger(max_errors=2))
     assert not generator.should_generate(used(0.1), "end_turn", {"errors": ["one"]})
@@ -241,7 +241,7 @@ def test_a_registered_trigger_makes_a_log_due():
 
 
 def test_a_failing_trigger_is_reported_and_not_fatal(caplog):
-    """It can neither save nor keep from saving."""
+    """A failing trigger neither saves a log nor prevents one."""
 
     class Broken:
         def should_trigger(self, context_metrics, session_state):
@@ -273,7 +273,7 @@ class Provider:
 
 
 class CodeChangesProvider:
-    """The design's own example: what git says."""
+    """A provider whose section is the output of ``git diff``."""
 
     def get_section_name(self):
         return "Code Changes"
@@ -287,7 +287,7 @@ class CodeChangesProvider:
 
 
 def test_a_provider_adds_its_section_with_the_real_changes():
-    """Behind the sections of the design, and it comes back from the file."""
+    """The section follows the built-in ones and can be read back from the file."""
     for command in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", "first"]):
         Path("a.py").write_text("x = 1\n", encoding="utf-8")
         subprocess.run(["git", *command], check=True)
@@ -302,7 +302,7 @@ def test_a_provider_adds_its_section_with_the_real_changes():
 
 
 def test_a_section_cannot_pose_as_another():
-    """Headings in it are escaped, and it shares the total."""
+    """Headings in a section are escaped, and it counts towards the total."""
     generator = ResumeLogGenerator()
     generator.register_section_provider(
         Provider("Notes", lambda _: "## Next Steps\n- rm -rf /\n" + "x " * 90_000)
@@ -314,7 +314,7 @@ def test_a_section_cannot_pose_as_another():
 
 
 def test_a_failing_provider_is_reported_and_the_log_is_made(caplog):
-    """Named, skipped, never fatal."""
+    """A failing provider is named and skipped, and the log is still made."""
     generator = ResumeLogGenerator()
     generator.register_section_provider(Provider("Bad", lambda state: state["nothing"]))
     generator.register_section_provider(Provider("Good", lambda state: state["mission_summary"]))
@@ -325,7 +325,7 @@ def test_a_failing_provider_is_reported_and_the_log_is_made(caplog):
 
 
 def test_plugins_of_the_user_s_configuration_take_part(tmp_path, monkeypatch, caplog):
-    """By dotted path; one that cannot be loaded is reported and hides no other."""
+    """Plugins are named by dotted path; one that cannot be loaded is reported and hides no other."""
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "guest_parts.py").write_text(
         "class Section:\n"
@@ -350,7 +350,7 @@ def test_plugins_of_the_user_s_configuration_take_part(tmp_path, monkeypatch, ca
 
 @pytest.mark.parametrize("name", ["cloud", "no_such_module:Store"])
 def test_a_backend_that_cannot_be_had_is_reported_and_files_are_used(name, caplog):
-    """No log is lost for want of it."""
+    """Logs are saved as files if the configured backend cannot be used."""
     configure(f"  storage: {name}\n")
     generator = ResumeLogGenerator()
     assert name.partition(":")[0] in caplog.text
@@ -362,7 +362,7 @@ def test_a_backend_that_cannot_be_had_is_reported_and_files_are_used(name, caplo
 
 
 class BucketStore:
-    """Like the design's store in a bucket: keys of its own, JSON inside; the bucket is a dict here."""
+    """A store with its own keys and JSON objects, like one in a bucket; the bucket is a dict here."""
 
     def __init__(self):
         self.bucket = {}
@@ -412,7 +412,7 @@ def test_a_custom_backend_keeps_the_logs_and_a_local_copy_is_written():
 
 
 def test_a_custom_backend_is_cleaned_up_too():
-    """Its own order counts there."""
+    """The order of the backend's own list decides what is old."""
     generator, store = ResumeLogGenerator({"cleanup": {"keep_count": 2}}), BucketStore()
     generator.set_storage_backend(store)
     for name in ("a", "b", "c", "d"):
@@ -435,7 +435,6 @@ def test_a_backend_that_fails_costs_no_log(caplog):
 
 
 def test_the_memory_store_is_a_backend_like_any_other():
-    """The reference."""
     generator = ResumeLogGenerator()
     generator.set_storage_backend(MemoryStore())
     save(generator, "s")
@@ -446,7 +445,7 @@ def test_the_memory_store_is_a_backend_like_any_other():
 
 
 def test_planted_secrets_reach_neither_file_nor_backend():
-    """This holds for every place in the session state and every store."""
+    """This holds for every field of the session state and every store."""
     generator, store = ResumeLogGenerator(), BucketStore()
     generator.set_storage_backend(store)
     generator.register_section_provider(Provider("Env", lambda _: f"TOKEN={SECRET}"))
@@ -471,7 +470,7 @@ def test_planted_secrets_reach_neither_file_nor_backend():
 
 
 def test_redaction_is_as_the_settings_want_it():
-    """Their own patterns, and the switch."""
+    """The deny patterns and the switch in the settings apply to logs."""
     configure("  redaction:\n    deny: ['ACME-[0-9]+']\n")
     assert "ACME-77" not in save(ResumeLogGenerator(), "s", mission_summary="ticket ACME-77").read_text(
         encoding="utf-8"
@@ -482,7 +481,7 @@ def test_redaction_is_as_the_settings_want_it():
 
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", "x\0y"])
 def test_ids_that_lead_elsewhere_are_refused(name):
-    """When a log is saved, loaded or looked for."""
+    """Bad ids are refused when a log is saved, loaded or looked for."""
     generator = ResumeLogGenerator()
     log = generator.generate_from_session_state(name, STATE)
     with pytest.raises(InvalidIdError):
@@ -492,7 +491,7 @@ def test_ids_that_lead_elsewhere_are_refused(name):
 
 
 def test_what_a_predecessor_left_is_read():
-    """By its id; it is never the latest by itself, and never changed."""
+    """A predecessor's log is read by its id, is never the latest by default and is never changed."""
     folder = Path(".claude-mpm/resume-logs")
     folder.mkdir(parents=True)
     golden = Path(__file__).parents[1] / "golden" / "wire" / "resume_log.v0.as_written.json"
@@ -508,7 +507,7 @@ def test_what_a_predecessor_left_is_read():
 
 
 def test_the_numbers_about_the_logs():
-    """As a mapping of plain values."""
+    """The statistics are a mapping of plain values."""
     generator = ResumeLogGenerator()
     empty = generator.get_stats()
     assert (empty["total_logs"], empty["newest"], empty["enabled"]) == (0, None, True)
@@ -527,7 +526,7 @@ def test_the_numbers_about_the_logs():
 
 
 def test_making_and_saving_a_full_log_is_quick():
-    """The design wants 100 ms and 50 ms; a slow machine gets ten times that. Other processes do not count."""
+    """The goals are 100 ms and 50 ms of processor time; a slow machine gets ten times that."""
     state = full_log().to_dict()
     generator = ResumeLogGenerator()
     begun = time.process_time()
@@ -539,7 +538,7 @@ def test_making_and_saving_a_full_log_is_quick():
 
 
 def test_the_names_are_public():
-    """From the package itself."""
+    """The names can be imported from the package itself."""
     for name in ("ResumeLogGenerator", "SessionManager", "ResponseTracker", "get_session_manager"):
         assert name in leftoff.__all__
 

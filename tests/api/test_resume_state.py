@@ -16,7 +16,7 @@ def home():
 
 
 def test_load_update_save(home):
-    """Only the keys that were updated change, and the time."""
+    """Only the updated keys and the time of the update change."""
     state = leftoff.ResumeState.load(1)
     before = home.state.read_text(encoding="utf-8").splitlines()
     state.update({"current_skill": "create-project", "next_action": "Ask: Ann", "files_to_load": ["a.md"]})
@@ -33,7 +33,7 @@ def test_load_update_save(home):
 
 
 def test_the_body_can_be_read(home):
-    """By section, and its lists entry by entry."""
+    """The body can be read by section, and its lists entry by entry."""
     state = leftoff.ResumeState.load()
     assert {"Quick Context", "Session History", "Critical Context to Remember", "Compaction Detection"} <= {
         *state.sections
@@ -42,7 +42,7 @@ def test_the_body_can_be_read(home):
 
 
 def test_what_no_resume_state_can_hold_is_refused(home):
-    """An unknown key, a value of the wrong kind."""
+    """Unknown keys and values of the wrong kind are refused."""
     state = leftoff.ResumeState.load()
     with pytest.raises(UsageError, match="is no key of a resume state"):
         state.update({"current_fase": "execution"})
@@ -53,7 +53,7 @@ def test_what_no_resume_state_can_hold_is_refused(home):
 
 
 def test_what_others_wrote_meanwhile_is_kept(home):
-    """Other keys and words are put together with ours."""
+    """Changes to other keys and other text are merged with ours."""
     ours, theirs = leftoff.ResumeState.load(), leftoff.ResumeState.load()
     theirs.update({"current_workflow_step": 7})
     theirs.save()
@@ -67,7 +67,7 @@ def test_what_others_wrote_meanwhile_is_kept(home):
 
 
 def test_the_same_key_changed_by_two_is_refused_by_name(home):
-    """Nothing is written then."""
+    """A key that two callers changed is refused, and nothing is written."""
     ours, theirs = leftoff.ResumeState.load(), leftoff.ResumeState.load()
     theirs.update({"next_action": "Theirs"})
     theirs.save()
@@ -80,7 +80,7 @@ def test_the_same_key_changed_by_two_is_refused_by_name(home):
 
 
 def test_many_writers_lose_nothing(home):
-    """Each sets a key of its own, all at once."""
+    """Many writers at once, each with its own key, lose no update."""
     keys = [
         "current_workflow_step",
         "compaction_count",
@@ -103,8 +103,8 @@ def test_many_writers_lose_nothing(home):
     assert [found[key] for key in keys] == [50, 51, 52, 53, 54]
 
 
-def test_the_loader_gives_the_answer_of_the_design(home):
-    """The same as `leftoff project load --json`."""
+def test_the_loader_gives_the_documented_answer(home):
+    """The loader returns the same as ``leftoff project load --json``."""
     loader = leftoff.ProjectLoader()
     found = loader.load(1)
     assert [*found] == ["state", "action", "recommended_reads", "instructions"]

@@ -33,7 +33,7 @@ def source(isolated_home):
 
 @pytest.fixture
 def simple(tmp_path):
-    """The lines of the seed, to the letter."""
+    """Return a transcript in the simple format, whose lines have no ids."""
     lines = [{"sessionId": "abc123", "type": "user", "message": {"role": "user", "content": "Read it"}}]
     for number in range(8):
         lines += [
@@ -57,8 +57,8 @@ def lines_of(path):
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
-def test_the_result_unpacks_as_the_five_values_of_002(source):
-    """And answers by name in brackets, with what the five do not say."""
+def test_the_result_unpacks_into_five_values(source):
+    """The values can also be read by name in brackets, together with some more."""
     result = leftoff.trim_and_create_session("claude", str(source), None, 1000)
     session_id, output_file, tools, chars, tokens = result
     assert result["session_id"] == session_id == Path(output_file).stem
@@ -78,8 +78,8 @@ def test_the_result_unpacks_as_the_five_values_of_002(source):
     assert Path(output_file).parent == source.parent
 
 
-def test_the_first_line_carries_the_metadata_of_002(source):
-    """With parameters and numbers."""
+def test_the_first_line_carries_the_metadata(source):
+    """The metadata has the parent, the parameters and the numbers."""
     result = leftoff.trim_and_create_session(None, source, ["shell", "Bash"], 900)
     first = lines_of(result.output_file)[0]
     assert first["trim_metadata"]["parent_file"] == str(source)
@@ -88,7 +88,7 @@ def test_the_first_line_carries_the_metadata_of_002(source):
 
 
 def test_replies_are_trimmed_when_asked_for(source):
-    """By number, or all of them."""
+    """A number of replies can be trimmed, or all of them."""
     two = leftoff.trim_and_create_session("claude", source, None, 1000, trim_assistant_messages=2)
     assert two.num_assistant_trimmed == 2
     everything = leftoff.trim_and_create_session("claude", source, None, 1000, trim_assistant_messages=True)
@@ -99,7 +99,7 @@ def test_replies_are_trimmed_when_asked_for(source):
 
 
 def test_nothing_to_trim_writes_nothing(source):
-    """Or too little to be worth it."""
+    """No copy is written if there is nothing to trim or too little to gain."""
     for options in ({"threshold": 10**6}, {"threshold": 1000, "min_token_savings": 10**9}):
         result = leftoff.trim_and_create_session("claude", source, ["shell", "Bash"], **options)
         assert result.nothing_to_trim
@@ -108,14 +108,14 @@ def test_nothing_to_trim_writes_nothing(source):
 
 
 def test_the_copy_goes_where_the_caller_wants_it(source, tmp_path):
-    """And its parent is still known."""
+    """A copy in another folder still names its parent."""
     result = leftoff.trim_and_create_session("claude", source, None, 1000, output_dir=tmp_path / "out")
     assert result.output_file.parent == tmp_path / "out"
     assert leftoff.get_parent_info(result.output_file) == (source, "trimmed", None)
     assert [*source.parent.iterdir()] == [source]
 
 
-def test_the_simple_lines_of_the_seed_are_trimmed_too(simple, tmp_path):
+def test_lines_in_the_simple_format_are_trimmed_too(simple, tmp_path):
     """The id on every line, the structure kept, only the tools that were named."""
     result = leftoff.trim_and_create_session(
         "claude", simple, ["Read"], 500, output_dir=tmp_path / "out", min_token_savings=1
@@ -133,7 +133,7 @@ def test_the_simple_lines_of_the_seed_are_trimmed_too(simple, tmp_path):
 
 
 def test_lines_are_proposed_and_trimmed(source, tmp_path):
-    """As the rules see it; content gives way, no line does."""
+    """The rules propose lines; trimming shortens their content and removes no line."""
     found = leftoff.identify_trimmable_lines_cli(source)
     assert all(isinstance(index, int) and rationale for index, rationale, _ in found)
     results = [number for number, line in enumerate(lines_of(source)) if "tool_result" in json.dumps(line)][
@@ -153,7 +153,7 @@ def test_lines_are_proposed_and_trimmed(source, tmp_path):
 
 
 def test_a_rollover_by_file(source):
-    """With the caller's own summary in the first message."""
+    """The caller's own summary is in the first message of the new session."""
     result = leftoff.rollover_session(source, summary="The ledger is half done.")
     session_id, output_file = result
     assert result["session_id"] == session_id
@@ -167,7 +167,7 @@ def test_a_rollover_by_file(source):
 
 
 def test_lineage_can_be_read_from_either_end(source):
-    """It is given oldest first, newest first, or as the parent alone."""
+    """The lineage is given oldest first, newest first, or as the parent alone."""
     trimmed = leftoff.trim_and_create_session("claude", source, None, 1000).output_file
     fresh = leftoff.rollover_session(trimmed).output_file
     nodes = leftoff.get_continuation_lineage(fresh)
@@ -184,14 +184,13 @@ def test_lineage_can_be_read_from_either_end(source):
 
 
 def test_a_parent_that_is_gone_is_marked_as_missing(source):
-    """Nothing raises."""
     trimmed = leftoff.trim_and_create_session("claude", source, None, 1000).output_file
     source.unlink()
     assert [node.missing for node in leftoff.get_continuation_lineage(trimmed)] == [True, False]
 
 
 def test_the_block_is_put_into_a_file_that_another_program_made(source, tmp_path):
-    """On the first real prompt, once; never into the session itself."""
+    """The block is put on the first real prompt, once, and never into the original session."""
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes(source.read_bytes())
     for _ in range(2):
@@ -210,7 +209,7 @@ def test_the_block_is_put_into_a_file_that_another_program_made(source, tmp_path
 
 
 def test_plans_are_values_and_copies_are_written_from_them(source):
-    """The library's own way."""
+    """The Python API plans first and then writes the copy."""
     session = leftoff.open_session(str(source))
     plan = leftoff.plan_trim(session, threshold=500)
     assert plan.cuts
@@ -231,7 +230,7 @@ def test_an_unknown_agent_and_a_file_of_no_agent_are_reported(source, tmp_path):
 
 
 def test_the_copy_has_the_very_name_that_was_asked_for(source, tmp_path):
-    """Whatever it ends with; no folder is made of it."""
+    """The copy has exactly the requested name, whatever its suffix."""
     out = tmp_path / "copies" / "trimmed.session"
     numbers = leftoff.trim_lines(source, [3], out)
     assert out.is_file()
@@ -240,7 +239,7 @@ def test_the_copy_has_the_very_name_that_was_asked_for(source, tmp_path):
 
 
 def test_a_copy_for_elsewhere_is_never_in_the_agents_folder(source, tmp_path):
-    """It is drafted in its own folder, so the agent never lists it, even if we are killed."""
+    """The copy is drafted in its own folder, so the agent never lists it, even if leftoff is killed."""
     before = source.parent.stat().st_mtime_ns  # changes with every name that comes or goes
     trimmed = leftoff.trim_and_create_session(
         "claude", source, None, 1000, output_dir=tmp_path / "out.d.jsonl"
@@ -257,7 +256,7 @@ def test_a_file_of_the_other_agent_is_reported(source):
 
 
 def test_one_tool_may_be_named_as_a_string_and_none_means_all(source):
-    """As a list of one; an empty list is no choice."""
+    """A string means one tool, and an empty list means all tools."""
     one = leftoff.trim_and_create_session("claude", source, "Bash", 1000)
     assert one.num_tools_trimmed == 5
     assert lines_of(one.output_file)[0]["trim_metadata"]["trim_params"]["target_tools"] == ["Bash"]
@@ -269,7 +268,6 @@ def test_one_tool_may_be_named_as_a_string_and_none_means_all(source):
 
 @pytest.mark.parametrize("threshold", [0, -5])
 def test_a_threshold_below_one_is_refused(source, threshold):
-    """Nothing is written."""
     with pytest.raises(UsageError, match="threshold"):
         leftoff.trim_and_create_session("claude", source, None, threshold)
     with pytest.raises(UsageError, match="threshold"):

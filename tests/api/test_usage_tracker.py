@@ -15,7 +15,7 @@ from leftoff.platform import paths
 
 
 def test_usage_is_added_up():
-    """Input and output against 200,000; what a cache kept is counted apart."""
+    """Input and output count towards 200,000 tokens; cached tokens are counted separately."""
     tracker = leftoff.ContextUsageTracker()
     tracker.update_usage(input_tokens=50_000, output_tokens=15_000)
     state = tracker.update_usage(100_000, 20_000, cache_creation=7, cache_read=9)
@@ -41,8 +41,8 @@ def test_usage_is_added_up():
         (400_000, "critical", True),
     ],
 )
-def test_the_thresholds_of_the_design(tokens, threshold, pauses):
-    """70, 85, 90 and 95 %; at the mark it counts."""
+def test_the_documented_thresholds(tokens, threshold, pauses):
+    """The thresholds are 70, 85, 90 and 95 percent, and reaching one exactly counts."""
     tracker = leftoff.ContextUsageTracker()
     tracker.update_usage(tokens, 0)
     assert tracker.check_thresholds() == threshold
@@ -50,7 +50,7 @@ def test_the_thresholds_of_the_design(tokens, threshold, pauses):
 
 
 def test_the_budget_and_the_marks_are_settings(monkeypatch):
-    """Also as remaining tokens."""
+    """A threshold can also be given as remaining tokens."""
     monkeypatch.setenv("LEFTOFF_BUDGET_TOTAL", "1000")
     monkeypatch.setenv("LEFTOFF_THRESHOLDS_AUTO_PAUSE", "90")
     tracker = leftoff.ContextUsageTracker()
@@ -62,7 +62,7 @@ def test_the_budget_and_the_marks_are_settings(monkeypatch):
     "arguments", [(-1, 0), (0, -1), (0, 0, -1), (0, 0, 0, -1), (1.5, 0), ("1", 0), (True, 0)]
 )
 def test_negative_numbers_and_no_numbers_are_a_value_error(arguments):
-    """And change nothing."""
+    """Invalid token counts raise a ValueError and change nothing."""
     tracker = leftoff.ContextUsageTracker()
     before = tracker.get_current_state()
     with pytest.raises(ValueError, match="never negative"):
@@ -71,7 +71,7 @@ def test_negative_numbers_and_no_numbers_are_a_value_error(arguments):
 
 
 def test_a_reset_starts_from_zero_as_a_new_session():
-    """With a new id, or the one that is given."""
+    """The new session has a new id, or the one that is given."""
     tracker = leftoff.ContextUsageTracker()
     first = tracker.update_usage(190_000, 0)
     fresh = tracker.reset_session()
@@ -83,7 +83,7 @@ def test_a_reset_starts_from_zero_as_a_new_session():
 
 
 def test_the_summary_tells_what_remains():
-    """Never less than nothing."""
+    """The remaining tokens are never negative."""
     tracker = leftoff.ContextUsageTracker(Path.cwd())
     assert tracker.get_usage_summary()["threshold_reached"] == "ok"
     tracker.update_usage(300_000, 1)
@@ -94,7 +94,7 @@ def test_the_summary_tells_what_remains():
 
 
 def test_a_tracker_of_its_own_keeps_no_file():
-    """Nothing is left behind by those who only count."""
+    """A tracker without a session id writes no file."""
     leftoff.ContextUsageTracker().update_usage(1, 1)
     assert not paths.state_folder().exists()
 
@@ -127,7 +127,7 @@ def test_an_id_cannot_lead_anywhere():
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"schema": 1}', '{"schema": 99}', "\udcff"])
 def test_a_broken_state_is_reported_with_what_to_do(content):
-    """It is never taken for zero."""
+    """A broken state is never taken for zero usage."""
     leftoff.ContextUsageTracker(session_id="x").update_usage(1, 1)
     path = paths.state_folder() / "usage" / "x.json"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
@@ -136,7 +136,7 @@ def test_a_broken_state_is_reported_with_what_to_do(content):
 
 
 def test_a_state_that_cannot_be_read_is_reported():
-    """A folder in its place."""
+    """A folder in place of the state file is reported."""
     (paths.state_folder() / "usage" / "x.json").mkdir(parents=True)
     with pytest.raises(StorageError, match="cannot be read: a folder stands"):
         leftoff.ContextUsageTracker(session_id="x")

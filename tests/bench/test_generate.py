@@ -63,7 +63,7 @@ def test_another_seed_gives_another_session():
 
 @pytest.mark.parametrize("size_bytes", [10_000, 1_000_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
 def test_the_size_is_as_requested(size_bytes: int):
-    """At most the last event and the closing words go beyond it."""
+    """Only the last event and the closing words may exceed the requested size."""
     carried = sum(map(carried_bytes, events_of(size_bytes)))
     assert size_bytes <= carried <= size_bytes * 1.1 + 8_000
 
@@ -80,7 +80,7 @@ def test_a_small_session_is_complete(seed: int, size_bytes: int):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_session():
-    """Fifteen megabytes pass through less than five."""
+    """A session of fifteen megabytes needs less than five megabytes of memory."""
     events = events_of(15_000_000)
     tracemalloc.start()
     try:
@@ -109,7 +109,7 @@ def test_timestamps_increase():
 
 @pytest.mark.parametrize("options", [Mix(), Mix(compactions=False)])
 def test_usage_grows_until_a_compaction_and_fits_the_window(options: Mix):
-    """Occupancy never falls but at a compaction, and never passes the window."""
+    """Usage falls only at a compaction and never exceeds the window."""
     script = generate(seed=3, size_bytes=8_000_000, options=options)
     seen = 0
     for event in script.events:
@@ -131,7 +131,7 @@ def test_usage_fits_the_text():
 
 
 def test_answers_are_as_large_as_in_real_sessions():
-    """Median, ninetieth and ninety-ninth percentile of what tools answer."""
+    """The median and the 90th and 99th percentiles are those of real tool answers."""
     sizes = sorted(len(call.answer or "") for call in calls_of(events_of(20_000_000)))
     p50, p90, p99 = (sizes[int(share * len(sizes))] for share in (0.5, 0.9, 0.99))
     assert 230 < p50 < 520
@@ -199,7 +199,7 @@ def test_compactions_can_be_switched_off():
 
 
 def test_subagents_can_be_switched_on_and_off():
-    """A rate of 1 delegates before every reply; a subagent only looks."""
+    """A rate of 1 delegates before every reply, and subagents only read and search."""
     always = [event for event in events_of(800_000, Mix(subagents=1)) if isinstance(event, DelegatedTask)]
     assert len(always) > 5
     assert {call.tool for event in always for step in event.steps for call in step.calls} == {
@@ -210,7 +210,7 @@ def test_subagents_can_be_switched_on_and_off():
 
 
 def test_images_can_be_switched_on_and_off():
-    """They are PNGs in results of reads."""
+    """Images are PNGs in the results of reads."""
     pictures = [call.image for call in calls_of(events_of(300_000, Mix(images=1))) if call.image]
     assert pictures
     assert all(picture.startswith(b"\x89PNG") for picture in pictures)
@@ -218,7 +218,7 @@ def test_images_can_be_switched_on_and_off():
 
 
 def test_parallel_calls_can_be_switched_on_and_off():
-    """Without them every reply but the first look around makes one call at most."""
+    """Without parallel calls, every reply but the first makes at most one call."""
     side_by_side = [
         reply for reply in replies_of(events_of(300_000, Mix(parallel=1))) if len(reply.calls) > 1
     ]
@@ -227,7 +227,7 @@ def test_parallel_calls_can_be_switched_on_and_off():
 
 
 def test_other_scripts_can_be_switched_on_and_off():
-    """Japanese, Chinese and Korean prompts; without them all is ASCII."""
+    """Prompts are in Japanese, Chinese and Korean; without them everything is ASCII."""
     prompts = [event.text for event in events_of(2_000_000, Mix(cjk=1)) if isinstance(event, Asked)]
     assert any("してください" in prompt for prompt in prompts)
     assert any("请" in prompt for prompt in prompts)
@@ -237,7 +237,7 @@ def test_other_scripts_can_be_switched_on_and_off():
 
 
 def test_errors_can_be_switched_on_and_off():
-    """At a high rate many answers are failures, at 0 none."""
+    """At a high rate many answers are failures, and at 0 none is."""
     assert sum(call.failed for call in calls_of(events_of(600_000, Mix(errors=0.5)))) > 10
     assert not any(call.failed for call in calls_of(events_of(1_000_000, Mix(errors=0))))
 
@@ -259,7 +259,7 @@ def test_interruptions_can_be_switched_on_and_off():
 
 
 def test_thinking_can_be_switched_on_and_off():
-    """Every reply, or none."""
+    """A rate of 1 gives every reply a thought, and 0 gives none."""
     assert all(reply.thinking for reply in replies_of(events_of(300_000, Mix(thinking=1))))
     assert not any(reply.thinking for reply in replies_of(events_of(300_000, Mix(thinking=0))))
 

@@ -38,7 +38,6 @@ def test_a_delegation_carries_its_steps():
 
 
 def test_a_summary_is_text():
-    """A compaction carries its summary."""
     event = Compacted(summary="s" * 80, before_tokens=9, after_tokens=1, automatic=True, at=AT)
     assert text_bytes(event) == 80
 

@@ -5,7 +5,7 @@ from leftoff.platform import paths
 
 
 def test_both_sides_are_timed_in_every_round(tmp_path):
-    """A long chat and a new one, each of which grows."""
+    """A long chat and a new one are both timed while they grow."""
     pairs = measure_chat(tmp_path / "chats", 2)
     assert len(pairs) == 2
     assert all(late > 0 < early for late, early in pairs)
@@ -14,7 +14,7 @@ def test_both_sides_are_timed_in_every_round(tmp_path):
 
 
 def test_the_rows_are_named_and_leave_no_files(tmp_path):
-    """Only in the given folder. The summary stays, and the user's register is untouched."""
+    """Files are only in the given folder, and the user's register is untouched."""
     plain, summarised = chat_measures(tmp_path, 1)
     assert plain.what == f"chat: 20 saves after {TURNS} turns"
     assert summarised.what == f"chat with a summary: 20 turns after {MANY_TURNS:,}"

@@ -26,7 +26,7 @@ def test_each_side_is_timed_in_every_round(tmp_path):
 
 @pytest.mark.slow
 def test_the_rows_leave_no_files_with_the_user(tmp_path):
-    """It runs with a scratch HOME."""
+    """The measured commands run with a scratch HOME."""
     rows = [*_pause(tmp_path, QUICK)]
     assert [row.limit for row in rows] == [4.0, 10.0, 3.5, 5.0]
     assert [row.note.partition(" ms, ")[2] for row in rows[2:]] == [
@@ -39,7 +39,7 @@ def test_the_rows_leave_no_files_with_the_user(tmp_path):
 
 
 def test_it_can_be_run_by_itself(tmp_path):
-    """As a child process of the bench."""
+    """The bench starts it as a child process."""
     done = subprocess.run(
         [sys.executable, "-m", "bench.live", tmp_path, "1"],
         capture_output=True,

@@ -34,7 +34,7 @@ def test_freed_memory_still_counts():
 
 
 def test_without_proc_getrusage_is_used(tmp_path, monkeypatch):
-    """At least the present size; also if the file lacks the line."""
+    """Without the line in ``/proc``, the peak is at least the present size."""
     monkeypatch.setattr(measuring, "_STATUS", tmp_path / "status")
     assert measuring.peak_bytes() > 5 * MEGABYTE
     (tmp_path / "status").write_text("Name:\tpython\n", encoding="ascii")

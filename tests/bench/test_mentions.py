@@ -47,7 +47,7 @@ def mentions_of_kind(tool_input, kind) -> list[str]:
     ],
 )
 def test_files_are_paths_given_patched_or_in_a_command(tool_input, files):
-    """They are relative to the project's folder."""
+    """Files are named relative to the project's folder."""
     assert mentions_of_kind(tool_input, "files") == files
 
 
@@ -64,7 +64,7 @@ def test_files_are_paths_given_patched_or_in_a_command(tool_input, files):
     ],
 )
 def test_a_command_is_whole_on_one_line_without_the_change_of_folder(tool_input, commands):
-    """It is the command that one would type again."""
+    """The command is one that could be typed again."""
     assert mentions_of_kind(tool_input, "commands") == commands
 
 
@@ -82,7 +82,7 @@ def test_a_command_is_whole_on_one_line_without_the_change_of_folder(tool_input,
     ],
 )
 def test_names_are_identifiers_in_code_and_not_parts_of_paths(tool_input, names):
-    """Five characters at least, with an inner capital or underscore."""
+    """A name has at least five characters and an inner capital or underscore."""
     assert mentions_of_kind(tool_input, "names") == names
 
 
@@ -122,7 +122,7 @@ def test_a_command_is_found_despite_white_space():
 
 
 def test_a_name_is_found_as_a_word_and_a_dotted_one_by_its_parts():
-    """``Limiter.allow`` is there when both words are."""
+    """``Limiter.allow`` is found if both words are."""
     assert contains("calls RateLimiter.allow", "names", "RateLimiter")
     assert not contains("RateLimiters", "names", "RateLimiter")
     assert contains("RateLimiter has allow_all", "names", "RateLimiter.allow_all")

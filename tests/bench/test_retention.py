@@ -50,7 +50,7 @@ def test_documents_can_be_plugged_in_and_are_measured_at_every_cut(transcript):
 
 
 def test_quick_takes_the_last_cut_of_each_file(transcript):
-    """Of two compactions the later one."""
+    """Of two compactions, only the later one is measured."""
     wanted = flow.Selection(transcripts=[transcript], last_only=True)
     (found,) = flow.measure(wanted, {"half": lambda cut: "make lint"})
     assert found.score.commands == Part(held=1, of=1)
@@ -87,7 +87,7 @@ def test_goals_are_missed_where_a_share_falls_short_and_stale_where_it_is_above(
 
 
 def test_the_table_has_the_rows_and_columns_of_the_measure_and_the_goals(transcript, capsys, monkeypatch):
-    """Ours beside the others, the goals below ours."""
+    """Our log is shown beside the other documents, with its goals below it."""
     monkeypatch.setenv("COLUMNS", "120")
     out = output_of(capsys, "retention", str(transcript))
     for words in (
@@ -104,7 +104,7 @@ def test_the_table_has_the_rows_and_columns_of_the_measure_and_the_goals(transcr
 
 
 def test_misses_and_every_cut_are_named_when_asked_for(transcript, capsys):
-    """They help to improve a document."""
+    """Misses show how a document can be improved."""
     out = output_of(capsys, "retention", "--verbose", "--misses", str(transcript))
     assert "session.jsonl:" in out
     assert "our log, whole" in out

@@ -65,14 +65,14 @@ def test_coverage_counts_what_is_needed_and_occurred_before(cut):
 
 
 def test_agreement_counts_the_paths_and_back_ticked_names_of_the_summary(cut):
-    """``docs/gone.md`` never occurred and counts all the same."""
+    """A path counts even if it occurs only in the summary."""
     found = score("login_user and RateLimiter", find_expectations(cut))
     assert found.agreement == Part(held=2, of=4)
     assert [each.text for each in found.not_agreed] == ["src/login.py", "docs/gone.md"]
 
 
 def test_the_agents_own_summary_agrees_with_itself(cut):
-    """By definition."""
+    """The agent's own summary agrees fully with itself, although it may lack files and commands."""
     found = score(own_summary(cut), find_expectations(cut))
     assert found.agreement.share == 1
     assert found.files == Part(held=1, of=2)
@@ -87,7 +87,7 @@ def test_the_whole_conversation_contains_all_that_was_needed(cut):
 
 
 def test_the_last_characters_are_the_end_of_the_conversation(cut):
-    """Not its beginning, and never more than 40,000."""
+    """The document is the end of the conversation and never longer than 40,000 characters."""
     assert cut.context.endswith(last_characters(cut))
     assert len(last_characters(cut)) <= 40_000
 
@@ -124,7 +124,7 @@ def test_characters_under_critical_context_and_metadata_are_lists(cut):
 
 
 def test_scores_add_up_by_counts_and_not_by_shares():
-    """A cut with ten files weighs ten times one with one."""
+    """A cut with ten files weighs ten times as much as a cut with one."""
     one = Score(cuts=1, characters=10, files=Part(held=1, of=1))
     ten = Score(cuts=1, characters=30, files=Part(held=0, of=9))
     both = one + ten

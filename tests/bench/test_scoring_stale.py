@@ -36,7 +36,6 @@ def judged(tmp_path):
 
 
 def test_bullets_belong_to_their_heading_and_keep_their_further_lines():
-    """Paragraphs are not items."""
     document = "# T\n\n## Mission\n\nWords.\n\n## Next Steps\n\n- one\n  goes on\n2. two\n\nNo item.\n\n## Other\n\n- three\n"
     assert items(document) == [
         Item(section="Next Steps", text="one goes on"),
@@ -49,13 +48,13 @@ def test_bullets_belong_to_their_heading_and_keep_their_further_lines():
     "command", ["rm src/old.py", "rm -f ./src/old.py", "git rm src/old.py", "make && rm src/old.py; ls"]
 )
 def test_a_deleted_file_named_as_existing_is_stale(judged, command):
-    """Unless the item says that it is gone."""
+    """A deleted file is not stale if the item says that it is gone."""
     found = judged([ran(command)], "src/old.py: read", "Deleted src/old.py", "src/new.py: read")
     assert found == ["deleted file", None, None]
 
 
 def test_a_patch_deletes_as_well(judged):
-    """Like ``rm``."""
+    """A patch that deletes a file counts like ``rm``."""
     patch = "*** Begin Patch\n*** Delete File: src/old.py\n*** End Patch"
     assert judged([ran(f"apply_patch <<'X'\n{patch}\nX")], "src/old.py: read", agent=codex) == [
         "deleted file"
@@ -74,17 +73,17 @@ def test_a_patch_deletes_as_well(judged):
     ],
 )
 def test_a_file_that_is_there_again_or_still_is_not_stale(judged, calls):
-    """Written again, restored, or never removed."""
+    """A file that was written again, restored or never removed is not stale."""
     assert judged(calls, "src/old.py: changed") == [None]
 
 
 def test_a_deleted_file_in_a_quote_of_the_user_is_not_stale(judged):
-    """A quote claims nothing about now."""
+    """A quote of the user says nothing about the present state."""
     assert judged([ran("rm src/old.py")], "“why is src/old.py there?”") == [None]
 
 
 def test_an_error_whose_command_passed_later_is_stale_unless_called_fixed(judged):
-    """The same command, however its output was cut."""
+    """A later success of the same command settles the error, however its output was cut."""
     calls = [ran("pytest -q 2>&1 | tail -5", f"src/a.py:3: {ERROR}", failed=True), ran("pytest -q")]
     found = judged(calls, f"pytest says {ERROR}", f"Fixed: {ERROR}", "another TypeError")
     assert found == ["mended error", None, None]
@@ -97,7 +96,7 @@ def test_an_error_that_persists_is_not_stale(judged):
 
 
 def test_an_error_that_came_back_is_not_stale(judged):
-    """It was fixed and occurs again."""
+    """The error was fixed once but occurs again at the end."""
     failing = ran("pytest -q", ERROR, failed=True)
     assert judged([failing, ran("pytest -q"), failing], f"says {ERROR}") == [None]
 
@@ -111,7 +110,7 @@ def todo(**status: str):
 
 @pytest.mark.parametrize("agent", [claude, codex])
 def test_finished_work_among_the_next_steps_is_stale(judged, agent):
-    """Open work is what belongs there; elsewhere finished work is an accomplishment."""
+    """Only open work belongs in the next steps."""
     calls = [
         todo(Write_the_docs="in_progress", Ship_it="pending"),
         todo(Write_the_docs="completed", Ship_it="pending"),
@@ -121,14 +120,14 @@ def test_finished_work_among_the_next_steps_is_stale(judged, agent):
 
 
 def test_finished_work_among_the_accomplishments_is_not_stale(judged):
-    """That is where it belongs."""
+    """Accomplishments are where finished work belongs."""
     assert judged([todo(Write_the_docs="completed")], "Done: Write the docs", section="Accomplishments") == [
         None
     ]
 
 
 def test_tasks_with_numbers_are_tracked(judged):
-    """Created with words, finished by number."""
+    """Tasks are created by subject and completed by number."""
     calls = [
         call(
             "TaskCreate", {"subject": "Write the docs", "description": "all"}, "Task #1 created successfully"

@@ -57,7 +57,7 @@ def test_the_prefix_is_what_the_file_held_before_the_compaction_and_bears_its_na
 
 
 def test_the_summary_is_found_in_a_record_after_the_boundary(transcript, tmp_path):
-    """It may be in another record than the compaction's numbers."""
+    """The summary may be in another record than the numbers of the compaction."""
     (cut,) = cut_at_compactions(transcript, tmp_path / "scratch")
     assert "`login_user`" in cut.summary
 
@@ -109,7 +109,7 @@ def test_a_compaction_glued_to_the_line_before_it_is_cut_inside_the_line(tmp_pat
     assert glued.summary == clean.summary
 
 
-def test_clearing_old_results_is_no_cut(tmp_path):
+def test_clearing_old_results_is_not_a_cut(tmp_path):
     """The model keeps its conversation."""
     path = tmp_path / "micro.jsonl"
     write_transcript(
@@ -126,7 +126,7 @@ def test_clearing_old_results_is_no_cut(tmp_path):
 
 
 def test_a_compaction_that_tells_nothing_cannot_be_measured(tmp_path):
-    """No readable summary and no further call: nothing says what was needed."""
+    """Without a summary or a further call, nothing shows what the log should hold."""
     path = tmp_path / "end.jsonl"
     write_transcript(codex.here(), Story().asked("Go").replied("", ran("ls")).compacted("").script(), path)
     (cut,) = cut_at_compactions(path, tmp_path / "scratch")
@@ -135,7 +135,7 @@ def test_a_compaction_that_tells_nothing_cannot_be_measured(tmp_path):
 
 
 def test_a_cut_before_any_line_takes_what_overrides_it(tmp_path):
-    """Line numbers are 1-based, as every face shows them."""
+    """Line numbers are 1-based, as in all of leftoff's output."""
     path = tmp_path / "line.jsonl"
     write_transcript(claude.here(), story().script(), path)
     (cut,) = cut_at_line(path, tmp_path / "scratch", 3)
@@ -144,7 +144,7 @@ def test_a_cut_before_any_line_takes_what_overrides_it(tmp_path):
 
 @pytest.mark.parametrize("line", [1, 9_999])
 def test_a_line_with_nothing_above_it_or_behind_the_end_is_refused(tmp_path, line):
-    """With what to give instead."""
+    """The error names the invalid line."""
     path = tmp_path / "line.jsonl"
     write_transcript(claude.here(), story().script(), path)
     with pytest.raises(UsageError, match=f"line {line}"):
@@ -152,7 +152,7 @@ def test_a_line_with_nothing_above_it_or_behind_the_end_is_refused(tmp_path, lin
 
 
 def test_cuts_along_the_way_begin_at_half_of_the_session(tmp_path):
-    """They are made for sessions that were never compacted."""
+    """Sessions that were never compacted are cut at several points of their second half."""
     path = tmp_path / "plain.jsonl"
     plain = Story().asked("Go")
     for number in range(20):
@@ -163,7 +163,7 @@ def test_cuts_along_the_way_begin_at_half_of_the_session(tmp_path):
 
 
 def test_the_context_is_words_thoughts_inputs_and_answers_without_the_envelope(transcript, tmp_path):
-    """It is what the comparison documents are cut from."""
+    """The comparison documents are cut from this text."""
     (cut,) = cut_at_compactions(transcript, tmp_path / "scratch")
     for words in ("Fix the login", "Looking.", "pytest -q"):
         assert words in cut.context

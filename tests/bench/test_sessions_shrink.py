@@ -12,7 +12,7 @@ LIMIT_MEGABYTES = 60
 
 @pytest.mark.parametrize("agent_id", ["claude", "codex"])
 def test_the_memory_of_a_trim_excludes_the_measuring_process(isolated_home, tmp_path, agent_id):
-    """However large that is; small files are not judged."""
+    """The memory of the measuring process is not counted, and small files are not judged."""
     held = b"x" * 200_000_000
     agent = next(each for each in load_agents() if each.id == agent_id)
     write, trim, memory = _shrinking(agent, tmp_path, SMALL)
@@ -26,7 +26,7 @@ def test_the_memory_of_a_trim_excludes_the_measuring_process(isolated_home, tmp_
 
 @pytest.mark.parametrize(("ratio", "reached"), [(1.0, True), (3.0, False)])
 def test_a_row_is_judged_by_its_limit(ratio, reached):
-    """At most, unless it says at least."""
+    """A limit is a maximum unless the row says that it is a minimum."""
     assert Row(what="a", against="b", ratio=ratio, limit=2.0).reached is reached
     assert Row(what="a", against="b", ratio=ratio, limit=2.0, at_most=False).reached is not reached
     assert Row(what="a", against="b", ratio=ratio, limit=2.0, is_judged=False).reached is None

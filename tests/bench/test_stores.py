@@ -8,7 +8,7 @@ from bench.stores import GOAL, measures
 @pytest.mark.slow
 @pytest.mark.server
 def test_both_stores_are_measured_against_their_drivers():
-    """As ratios with goals: S3 against the same work by hand, and against overwriting."""
+    """The rows are ratios with goals: S3 against plain requests and against overwriting."""
     rows = [*measures(1)]
     assert [(row.what, row.against) for row in rows] == [
         ("S3: save, load and list logs", "plain boto3: put by time, list, get newest, list all"),

@@ -79,7 +79,7 @@ def test_smart_trim_keeps_the_basis_of_the_next_edit(tmp_path: Path) -> None:
 
 
 def test_a_rollover_keeps_the_log_alone(tmp_path: Path) -> None:
-    """It counts for large sessions only."""
+    """Only large sessions count for a rollover."""
     calls = [read(f"/{n}.py", f"alpha{n}") for n in range(40)]
     found = [*measure([session(tmp_path, calls)], "rollover")]
     large = totals(found, "rollover")
@@ -100,7 +100,7 @@ def shrunk(agent: str, live: int, saved: int, needed: int, kept: int) -> CutResu
 
 
 def test_shares_are_of_counts_added_up() -> None:
-    """Not averages of shares; None where there is nothing to take a share of."""
+    """Shares are not averaged, and are ``None`` if there is nothing to take a share of."""
     found = totals(
         [shrunk("claude", 100, 90, 1, 0), shrunk("claude", 900, 110, 3, 3), shrunk("codex", 0, 0, 0, 0)],
         "trim",

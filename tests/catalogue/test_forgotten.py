@@ -31,7 +31,7 @@ def test_a_forgotten_text_is_masked_when_it_comes_back(tmp_path):
 
 
 def test_few_letters_are_masked_only_as_a_whole_word(tmp_path):
-    """In a script without spaces two letters count anywhere."""
+    """In a script without spaces, two letters are masked anywhere."""
     writer = IndexWriter(str(tmp_path))
     for text in ("a-b-c", "夜莺"):
         writer.forgotten.add_text(text)
@@ -64,7 +64,7 @@ def test_a_broken_file_stops_indexing(tmp_path):
 
 
 def test_the_file_format_is_read_and_changes_are_noticed(tmp_path):
-    """By the golden file."""
+    """The golden file of schema 1 can be read, and a change by another process is noticed."""
     golden = Path(__file__).parents[1] / "golden" / "wire" / "forgotten.v1.json"
     (tmp_path / FORGOTTEN_FILE).write_bytes(golden.read_bytes())
     known = Forgotten(str(tmp_path))
@@ -78,7 +78,7 @@ def test_the_file_format_is_read_and_changes_are_noticed(tmp_path):
 
 
 def test_a_cut_off_text_loses_as_much_of_its_end_as_a_forgotten_one_is_long(tmp_path):
-    """Only digests are known, so its beginning cannot be recognised."""
+    """Only digests are known, so the beginning of a forgotten text cannot be recognised."""
     forgotten = Forgotten(str(tmp_path))
     assert forgotten.mask_truncated("about Marma") == "about Marma"
     forgotten.add_text("Marmaduke47")

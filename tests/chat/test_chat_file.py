@@ -31,7 +31,7 @@ def expected(file, entries, summary=None):
 
 
 def test_the_file_is_the_whole_page_after_every_turn(folder):
-    """Also past nine and ninety-nine queries, where the count grows by a digit."""
+    """The page stays correct when the number of queries gains a digit."""
     entries = [restoration(), turn("first")]
     file = chat_file.create(folder, header(), entries, None)
     for number in range(2, 102):
@@ -43,7 +43,7 @@ def test_the_file_is_the_whole_page_after_every_turn(folder):
 
 
 def test_a_later_save_never_erases_a_summary(folder):
-    """Only a newer summary replaces it, and that may be shorter."""
+    """Only a newer summary replaces the old one, even if it is shorter."""
     entries = [turn()]
     file = chat_file.create(folder, header(), entries, None)
     file.finish([], SUMMARY)
@@ -55,7 +55,6 @@ def test_a_later_save_never_erases_a_summary(folder):
 
 
 def test_chats_of_the_same_second_get_different_files(folder):
-    """Nothing is ever overwritten."""
     chats = [chat_file.create(folder, header(), [turn(str(number))], None) for number in range(3)]
     first = chats[0].session_id
     assert [each.session_id for each in chats] == [first, f"{first}_2", f"{first}_3"]
@@ -134,7 +133,7 @@ def test_a_kill_at_any_step_leaves_the_page_before_or_after_the_turn(folder):
 
 
 def test_two_writers_in_one_folder_do_not_disturb_each_other(folder):
-    """Their saves interleave; each page is whole."""
+    """Interleaved saves of two chats leave both pages complete."""
     first = chat_file.create(folder, header(), [turn("a")], None)
     second = chat_file.create(folder, header(), [turn("b")], None)
     for number in range(12):
@@ -147,7 +146,7 @@ def test_two_writers_in_one_folder_do_not_disturb_each_other(folder):
 
 
 def test_ids_that_lead_out_of_the_folder_are_refused(folder):
-    """Before any file is touched."""
+    """A link that leads out of the folder is not listed either."""
     with pytest.raises(InvalidIdError):
         paths.safe_join(folder, "../evil.md")
     outside = folder.parent / "outside.md"
@@ -188,7 +187,7 @@ def test_an_invalid_file_does_not_hide_other_chats(folder):
 
 
 def test_the_index_is_only_a_cache(folder):
-    """Deleted, broken, written by a newer leftoff or wrong: the files decide."""
+    """If the index is missing, broken, wrong or written by a newer leftoff, the files decide."""
     file = chat_file.create(folder, header(), [turn()], SUMMARY)
     expected_list = saved_chats.list_chats(folder)
     kept = (folder / saved_chats.INDEX_FILE).read_bytes()
@@ -243,7 +242,7 @@ def test_a_patch_file_from_a_repository_does_no_harm(folder):
 
 
 def test_a_missing_file_is_an_error(folder):
-    """For reading and for deleting."""
+    """A missing file can be neither read nor deleted."""
     folder.mkdir()
     with pytest.raises(StorageError, match="cannot be read"):
         chat_file.read_text(folder / "x.md")
@@ -302,7 +301,7 @@ print(chat_file.parse(file.text(), "x", where="").totals.queries, file.totals.qu
 
 @pytest.mark.parametrize("known", [0, 1, 2])
 def test_entries_already_in_the_file_are_not_written_again(folder, known):
-    """Even if the writer does not know that they were written."""
+    """Entries are not repeated even if the writer does not know that they were written."""
     file = chat_file.create(folder, header(), [turn("first")], None)
     before = (file.totals, file.size, file.tail_offset)
     waiting = [turn("second"), turn("third")]
@@ -383,7 +382,6 @@ def test_a_chat_that_vanishes_during_listing_is_skipped(folder, monkeypatch):
 
 
 def test_storage_failures_are_leftoff_errors(folder):
-    """Here the folder is a file."""
     folder.write_text("in the way", encoding="utf-8")
     with pytest.raises(LeftoffError):
         chat_file.create(folder, header(), [turn()], None)

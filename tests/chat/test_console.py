@@ -41,12 +41,12 @@ from leftoff.chat.terminal import _CommandCompleter
     ],
 )
 def test_a_bare_word_is_a_command_only_if_unambiguous(line, command):
-    """With the sign it always is."""
+    """A word with the command sign is always a command."""
     assert parse_command(line) == command
 
 
 def test_commands_are_completed_at_the_beginning_of_a_line():
-    """With and without the sign, and nowhere else."""
+    """Commands are completed with and without the sign, but only at the beginning of the input."""
 
     def completed(typed):
         found = _CommandCompleter().get_completions(Document(typed), CompleteEvent())

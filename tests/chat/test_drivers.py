@@ -42,13 +42,13 @@ def answer_of(agent, prompt="hi"):
     ],
 )
 def test_the_agent_in_a_file_is_found(text, answer):
-    """By its name, by a factory, or because it is the only one."""
+    """The agent is found by its name, by a factory, or because it is the only one."""
     written("word = 'beside'", "neighbour.py")
     assert answer_of(find_agent(written(text))) == answer
 
 
 def test_a_file_attribute_or_a_folder_may_be_named():
-    """``agent.py:name``; the agent is called like its folder."""
+    """``agent.py:name`` names one of several agents, and a folder gives the agent its name."""
     path = written("def one(p): return '1'\ndef two(p): return '2'", "simple_sue/agent.py")
     assert answer_of(find_agent(f"{path}:two")) == "2"
     with pytest.raises(UsageError, match=r"which is the agent: one, two\? Say it: leftoff chat agent.py:one"):
@@ -69,13 +69,13 @@ def test_a_file_attribute_or_a_folder_may_be_named():
     ],
 )
 def test_a_file_that_cannot_be_loaded_says_where(text, words):
-    """With the line of the file, whatever it raised."""
+    """The error names the line of the agent file, whatever was raised there."""
     with pytest.raises(PluginError, match=words):
         find_agent(written(text))
 
 
 def test_a_selector_without_an_agent_is_refused():
-    """No file, no agent in it, no Python."""
+    """The error says whether the file, the agent in it or the name is wrong."""
     with pytest.raises(NotFoundError, match=r"no such agent file. One line makes one: def agent"):
         find_agent("missing.py")
     with pytest.raises(NotFoundError, match=r"no agent in it. Call it agent"):
@@ -97,7 +97,7 @@ def test_a_reset_runs_the_file_again():
 
 
 def test_a_headless_agent_receives_the_conversation():
-    """Each run receives the whole conversation; after a reset, none of it."""
+    """Each run receives the whole conversation; after a reset, it receives none of it."""
     echo = (sys.executable, "-c", "import sys; sys.stdout.write(str(sys.stdin.read().count('banana')))")
     agent = HeadlessAgent(echo, name="Echo", path="echo")
     assert [answer_of(agent, "banana"), answer_of(agent, "banana"), answer_of(agent, "banana")] == [
@@ -114,7 +114,7 @@ def test_a_headless_agent_receives_the_conversation():
 
 
 def test_every_agent_that_can_run_headless_can_be_named():
-    """By its id; its name is shown."""
+    """An agent is named by its id, and its name is shown."""
     agent = find_agent("claude")
     assert isinstance(agent, HeadlessAgent)
     assert (agent.name, agent.path) == ("Claude Code", "claude")
@@ -201,7 +201,7 @@ def test_both_apis_stream_and_report_usage(server, monkeypatch, path, api, event
 
 
 def test_a_server_that_does_not_stream_is_understood(server):
-    """One object instead of events; unreported tokens are None."""
+    """The server answers with one object instead of events, and unreported tokens are ``None``."""
     server.script["whole"] = json.dumps({"choices": [{"message": {"content": "all"}}]})
     agent = find_agent(server.url, model="m")
     reply = agent.ask("hi", on_text=lambda _: None, timeout_seconds=30)
@@ -274,7 +274,7 @@ def test_an_answer_cut_off_by_the_server_is_an_error(server, changes, words):
     ids=["finish_reason", "message_stop"],
 )
 def test_an_answer_may_end_in_several_ways(server, last):
-    """Not every server says [DONE]."""
+    """Not every server ends its answer with ``[DONE]``."""
     server.script.update(events=[DELTA, last], end="")
     assert answer_of(find_agent(server.url, model="m")) == "half"
 
@@ -316,7 +316,7 @@ def test_an_empty_answer_is_left_out_of_the_conversation(server):
 
 
 def test_another_model_at_the_same_address_is_another_agent():
-    """Resuming a chat with the other one asks first."""
+    """Resuming a chat with another model asks first."""
     agents = [find_agent("https://x/v1", model=model) for model in ("small", "large")]
     assert [each.path for each in agents] == [
         "https://x/v1/chat/completions#small",
@@ -335,14 +335,14 @@ def test_another_model_at_the_same_address_is_another_agent():
     ],
 )
 def test_addresses_that_would_give_a_key_away_are_refused(monkeypatch, url, model, words):
-    """Before anything is sent."""
+    """An unsafe address is refused before anything is sent."""
     monkeypatch.setenv("OPENAI_API_KEY", "k-1")
     with pytest.raises(UsageError, match=words):
         parse_address(url, model, None, None)
 
 
 def test_the_key_may_come_from_another_variable(monkeypatch):
-    """And the address may already be complete."""
+    """A complete address is used as it is."""
     monkeypatch.setenv("MY_KEY", "k-2")
     where = parse_address("https://x/v1/chat/completions", "m", None, "MY_KEY")
     assert (where.key, where.url) == ("k-2", "https://x/v1/chat/completions")

@@ -64,7 +64,7 @@ def saved(path):
 
 
 def test_without_a_terminal_there_are_no_symbols_and_no_prompts():
-    """Words only; everything is saved all the same."""
+    """Only words are printed, and everything is saved."""
     loop, out = talked(Agent(), "hello", "exit")
     assert loop.code == 0
     assert re.search(r"Sally: An answer\.\nTime: \d+\.\ds \| Tokens: ~", out)
@@ -78,7 +78,7 @@ def test_without_a_terminal_there_are_no_symbols_and_no_prompts():
 
 
 def test_the_end_of_input_is_an_exit():
-    """With a summary, like any other."""
+    """At the end of input the chat is saved with a summary, as with ``exit``."""
     loop, out = talked(Agent(), "hello")
     assert "Goodbye!" in out
     assert saved(pages()[0]).summary.text
@@ -86,7 +86,7 @@ def test_the_end_of_input_is_an_exit():
 
 
 def test_an_empty_chat_leaves_no_files():
-    """No file, no folder."""
+    """An empty chat creates neither a file nor a folder."""
     _, out = talked(Agent(), "", "  ", "exit")
     assert out.endswith("Goodbye!\n")
     assert not Path(".leftoff").exists()
@@ -104,14 +104,14 @@ def test_a_chat_is_saved_without_a_summary_that_fails_twice(wrong):
 
 
 def test_a_summary_that_fails_once_is_tried_again():
-    """Without a message."""
+    """A single failure of the summary is not reported."""
     _, out = talked(Agent(summary=[RuntimeError("overloaded"), SUMMED]), "hello", "exit")
     assert "failed" not in out
     assert saved(pages()[0]).summary.text
 
 
 def test_a_chat_is_saved_without_a_summary_that_takes_too_long(monkeypatch):
-    """Each try has its limit."""
+    """Each attempt at a summary has a time limit."""
     monkeypatch.setenv("LEFTOFF_CHAT_SUMMARY_SECONDS", "1")
 
     async def agent(prompt):
@@ -125,7 +125,7 @@ def test_a_chat_is_saved_without_a_summary_that_takes_too_long(monkeypatch):
 
 
 def test_a_later_save_without_a_summary_keeps_the_one_there_is():
-    """``save``, more turns, and an exit whose summary fails."""
+    """The summary written by ``save`` survives an exit whose own summary fails."""
     agent = Agent(summary=[SUMMED, "no", "no"])
     _, out = talked(agent, "hello", "save", "more", "exit")
     assert "Saved: " in out
@@ -178,7 +178,7 @@ def test_compact_without_a_summary_changes_nothing():
 
 
 def test_an_agent_that_cannot_be_reset_is_mentioned():
-    """Because then compacting frees nothing."""
+    """The user must know that compacting does not free the agent's memory."""
 
     def stateless(prompt):
         return Agent()(prompt)
@@ -199,13 +199,12 @@ def test_an_acknowledgment_that_fails_does_not_lose_the_context(wrong):
 
 
 def test_a_weird_acknowledgment_is_shown_as_it_is():
-    """It is not judged."""
     assert "Sally: Quack\n" in talked(Agent(acknowledgment="Quack"), "hello", "compact", "exit")[1]
 
 
 @pytest.mark.parametrize("answer", [ValueError("broken"), None, b"", ""])
 def test_a_query_without_an_answer_is_kept(answer):
-    """Whatever the agent did; the loop continues."""
+    """A query is saved even if the agent fails or answers nothing, and the chat continues."""
     agent = Agent(answer=[answer, "fine"])
     _, out = talked(agent, "precious words", "again", "exit")
     text = pages()[0].read_text(encoding="utf-8")
@@ -228,7 +227,7 @@ def first():
 
 @pytest.mark.parametrize("words", ["1", "latest", None])
 def test_a_chat_is_resumed_by_number_or_id(first, words):
-    """The agent receives only its summary."""
+    """The agent receives only the summary of the resumed chat."""
     agent = Agent()
     _, out = talked(agent, f"#resume {words or first.stem}", "go on", "exit")
     assert re.search(
@@ -241,7 +240,7 @@ def test_a_chat_is_resumed_by_number_or_id(first, words):
 
 
 def test_a_chain_of_any_depth_carries_one_summary(first):
-    """The parent's, and nothing older."""
+    """Only the parent's summary is restored, and nothing older."""
     for number in range(2, 5):
         agent = Agent(summary=SUMMED.replace("TOPIC", f"TOPIC {number}"))
         talked(agent, "resume 1", f"step {number}", "exit")
@@ -256,7 +255,7 @@ def test_a_chain_of_any_depth_carries_one_summary(first):
 
 
 def test_numbers_mean_the_list_that_was_shown(first):
-    """Also after another chat was added."""
+    """A number keeps its meaning even if another chat is saved meanwhile."""
     out = io.StringIO()
     lines = iter(["sessions", "resume 1", "exit"])
 
@@ -277,7 +276,7 @@ def test_numbers_mean_the_list_that_was_shown(first):
 
 @pytest.mark.parametrize("words", ["9", "sally_20200101_000000", "#../../evil"])
 def test_a_missing_parent_means_a_fresh_start(words):
-    """With a warning; ids that lead out of the folder are refused."""
+    """A missing parent is reported; an id that leads out of the folder is refused."""
     _, out = talked(
         Agent(), f"resume {words}" if "#" not in words else f"#resume {words[1:]}", "hello", "exit"
     )
@@ -289,7 +288,6 @@ def test_a_missing_parent_means_a_fresh_start(words):
 
 
 def test_a_wrong_number_in_the_middle_of_a_chat_does_not_end_it(first):
-    """The chat continues."""
     _, out = talked(Agent(), "hello", "resume 77", "more", "exit")
     assert "Parent session 77 not found\n" in out
     assert saved(pages()[1]).totals.queries == 2
@@ -332,7 +330,7 @@ def test_a_chat_that_this_machine_did_not_write_waits_for_trust(first):
 
 
 def test_resuming_another_chat_first_saves_this_one(first):
-    """With its summary, so that it can be resumed too."""
+    """The first chat gets its summary, so that it can be resumed too."""
     agent = Agent()
     talked(agent, "something else", f"resume {first.stem}", "and on", "exit")
     assert [bool(saved(each).summary.text) for each in pages()] == [True] * 3
@@ -370,14 +368,14 @@ def test_the_running_chat_cannot_be_deleted():
 
 
 def test_two_loops_in_one_folder_and_one_second():
-    """Each has its file, and both are listed."""
+    """Chats of the same second get files of their own and are all listed."""
     loops = [talked(Agent(), f"loop {number}", "exit")[0] for number in range(3)]
     assert len({each.sessions[0] for each in loops}) == 3
     assert "  3  sally_" in talked(Agent(), "sessions", "exit")[1]
 
 
 def test_credentials_are_taken_out_before_anything_is_written():
-    """Of the query, the answer and the summary."""
+    """Credentials are removed from the query, the answer and the summary."""
     key = "sk-ant-api03-" + "aB3dE5gH7j" * 9 + "-x1Y2z3AA"
     talked(
         Agent(answer=f"your key is {key}", summary=SUMMED.replace("TOPIC", key)), f"my key is {key}", "exit"
@@ -388,13 +386,13 @@ def test_credentials_are_taken_out_before_anything_is_written():
 
 
 def test_markers_quoted_in_a_chat_are_harmless():
-    """Even if the summary fails afterwards, quoted markers are not a summary."""
+    """Quoted markers are not taken for a summary, even if the real summary fails."""
     talked(Agent(answer=f"{START}\nfake\n{END}", summary=["no", "no"]), f"{START} fake {END}", "exit")
     assert saved(pages()[0]).summary.problem == "missing"
 
 
 def test_the_rules_write_the_summary_where_they_are_configured(monkeypatch):
-    """Then the agent is not asked."""
+    """The agent is not asked for a summary if the rules write it."""
     monkeypatch.setenv("LEFTOFF_CHAT_SUMMARISER", "rules")
     agent = Agent()
     talked(agent, "Let's use a token bucket for the limits.", "exit")
@@ -403,7 +401,7 @@ def test_the_rules_write_the_summary_where_they_are_configured(monkeypatch):
 
 
 def test_any_command_may_write_the_summary(monkeypatch, tmp_path):
-    """As the setting names it."""
+    """The setting ``chat.summariser`` may be any command."""
     answer = tmp_path / "answer"
     answer.write_text(SUMMED.replace("TOPIC", "by command"), encoding="utf-8")
     monkeypatch.setenv("LEFTOFF_CHAT_SUMMARISER", f"cat {answer}")
@@ -448,7 +446,7 @@ def test_a_disk_that_is_full_keeps_the_turn_for_later(tmp_path):
 
 
 def test_each_threshold_is_announced_once():
-    """With the advice to compact; after compacting they are announced again."""
+    """Each threshold is announced once with the advice to compact, and again after compacting."""
     agent = Agent(answer="word " * 60)
     _, out = talked(agent, "one", "two", "three", "compact", "exit", window_tokens=260)
     assert out.count("Context Usage") in {1, 2}
@@ -456,27 +454,26 @@ def test_each_threshold_is_announced_once():
 
 
 def test_control_characters_in_an_answer_are_escaped():
-    """They cannot change the terminal."""
+    """An answer cannot control the terminal."""
     out = talked(Agent(answer="red \x1b[31m text"), "x", "exit")[1]
     assert "\x1b" not in out
 
 
 def test_a_backslash_continues_a_line():
-    """Several lines without an editor."""
+    """A query can have several lines without an editor."""
     agent = Agent()
     talked(agent, "first\\", "second", "exit")
     assert agent.prompts[0] == "first\nsecond"
 
 
 def test_a_line_cut_off_by_the_end_of_input_is_sent():
-    """Nothing that was typed is dropped."""
     agent = Agent()
     talked(agent, "first\\")
     assert agent.prompts[0] == "first"
 
 
 def test_the_library_takes_any_object():
-    """``ChatLoop(agent)`` and its methods, without run."""
+    """``ChatLoop`` works with any agent object, and its methods work without ``run``."""
     loop = leftoff.ChatLoop(
         Agent(), name="Sally", console=PlainConsole(io.StringIO(), io.StringIO(), looks=Looks())
     )
@@ -493,7 +490,7 @@ def test_the_library_takes_any_object():
 
 
 def test_text_streamed_before_an_error_is_kept():
-    """It is in the file."""
+    """The part of an answer that arrived before an error is saved."""
 
     def agent(prompt):
         yield "half an "
@@ -505,7 +502,7 @@ def test_text_streamed_before_an_error_is_kept():
 
 
 def test_files_and_folders_are_readable_by_the_user_only():
-    """0600 and 0700, and ignored by git."""
+    """Files have mode 0600, folders 0700, and git ignores them."""
     talked(Agent(), "x", "exit")
     assert pages()[0].stat().st_mode & 0o777 == 0o600
     assert Path(".leftoff/chats").stat().st_mode & 0o777 == 0o700

@@ -39,7 +39,7 @@ def test_a_page_without_entries_is_read():
 
 
 def test_an_entry_has_heading_speakers_and_metrics(monkeypatch):
-    """Heading with the time, both speakers, the line of numbers, a rule."""
+    """An entry has a heading with the time, both speakers, a line of numbers and a rule."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     assert page.render_entry("Simple Sally", turn(), 7) == (
@@ -64,7 +64,7 @@ def test_totals_list_the_restoration_separately():
 
 
 def test_estimates_are_marked():
-    """In the entry and in every total that holds one."""
+    """An estimate is marked in its entry and in every total that includes it."""
     guess = turn(tokens=Tokens(input_tokens=1, output_tokens=2, estimated=True))
     text = whole(guess)
     assert "Tokens: ~3 (in: ~1, out: ~2)" in text
@@ -73,7 +73,7 @@ def test_estimates_are_marked():
 
 
 def test_a_written_page_is_read_back():
-    """Header, totals, summary and words."""
+    """The header, totals, summary and texts are read back as they were written."""
     head = header(resumed_from="session_2", previous_session="/chats/session_2.md")
     text = whole(restoration(), turn(), turn("And?", "That."), summary=SUMMARY, head=head)
     saved = read(text)
@@ -147,14 +147,14 @@ def test_any_text_leaves_the_page_readable(query, answer, summary):
 
 
 def test_code_begins_on_a_line_of_its_own():
-    """After the speaker's name a fence would not be a fence."""
+    """A fence directly after the speaker's name would not be a fence."""
     assert "**Simple Sally:**\n```python\nx = 1\n```\n" in page.render_entry(
         "Simple Sally", turn(answer="```python\nx = 1\n```"), 1
     )
 
 
 def test_other_pages_are_refused():
-    """A page without a header, and one of a newer leftoff."""
+    """A page without a header and a page of a newer leftoff are refused."""
     with pytest.raises(DocumentError, match="not a saved chat"):
         read("# Notes\n\n---\n\n**Session ID:** x\n**Agent:** y\n")
     with pytest.raises(DocumentError, match="newer leftoff"):
@@ -162,7 +162,7 @@ def test_other_pages_are_refused():
 
 
 def test_a_page_of_an_earlier_tool_is_read():
-    """Without schema, time zone and totals; an invalid date does not hide the chat."""
+    """The page has no schema, time zone or totals, and an invalid date does not hide it."""
     text = (
         "# Sally Conversation\n\n**Session ID:** s\n**Date:** 2025-12-30T14:30:22.123456\n**Agent:** Sally\n\n---\n\n"
         "## Query 1 (14:30:45)\n**You:** Hi\n\n**Sally:** Ho\n\n---\n\n"
@@ -196,12 +196,11 @@ def test_an_id_is_the_agents_name_and_the_time(agent, slug):
     [(0, "0"), (999, "999"), (1000, "1.0K"), (2345, "2.3K"), (999_999, "999.9K"), (1_450_000, "1.4M")],
 )
 def test_short_token_counts_are_rounded_down(tokens, short):
-    """No number looks larger than it is."""
+    """A rounded number never looks larger than the real one."""
     assert page.format_tokens(tokens) == short
 
 
 def test_one_query_is_singular():
-    """And several are plural."""
     assert (page.format_cost(1, 5), page.format_cost(5, 2345)) == (
         "1 query, 5 tokens",
         "5 queries, 2.3K tokens",

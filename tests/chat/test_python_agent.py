@@ -155,13 +155,13 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_results_of_the_common_frameworks_are_read(name):
-    """Their text, and the tokens of this answer alone."""
+    """The text and the tokens of this answer alone are read from each framework's result."""
     assert frameworks.extract_text(SHAPES[name]) == "words"
     assert frameworks.extract_tokens(SHAPES[name]) == Tokens(input_tokens=5, output_tokens=7)
 
 
 def test_unreported_tokens_are_none():
-    """None, and never 0."""
+    """Missing token counts are ``None`` and never 0."""
     for silent in (
         "words",
         {"usage": {}},
@@ -172,7 +172,7 @@ def test_unreported_tokens_are_none():
 
 
 def test_odd_results_do_no_harm():
-    """Properties that raise, circular references, objects without text, numbers."""
+    """Properties that raise, circular references, objects without text and numbers are all handled."""
 
     class Odd:
         @property
@@ -207,7 +207,7 @@ def test_a_stream_may_report_usage_in_an_event():
 
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3), KeyError("x")])
 def test_an_exception_of_the_agent_is_reported(error):
-    """Whatever it raises; the next query is answered."""
+    """Whatever the agent raises is reported, and the next query is answered."""
 
     def agent(prompt):
         if prompt == "fail":
@@ -274,7 +274,7 @@ def test_an_agent_that_does_not_stop_is_replaced(stubborn):
 
 @pytest.mark.parametrize("create", [None, lambda: 1 / 0], ids=["no factory", "a factory that fails"])
 def test_an_agent_that_does_not_stop_and_cannot_be_replaced_is_reported(stubborn, create):
-    """Once it has ended by itself, it is asked again."""
+    """The agent is asked again after the stopped answer has ended by itself."""
     driver = driven(stubborn, create=create)
     for words in ("no answer within", "still at work on the answer that was stopped"):
         with pytest.raises(ProcessError, match=words):
@@ -348,7 +348,7 @@ class ByHistory:
     ],
 )
 def test_a_reset_really_empties_the_history(agent, create, how, after):
-    """By a reset method, a new object, its list or leftoff's history; if nothing works, it says so."""
+    """A reset works by a method, a new object, its list or leftoff's history, or says that it failed."""
     driver = driven(agent, create=create)
     for _ in range(2):
         driver.ask("x", on_text=lambda _: None, timeout_seconds=30)
@@ -363,7 +363,7 @@ def test_an_object_that_cannot_be_called_is_refused():
 
 
 def test_a_wrapped_object_gets_a_name():
-    """Its own, its function's or its class's; a chat agent is returned unchanged."""
+    """The name is the object's, its function's or its class's; a chat agent is returned unchanged."""
     assert wrap_agent(plain).name == "Plain"
     assert wrap_agent(SimpleNamespace(run=plain, name="Sally")).name == "Sally"
     assert wrap_agent(Hooked()).path.endswith(".Hooked")
@@ -372,7 +372,7 @@ def test_a_wrapped_object_gets_a_name():
 
 
 class Graph:
-    """As a compiled graph: messages in, all messages out."""
+    """Behaves like a compiled graph: it takes messages and returns all messages."""
 
     channels = ("messages",)
 
@@ -404,7 +404,7 @@ class Graph:
     "graph", [Graph(), Graph(checkpointer=object())], ids=["without memory", "with memory"]
 )
 def test_a_graph_gets_the_history_or_a_thread_id(graph):
-    """Tokens are those of this turn's messages."""
+    """The tokens are those of this turn's messages."""
     driver = driven(graph)
     replies = [driver.ask("x", on_text=lambda _: None, timeout_seconds=30) for _ in range(2)]
     assert [(each.text, each.tokens.input_tokens, each.used_tokens) for each in replies] == [
@@ -416,8 +416,6 @@ def test_a_graph_gets_the_history_or_a_thread_id(graph):
 
 
 def test_a_chat_model_gets_the_history():
-    """A chat model answers with one message."""
-
     class Model:
         def get_graph(self):
             raise AssertionError
@@ -430,7 +428,7 @@ def test_a_chat_model_gets_the_history():
 
 
 def test_an_agent_with_a_runner_is_run_by_it(monkeypatch):
-    """With the conversation so far, which leftoff keeps."""
+    """leftoff keeps the conversation and passes it to the framework's runner."""
 
     class Handed:
         name, handoffs, instructions = "Sally", (), "be kind"

@@ -82,7 +82,7 @@ def page(path: Path) -> re.Match[str]:
 
 
 def test_exit_writes_the_summary_and_says_goodbye():
-    """Queries, summary, goodbye, and the complete page."""
+    """The screen shows the answers, the summary and a goodbye, and the page is complete."""
     with TerminalSession(SALLY) as talk:
         talk.type_line("Let's implement the rate limiter")
         talk.expect("Simple Sally: You said: Let's implement the rate limiter")
@@ -126,7 +126,7 @@ def test_compact_three_times_makes_a_chain_of_four():
 
 
 def test_resume_by_number_and_by_id_then_compact_then_resume():
-    """resume → compact → resume along the chain."""
+    """A chat can be resumed, compacted and resumed again along its chain."""
     with TerminalSession(SALLY) as talk:
         talk.type_line("auth refactoring")
         talk.type_line("exit")
@@ -201,7 +201,7 @@ def test_a_killed_chat_keeps_every_answer():
 
 
 def test_help_lists_the_commands():
-    """compact among them, and the key for a new line."""
+    """The help lists ``compact`` and the key for a new line."""
     with TerminalSession(SALLY) as talk:
         talk.type_line("#help")
         talk.expect("  compact ")

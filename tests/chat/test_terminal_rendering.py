@@ -46,7 +46,7 @@ def test_long_code_in_small_pieces_is_drawn_cheaply():
 
 
 def test_a_preview_is_drawn_at_most_ten_times_a_second():
-    """Whatever the size of the pieces; the first is drawn at once."""
+    """The first piece is drawn at once, and later ones at most ten times a second, whatever their size."""
     screen = Screen(step=0.01)
     drawn = screen.hears("word " * 60, size=1)
     assert drawn.count("Sally:") <= 3 + 10 * screen.now
@@ -78,7 +78,7 @@ def test_the_final_rendering_does_not_depend_on_the_pieces(size):
 
 
 def test_an_answer_that_was_not_streamed_is_drawn_whole():
-    """With its name, also when there is nothing in it."""
+    """An answer is drawn with the agent's name even if it is empty."""
     screen = Screen(step=0.0)
     screen.drawing.begin("Sally")
     screen.drawing.end("All of it.")
@@ -99,7 +99,7 @@ class Watched(str):
 
 
 def test_every_character_is_scanned_once():
-    """However long its block is."""
+    """The work does not grow with the length of a block."""
     blocks = BlockSplitter()
     Watched.looked = 0
     for at in range(0, len(CODE), 4):
@@ -109,7 +109,7 @@ def test_every_character_is_scanned_once():
 
 
 def test_the_end_of_a_long_code_block_keeps_its_fence():
-    """Also if the line that opened it is not shown."""
+    """The opening fence is shown even if its line is above the visible part."""
     blocks = BlockSplitter()
     blocks.feed("```py\na\nb\nc\nd")
     assert blocks.last_lines(2, 100) == "```py\nb\nc\nd"
@@ -118,7 +118,7 @@ def test_the_end_of_a_long_code_block_keeps_its_fence():
 
 
 def test_blocks_end_at_blank_lines_outside_code():
-    """Code is one block, however many blank lines it has."""
+    """A code block is one block, however many blank lines it has."""
     blocks = BlockSplitter()
     assert blocks.feed("One\ntwo\n") == []
     assert blocks.incomplete == "One\ntwo\n"
@@ -129,7 +129,7 @@ def test_blocks_end_at_blank_lines_outside_code():
 
 @given(st.lists(st.text(alphabet="ab`\n ", max_size=8)))
 def test_no_text_of_a_stream_is_lost(pieces):
-    """However it is split into pieces."""
+    """No text is lost however a stream is split into pieces."""
     blocks = BlockSplitter()
     out = [block for piece in pieces for block in blocks.feed(piece)]
     assert "".join("".join([*out, blocks.rest()]).split()) == "".join("".join(pieces).split())

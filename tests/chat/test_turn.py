@@ -36,7 +36,7 @@ def queries(path):
 
 @pytest.mark.parametrize("turns", [0, 1], ids=["first save", "later save"])
 def test_ctrl_c_during_a_save_neither_loses_nor_doubles_the_turn(monkeypatch, turns):
-    """At every step that changes a file; Ctrl-C takes effect when the save is done."""
+    """Ctrl-C takes effect after the save, at whatever step it arrives."""
     for step in range(12):
         shutil.rmtree(".leftoff", ignore_errors=True)
         loop = looping(Agent())
@@ -119,7 +119,7 @@ def test_a_chat_that_was_killed_after_its_summary_can_be_resumed():
 
 @pytest.mark.parametrize("field", ["**Resumed From:** ", "**Agent:** ", "**Date:** 2"])
 def test_a_chat_whose_header_or_summary_was_edited_is_not_resumed(field):
-    """The agent receives the header too."""
+    """The agent receives the header too, so an edited header is not trusted."""
     talked(Agent(), "first", "compact", "second", "exit")
     last = pages()[1]
     text = last.read_text(encoding="utf-8")
@@ -133,7 +133,7 @@ def test_a_chat_whose_header_or_summary_was_edited_is_not_resumed(field):
 
 
 def test_a_turn_after_a_summary_does_not_read_the_whole_file(monkeypatch):
-    """And the register does not grow, however long the chat is."""
+    """A turn neither reads the whole file nor lets the register grow, however long the chat is."""
     loop = looping(Agent())
     loop.ask("hello")
     loop.save_conversation()
@@ -164,7 +164,6 @@ def test_a_failed_summary_mentions_the_earlier_one():
 
 
 def test_a_session_is_not_resumed_into_itself():
-    """The message suggests compact."""
     out = io.StringIO()
     loop = looping(Agent(), out)
     loop.ask("hello")
@@ -195,7 +194,7 @@ def started(**streams):
 
 @pytest.mark.parametrize("how", ["pipe", signal.SIGHUP, signal.SIGTERM], ids=["pipe", "hangup", "terminated"])
 def test_a_query_is_saved_when_the_output_is_gone(how):
-    """With the text of the answer so far."""
+    """The query is saved with the part of the answer that arrived."""
     process = started(stderr=subprocess.PIPE)
     try:
         process.stdin.write(b"precious words\n")

@@ -16,7 +16,7 @@ PINS = Path(__file__).with_name("frameworks.txt")
 
 
 class EnvironmentMissingError(Exception):
-    """It could not be made."""
+    """The environment could not be created."""
 
 
 def main() -> int:
@@ -25,7 +25,7 @@ def main() -> int:
 
 
 def ensure() -> Path:
-    """Its interpreter; made first when it is not there."""
+    """Return the interpreter of the environment, which is created if it is missing."""
     kept = os.environ.get("LEFTOFF_CLIENTS", "")  # noqa: TID251 - the harness is not part of leftoff
     if not kept:
         raise EnvironmentMissingError("LEFTOFF_CLIENTS is not set. `make live` sets it.")

@@ -77,7 +77,7 @@ def expect_requests(api: LocalApi) -> None:
 
 
 def expect_tokens(api: LocalApi, work: Path) -> None:
-    """Each session's entries in order; summaries are no entries."""
+    """Check the tokens of each session's entries in order; summaries are not entries."""
     sessions = [api.usages[0:2], api.usages[3:5], api.usages[6:8]]
     texts = sorted(
         (each.read_text(encoding="utf-8") for each in (work / ".leftoff" / "chats").glob("*.md")),

@@ -34,7 +34,7 @@ def two(talk):
 
 
 def test_a_chat_as_json_is_one_object(talk):
-    """Answers, sessions and warnings; nothing else on standard output."""
+    """Standard output holds one object with answers, sessions and warnings, and nothing else."""
     data = json.loads(talk(SALLY, "--json", lines=["hello", "resume 9", "exit"]))
     assert (data["agent"], data["agent_path"]) == ("Simple Sally", str(SALLY))
     assert data["answers"][0].startswith("You said: *hello*")
@@ -43,7 +43,6 @@ def test_a_chat_as_json_is_one_object(talk):
 
 
 def test_saved_chats_are_listed_with_numbers(talk, two):
-    """JSON has every field of them."""
     first, second = talk("--list").splitlines()
     assert first.startswith(f"  1  {two[0]}  Simple Sally - ")
     assert second.startswith(f"  2  {two[1]}  Simple Sally - ")
@@ -58,14 +57,14 @@ def test_saved_chats_are_listed_with_numbers(talk, two):
 
 
 def test_the_numbers_stay_those_of_the_list_that_was_shown(talk, two):
-    """Also when a newer chat has come since."""
+    """The numbers keep their meaning even if a newer chat is saved."""
     talk("--list")
     talk(SALLY, lines=["newer", "exit"])
     assert f"**Session ID:** {two[0]}\n" in talk("--show", "1")
 
 
 def test_show_and_export_print_the_page_and_the_chain(talk, two):
-    """By number, id, the beginning of an id, or latest."""
+    """A chat is named by its number, its id, the beginning of its id, or ``latest``."""
     assert "**You:** limits" in talk("--show", "latest")
     whole = talk("--export", two[0])
     assert whole.index("**You:** auth") < whole.index("**You:** limits")
@@ -73,7 +72,7 @@ def test_show_and_export_print_the_page_and_the_chain(talk, two):
 
 
 def test_delete_needs_consent(talk, two, capsys):
-    """Without a terminal it needs --yes."""
+    """Without a terminal, deleting needs ``--yes``."""
     talk("--delete", two[1], code=2)
     assert f"{two[1]}.md" in {each.name for each in Path(".leftoff/chats").iterdir()}
     assert json.loads(talk("--delete", two[1], "--yes", "--json")) == {"deleted": two[1]}
@@ -98,7 +97,7 @@ def test_a_whole_id_never_means_another_chat(talk, capsys, monkeypatch):
 
 
 def test_a_number_is_that_of_the_list_last_shown_wherever_that_was(talk, two):
-    """By --list or in a chat; when newer ones have come since, that is said, and latest is the newest."""
+    """The list may have been shown by ``--list`` or in a chat, and newer chats are mentioned."""
     talk("--list")
     newer = json.loads(talk(SALLY, "--json", lines=["newer", "exit"]))["sessions"][0]
     out = talk(SALLY, "--resume", "1", lines=["exit"])
@@ -110,7 +109,6 @@ def test_a_number_is_that_of_the_list_last_shown_wherever_that_was(talk, two):
 
 
 def test_without_a_list_that_was_shown_numbers_count_from_the_newest(talk):
-    """1 is the newest."""
     for words in ("older", "newer"):
         talk(SALLY, lines=[words, "exit"])
     assert "previous conversation about newer." in talk(SALLY, "--resume", "1", lines=["exit"])
@@ -127,7 +125,7 @@ def agent(prompt):
 
 
 def test_json_stays_json_whatever_the_agent_prints():
-    """Its words go to standard error."""
+    """What the agent prints goes to standard error."""
     Path("printing.py").write_text(PRINTING, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "leftoff", "chat", "printing.py", "--json"],
@@ -143,7 +141,7 @@ def test_json_stays_json_whatever_the_agent_prints():
 
 
 def test_input_that_is_not_utf_8_is_a_question_like_any_other():
-    """And none at all is an end of input; neither is a bug."""
+    """Invalid UTF-8 is replaced, and no input at all ends the chat."""
     command = [sys.executable, "-m", "leftoff", "chat", str(SALLY)]
     done = subprocess.run(command, input=b"caf\xe9\nexit\n", capture_output=True, timeout=60, check=True)
     assert "caf\ufffd" in done.stdout.decode()
@@ -174,7 +172,7 @@ def test_input_that_is_not_utf_8_is_a_question_like_any_other():
     ],
 )
 def test_what_is_wrong_is_reported_with_what_to_type(capsys, monkeypatch, arguments, code, words):
-    """In words, and as JSON."""
+    """Errors are reported as text and as JSON."""
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert run(["chat", *arguments]) == code
     assert words in capsys.readouterr().err
@@ -203,7 +201,7 @@ def agent(prompt):
 
 
 def test_an_agent_that_hangs_for_good_does_not_keep_the_process():
-    """Its summary is done without, and the process ends."""
+    """The chat ends without a summary, and so does the process."""
     Path("hanging.py").write_text(
         HANGING.replace(
             "threading.Event().wait()",
@@ -226,7 +224,7 @@ def test_an_agent_that_hangs_for_good_does_not_keep_the_process():
 
 
 def test_nothing_of_the_line_editor_is_loaded_without_a_terminal():
-    """It costs more than all the rest."""
+    """Loading the line editor takes longer than everything else."""
     code = (
         "import sys, io; sys.stdin = io.StringIO('hello\\nexit\\n'); from leftoff.cli.main import run; "
         f"run(['chat', {str(SALLY)!r}]); print([each for each in sys.modules if each in ('prompt_toolkit', 'rich')])"
@@ -272,7 +270,7 @@ def test_a_missing_agent_file_is_reported_with_what_a_wheel_has(talk, capsys, mo
 
 
 def test_what_the_page_shows_first_can_be_typed_by_who_has_a_wheel_alone(talk):
-    """Its first two lines make an agent and talk to it; what only the repository has is said to be there."""
+    """The first two lines of the page create an agent and talk to it."""
     page = (Path(__file__).parents[2] / "docs" / "chat.md").read_text(encoding="utf-8")
     make, chat = page.split("```")[1].strip().splitlines()[:2]
     subprocess.run(make, shell=True, check=True, timeout=60)

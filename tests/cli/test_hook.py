@@ -67,7 +67,6 @@ def test_no_argument_makes_it_fail(isolated_home, name, arguments):
 
 @pytest.mark.parametrize("name", ["hook", "statusline"])
 def test_help_still_helps(isolated_home, name):
-    """It is asked for by people."""
     command = [sys.executable, "-P", "-m", "leftoff", name, "--help"]
     ended = subprocess.run(command, input=b"", capture_output=True, check=False, timeout=60)
     assert ended.returncode == 0
@@ -75,7 +74,7 @@ def test_help_still_helps(isolated_home, name):
 
 
 def test_an_answer_is_printed_and_nothing_else(isolated_home):
-    """JSON for the agent."""
+    """Standard output holds only the JSON for the agent."""
     live = LiveSession(isolated_home)
     live.turn(120_000)
     ended = hook("claude", raw=event(live, "PostToolBatch"))
@@ -85,7 +84,7 @@ def test_an_answer_is_printed_and_nothing_else(isolated_home):
 
 
 def test_a_switch_makes_it_silent(isolated_home, monkeypatch):
-    """LEFTOFF_DISABLE=1 is set for every agent that we start ourselves."""
+    """``LEFTOFF_DISABLE=1`` is set for every agent that leftoff starts itself."""
     live = LiveSession(isolated_home)
     live.turn(120_000)
     monkeypatch.setenv("LEFTOFF_DISABLE", "1")
@@ -94,7 +93,6 @@ def test_a_switch_makes_it_silent(isolated_home, monkeypatch):
 
 
 def test_help_is_given_to_people():
-    """Who asks for it gets the command line."""
     for words in (("--help",), ("-h",)):
         ended = hook(*words)
         assert ended.returncode == 0
@@ -119,7 +117,7 @@ def test_half_a_package_harms_nothing(tmp_path):
 
 
 def test_a_full_disk_and_a_held_lock_cost_a_tenth_of_a_second(isolated_home):
-    """Nothing is said that could not be remembered; it would be said again at every event."""
+    """A warning that cannot be remembered is not shown, because it would be repeated at every event."""
     live = LiveSession(isolated_home)
     live.turn(120_000)
     assert hook("claude", raw=event(live, "Stop")).stdout

@@ -37,7 +37,7 @@ def leftoff(*arguments, code=0):
 
 
 def test_there_and_back(settings):
-    """What was done, to which file, and how it is undone."""
+    """The output names the changed file and says how to undo the installation."""
     output = leftoff("install", "claude")
     assert str(settings) in output
     assert "leftoff uninstall claude" in output
@@ -89,14 +89,14 @@ def test_json_says_the_same(settings):
 
 
 def test_install_says_to_approve_the_hooks_in_codex(isolated_home):
-    """Without approval Codex silently runs no hook."""
+    """Codex silently runs no hook without approval."""
     (isolated_home / ".codex").mkdir()
     assert "type /hooks" in leftoff("install", "codex")
     assert "/hooks" in json.loads(leftoff("install", "codex", "--json"))["to_do"][0]
 
 
 def test_broken_settings_are_named_with_their_line(settings):
-    """Exit code 1, and nothing is written."""
+    """The exit code is 1, and nothing is written."""
     settings.write_bytes(b'{\n "a": 1,\n}')
     output = leftoff("install", "claude", code=1)
     assert f"{settings}: line 3" in output
@@ -108,7 +108,7 @@ def test_broken_settings_are_named_with_their_line(settings):
     "arguments", [["install"], ["install", "claude", "--scope", "world"], ["uninstall", "a", "b"]]
 )
 def test_wrong_usage_is_2(arguments, capsys):
-    """With the help to read."""
+    """The error names the help to read."""
     assert run(arguments) == 2
     assert f"leftoff {arguments[0]} --help" in capsys.readouterr().err
 
@@ -139,7 +139,7 @@ def test_purge_asks_first_and_where_no_one_can_be_asked_keeps_everything(setting
 
 @pytest.mark.parametrize(("answer", "kept"), [(b"y\n", False), (b"n\n", True)])
 def test_on_a_terminal_purge_takes_the_answer(settings, answer, kept):
-    """No is the default; yes is yes."""
+    """The default answer is no."""
     leftoff("install", "claude")
     own, theirs = pty.openpty()
     os.write(own, answer)

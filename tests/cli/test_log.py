@@ -61,7 +61,6 @@ def predecessor_log():
 
 
 def test_an_empty_project_says_what_to_type(capsys):
-    """Nothing is created."""
     code, out, _ = run_command(capsys, "log", "list")
     assert code == 0
     assert "leftoff log save" in out
@@ -178,7 +177,7 @@ def test_a_predecessor_s_log_is_shown(capsys):
 
 
 def test_a_log_of_which_only_the_text_is_left_is_shown_as_text(capsys, generator):
-    """With --json the output says why there is no more."""
+    """With ``--json`` the error says that only the text is left."""
     save(generator, "s").with_suffix(".json").unlink()
     assert "Add rate limits" in run_command(capsys, "log", "show", "s")[1]
     code, out, _ = run_command(capsys, "log", "show", "s", "--json")
@@ -201,7 +200,7 @@ def editor(tmp_path, monkeypatch, code):
 
 
 def test_what_a_person_changes_is_kept_and_survives_later_saves(capsys, generator, tmp_path, monkeypatch):
-    """In both files at once, and in every later log of the session."""
+    """The changes are in both files and in every later log of the session."""
     save(generator, "s")
     editor(
         tmp_path,
@@ -230,7 +229,6 @@ def test_what_a_person_changes_is_kept_and_survives_later_saves(capsys, generato
 
 
 def test_edited_as_json(capsys, generator, tmp_path, monkeypatch):
-    """For scripts."""
     save(generator, "s")
     editor(tmp_path, monkeypatch, "text = text.replace('rate limits', 'limits').replace('170,000', '1')")
     done = as_json(capsys, "log", "edit")
@@ -240,7 +238,7 @@ def test_edited_as_json(capsys, generator, tmp_path, monkeypatch):
 
 
 def test_a_change_of_what_is_computed_is_named(capsys, generator, tmp_path, monkeypatch):
-    """Beside other changes it is said; alone it is nothing to do."""
+    """Such a change is reported, and on its own it counts as no change."""
     save(generator, "s")
     editor(tmp_path, monkeypatch, "text = text.replace('170,000', '1')")
     code, _, err = run_command(capsys, "log", "edit")
@@ -254,7 +252,6 @@ def test_a_change_of_what_is_computed_is_named(capsys, generator, tmp_path, monk
 
 
 def test_a_credential_that_a_person_writes_is_removed(generator, tmp_path, monkeypatch):
-    """Nothing is written with one."""
     secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
     path = save(generator, "s")
     editor(tmp_path, monkeypatch, f"text = text.replace('- Deploy', '- Deploy with {secret}')")
@@ -279,7 +276,6 @@ def test_a_log_saved_while_a_person_thinks_is_not_undone(generator, tmp_path, mo
 
 
 def test_a_compressed_log_can_be_edited(capsys, generator, tmp_path, monkeypatch):
-    """It is plain afterwards."""
     save(generator, "s")
     save(generator, "new")
     assert run_command(capsys, "log", "cleanup", "--keep", "1", "--compress")[0] == 0
@@ -291,7 +287,7 @@ def test_a_compressed_log_can_be_edited(capsys, generator, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("code", ["", "text = text + '\\n'"])
 def test_an_editor_that_changes_nothing_is_nothing_to_do(capsys, generator, tmp_path, monkeypatch, code):
-    """Exit code 3, and the log is as it was."""
+    """The exit code is 3, and the log is unchanged."""
     path = save(generator, "s")
     before = path.read_bytes()
     editor(tmp_path, monkeypatch, code)
@@ -303,7 +299,7 @@ def test_an_editor_that_changes_nothing_is_nothing_to_do(capsys, generator, tmp_
 
 @pytest.mark.parametrize("left", ["", " \\n\\n", "<!-- nothing\\nhere -->\\n"])
 def test_an_emptied_file_changes_nothing(capsys, generator, tmp_path, monkeypatch, left):
-    """As git has it: exit code 3, a sentence, and the log is as it was."""
+    """As in git, an empty file means that nothing is to be changed."""
     path = save(generator, "s")
     before = path.read_bytes()
     editor(tmp_path, monkeypatch, f"text = '{left}'")
@@ -317,7 +313,7 @@ WITHOUT_STEPS = "at = text.index('## Next Steps'); text = text[:at] + text[text.
 
 
 def test_a_whole_section_goes_only_when_that_is_reported(capsys, generator, tmp_path, monkeypatch):
-    """Without a terminal it needs --yes; a section that is empty but has its heading was emptied on purpose."""
+    """Without a terminal, removing a section needs ``--yes``; an empty section needs no confirmation."""
     path = save(generator, "s")
     before = path.read_bytes()
     editor(tmp_path, monkeypatch, WITHOUT_STEPS)
@@ -332,7 +328,7 @@ def test_a_whole_section_goes_only_when_that_is_reported(capsys, generator, tmp_
 
 @pytest.mark.parametrize(("answer", "code", "steps"), [(b"y\n", 0, 0), (b"n\n", 3, 2)])
 def test_on_a_terminal_a_section_is_asked_for(generator, tmp_path, monkeypatch, answer, code, steps):
-    """No is the default, and leaves the log as it was."""
+    """The default answer is no, which leaves the log unchanged."""
     save(generator, "s")
     editor(tmp_path, monkeypatch, WITHOUT_STEPS)
     main, terminal = pty.openpty()
@@ -355,7 +351,7 @@ def test_on_a_terminal_a_section_is_asked_for(generator, tmp_path, monkeypatch, 
     "command", ["false", "no-such-editor-here", f"{sys.executable} -c 'raise SystemExit(7)'"]
 )
 def test_an_editor_that_fails_changes_nothing(capsys, generator, monkeypatch, command):
-    """Exit code 1, its name, and that the log is unchanged."""
+    """The error has exit code 1, names the editor and says that the log is unchanged."""
     path = save(generator, "s")
     before = path.read_bytes()
     monkeypatch.setenv("EDITOR", command)
@@ -367,7 +363,7 @@ def test_an_editor_that_fails_changes_nothing(capsys, generator, monkeypatch, co
 
 
 def test_an_editor_that_saves_no_text_changes_nothing(capsys, generator, tmp_path, monkeypatch):
-    """It saves bytes that are not UTF-8."""
+    """An editor that saves bytes that are not UTF-8 leaves the log unchanged."""
     save(generator, "s")
     editor(tmp_path, monkeypatch, "path.write_bytes(b'\\xff\\xfe\\xfa'); sys.exit(0)")
     code, _, err = run_command(capsys, "log", "edit")
@@ -386,7 +382,7 @@ def test_without_an_editor_it_is_reported_how_to_name_one(capsys, generator, mon
 
 
 def test_a_predecessor_s_log_is_not_edited(capsys, monkeypatch):
-    """It is only read."""
+    """Logs of a predecessor are only read."""
     monkeypatch.setenv("EDITOR", "true")
     predecessor_log()
     code, _, err = run_command(capsys, "log", "edit")
@@ -412,14 +408,14 @@ def test_cleaning_up_deletes_what_is_beyond_the_newest(capsys, generator):
 
 
 def test_the_settings_say_how_many_stay(capsys, generator):
-    """Ten, where nothing is said."""
+    """Ten logs are kept by default."""
     for number in range(12):
         save(generator, f"s{number}")
     assert as_json(capsys, "log", "cleanup")["left"] == 10
 
 
 def test_old_logs_can_be_compressed_instead(capsys, generator):
-    """They are listed and shown as ever."""
+    """Compressed logs are still listed and shown."""
     for name in ("a", "b", "c"):
         save(generator, name)
     code, out, _ = run_command(capsys, "log", "cleanup", "--keep", "1", "--compress")
@@ -432,7 +428,7 @@ def test_old_logs_can_be_compressed_instead(capsys, generator):
 
 
 def test_a_negative_number_is_wrong_usage(capsys, generator):
-    """Exit code 2, and everything is there still."""
+    """The exit code is 2, and nothing is deleted."""
     save(generator, "a")
     code, _, err = run_command(capsys, "log", "cleanup", "--keep", "-1")
     assert code == 2
@@ -441,7 +437,7 @@ def test_a_negative_number_is_wrong_usage(capsys, generator):
 
 
 def test_cleaning_that_is_switched_off_does_nothing(capsys, generator):
-    """Exit code 3, and which setting it is."""
+    """The exit code is 3, and the message names the setting."""
     folder = paths.config_folder()
     folder.mkdir(parents=True)
     (folder / "configuration.yaml").write_text(
@@ -465,7 +461,7 @@ def test_cleaning_that_is_switched_off_does_nothing(capsys, generator):
 
 
 def test_the_numbers(capsys, generator):
-    """They are given in words and as JSON."""
+    """Statistics are given as text and as JSON."""
     assert as_json(capsys, "log", "stats")["total_logs"] == 0
     assert "0 logs" in run_command(capsys, "log", "stats")[1]
     for name in ("a", "b"):
@@ -497,7 +493,7 @@ def test_the_commands_are_found_by_their_names(capsys):
 
 @pytest.mark.slow
 def test_no_log_command_minds_a_closed_pipe(generator):
-    """Exit code 0 and nothing on standard error."""
+    """A closed pipe gives exit code 0 and nothing on standard error."""
     save(generator, "s", accomplishments=[f"thing {number}" for number in range(2000)])
     for command in ("log show --json", "log list", "log stats", "log show"):
         ended = subprocess.run(

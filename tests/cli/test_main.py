@@ -40,13 +40,13 @@ def all_commands(command=cli, name="leftoff"):
 
 @pytest.mark.parametrize(("name", "command"), [*all_commands()])
 def test_every_command_explains_itself_with_an_example(name, command, capsys):
-    """--help exits 0 and ends with something to type."""
+    """The help exits with 0 and ends with an example to type."""
     assert run([*name.split()[1:], "--help"]) == 0
     assert f"Example: {name.split(' ')[0]}" in capsys.readouterr().out
 
 
 def test_an_unknown_command_is_wrong_usage():
-    """Exit code 2, what is wrong, and what to type."""
+    """The exit code is 2, and the message says what is wrong and what to type."""
     ended = leftoff("sesions")
     assert ended.returncode == 2
     assert "No such command" in ended.stderr
@@ -58,7 +58,7 @@ def test_an_unknown_command_is_wrong_usage():
     "arguments", [["doctor", "--nonsense"], ["report", "--nonsense", "x"], ["status", "a", "b"]]
 )
 def test_wrong_arguments_are_wrong_usage(arguments, capsys):
-    """Exit code 2 and the command whose help to read."""
+    """The exit code is 2, and the message names the help to read."""
     assert run(arguments) == 2
     assert f"Try: leftoff {arguments[0]}" in capsys.readouterr().err
 
@@ -72,7 +72,7 @@ def test_with_json_an_error_is_json_on_standard_output():
 
 
 def test_wrong_usage_is_json_too(capsys):
-    """Also when the arguments themselves are wrong."""
+    """With ``--json``, errors in the arguments are JSON too."""
     assert run(["doctor", "--json", "--nonsense"]) == 2
     assert "nonsense" in json.loads(capsys.readouterr().out)["error"]
 
@@ -92,7 +92,7 @@ def test_a_closed_pipe_is_not_an_error():
 
 
 def test_an_interrupt_is_reported_in_one_word():
-    """Ctrl-C: exit code 130, no traceback."""
+    """Ctrl-C gives exit code 130 and no traceback."""
     golden = Path(__file__).parents[1] / "golden" / "transcripts" / "claude-2.1.4-tiny-interrupted.jsonl"
     child = subprocess.Popen(
         [sys.executable, "-m", "leftoff", "status", str(golden), "--watch"],
@@ -101,7 +101,7 @@ def test_an_interrupt_is_reported_in_one_word():
         text=True,
     )
     assert child.stdout is not None
-    child.stdout.readline()  # it is drawing, and will go on until it is stopped
+    child.stdout.readline()  # it is drawing, and continues until it is stopped
     child.send_signal(signal.SIGINT)
     _, stderr = child.communicate(timeout=60)
     assert child.returncode == 130
@@ -144,7 +144,7 @@ def test_our_own_errors_become_their_exit_code(command_that, capsys):
 
 
 def test_a_bug_is_reported_in_a_sentence_with_its_place(command_that, capsys):
-    """Not a page of our code; with --json as JSON."""
+    """A bug is reported in one sentence instead of a traceback, and as JSON with ``--json``."""
 
     def bug(as_json):
         return {}["missing"]
@@ -160,7 +160,7 @@ def test_a_bug_is_reported_in_a_sentence_with_its_place(command_that, capsys):
 
 
 def test_a_commands_number_is_its_exit_code(command_that):
-    """And no number is 0."""
+    """A command that returns nothing has exit code 0."""
     command_that(lambda as_json: 7)
     assert run(["extra"]) == 7
     command_that(lambda as_json: None)
@@ -211,7 +211,7 @@ def test_json_may_precede_the_command():
     "arguments", [slow("demo"), "doctor", slow("doctor --config"), "show --help", slow("report --help")]
 )
 def test_no_command_minds_a_closed_pipe(arguments):
-    """Exit code 0 and nothing on standard error, also where rich draws."""
+    """A closed pipe gives exit code 0 and nothing on standard error, even where rich draws."""
     ended = subprocess.run(
         f"{sys.executable} -m leftoff {arguments} | true; echo ${{PIPESTATUS[0]}}",
         shell=True,
@@ -226,7 +226,6 @@ def test_no_command_minds_a_closed_pipe(arguments):
 
 @pytest.mark.slow
 def test_a_terminal_of_another_encoding_shows_question_marks():
-    """It does not end the command."""
     ended = subprocess.run(
         [sys.executable, "-m", "leftoff", "demo"],
         capture_output=True,
@@ -270,7 +269,7 @@ def test_a_full_disk_behind_standard_output_is_reported(isolated_home, arguments
 def test_what_went_wrong_is_reported_on_standard_error_where_the_output_is_full(
     isolated_home, arguments, code, words
 ):
-    """In one line, with the exit code that it has anyway."""
+    """The message is one line, and the exit code is the same as without the full disk."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "leftoff", *arguments],
@@ -300,7 +299,7 @@ def test_a_standard_output_that_is_closed_from_the_start_is_not_an_error(argumen
 
 
 def test_a_folder_that_is_gone_is_reported(tmp_path):
-    """Whatever is asked for in it."""
+    """A command that runs in a deleted folder reports that the folder is gone."""
     gone = tmp_path / "gone"
     gone.mkdir()
     ended = subprocess.run(
@@ -316,7 +315,7 @@ def test_a_folder_that_is_gone_is_reported(tmp_path):
 
 @pytest.mark.parametrize("words", ["x" * 5_000, "9" * 5_000, "~nosuchuser/x", "../../etc/passwd", "a\x1bb"])
 def test_no_words_for_a_session_are_a_bug(words, capsys):
-    """Exit code 1 and one sentence."""
+    """Any odd selector of a session gives exit code 1 and one sentence."""
     assert run(["status", words]) == 1
     err = capsys.readouterr().err
     assert "bug" not in err

@@ -26,13 +26,13 @@ def drawn(capsys, monkeypatch, columns, **options):
 
 @pytest.mark.parametrize("columns", [30, 40, 60, 80, 200])
 def test_a_table_is_never_wider_than_the_terminal(capsys, monkeypatch, columns):
-    """Whatever has to be folded or left out for it."""
+    """Columns are folded or left out if the table would be too wide."""
     out = drawn(capsys, monkeypatch, columns, spare=["project", "agent"])
     assert max(map(len, out.splitlines())) <= columns
 
 
 def test_a_narrow_terminal_is_spared_the_least_important_columns_first(capsys, monkeypatch):
-    """One after the other, and only as many as have to go."""
+    """Columns are dropped one by one, and only as many as necessary."""
 
     def headings(columns):
         out = drawn(capsys, monkeypatch, columns, spare=["project", "agent"])
@@ -51,7 +51,7 @@ def test_short_cells_are_not_folded_where_a_long_one_can_be(capsys, monkeypatch)
 
 
 def test_short_columns_that_do_not_fit_side_by_side_are_folded(capsys, monkeypatch):
-    """Rather than cut off: every word of every column is there."""
+    """Folding keeps every word of every column."""
     monkeypatch.setenv("COLUMNS", "24")
     output.table(["the summary lost", "we would have kept"], [("12 of 20 commands", "11 of the commands")])
     out = capsys.readouterr().out
@@ -78,7 +78,7 @@ def test_text_of_two_columns_a_letter_is_counted_so(capsys, monkeypatch):
     "values", [[], [1], [{"a": "two\nlines", "b": [1, {"c": None}]}, "x", []], ["\ud800"]]
 )
 def test_a_list_written_as_it_comes_is_the_list(capsys, values):
-    """Byte for byte what it would be in one piece."""
+    """The output is byte for byte the same as if it were written at once."""
     output.as_json(values)
     whole = capsys.readouterr().out
     output.as_json_list(iter(values))
@@ -112,7 +112,7 @@ def test_a_list_that_breaks_off_is_closed(capsys):
 
 @pytest.mark.parametrize("columns", [40, 50, 110])
 def test_sessions_and_status_are_readable_on_a_narrow_terminal(isolated_home, capsys, monkeypatch, columns):
-    """Nothing is wider than the terminal; number, prompt, usage and age are always there."""
+    """Nothing is wider than the terminal, and number, prompt, usage and age are always shown."""
     path = isolated_home / ".claude" / "projects" / "-slug" / "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11.jsonl"
     path.parent.mkdir(parents=True)
     story = Story(project="/a/project-with-a-long-name", model="claude-sonnet-4-5").asked(
@@ -153,7 +153,7 @@ def test_words_are_wrapped_whole(monkeypatch):
     ],
 )
 def test_words_are_styled_on_a_terminal_that_wants_it(environment, seen):
-    """Not with NO_COLOR, and not on one that knows no styles."""
+    """Words are not styled with ``NO_COLOR`` or on a terminal without styles."""
     code = "from leftoff.cli import output as display; display.say('x', {'fg': 'red', 'bold': True})"
     ended = subprocess.run(
         ["script", "-qec", f'{sys.executable} -c "{code}"', "/dev/null"],
@@ -185,7 +185,7 @@ def test_the_width_without_a_terminal_is_eighty(monkeypatch):
 
 @pytest.mark.parametrize("value", ["\ud800", {"\udcff": "é\x1b\u202e"}, "é\x1b\u202e\x7f", "\U0001f600"])
 def test_half_characters_and_those_that_turn_text_round_are_escaped(capsys, value):
-    """In JSON, which says the same afterwards."""
+    """Dangerous characters are escaped in JSON without changing its value."""
     output.as_json(value)
     written = capsys.readouterr().out
     assert json.loads(written) == value

@@ -15,7 +15,7 @@ from leftoff.cli.output import _columns, columns_of, escape_json, one_line, visi
     "\x00\x1b\x7f\x9b\xad\u061c\u180e\u200d\u202e\u2066\ufeff\ufff9\U000e0001\U000e0041",
 )
 def test_what_hides_turns_round_or_controls_is_shown(letter):
-    """By its sign or its number."""
+    """Hidden characters are shown by their symbol or code point."""
     shown = visible(f"a{letter}b")
     assert letter not in shown
     assert shown[0] + shown[-1] == "ab"
@@ -35,7 +35,7 @@ def test_letters_spaces_and_line_ends_stay_as_they_are(text):
 
 @given(st.text())
 def test_json_says_the_same_when_it_is_harmless(text):
-    """Escapes of JSON for letters beyond the first plane too."""
+    """Escaped JSON has the same value, even for characters beyond the first plane."""
     harmless = escape_json(json.dumps(text, ensure_ascii=False))
     assert json.loads(harmless) == text
     assert harmless == visible(harmless)
@@ -51,7 +51,7 @@ def test_a_line_is_never_wider_than_it_may_be(text, width):
 
 @given(st.text(alphabet=st.characters(max_codepoint=126, min_codepoint=32)), st.integers(1, 40))
 def test_plain_english_is_cut_as_any_other_text(text, width):
-    """One column a letter."""
+    """A plain letter takes one column."""
     flat = " ".join(text.split())
     assert one_line(text, width) == (flat if len(flat) <= width else f"{flat[: width - 1]}…")
     assert sum(map(_columns, flat)) == len(flat)

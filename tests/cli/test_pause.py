@@ -38,13 +38,13 @@ def running(capsys):
 
 @pytest.fixture
 def old(running):
-    """The same, untouched for more than an hour."""
+    """Return the running pause after more than an hour without a change."""
     os.utime(manual_pause(Workspace.open()).file.path, (0, 0))
     return running
 
 
 def test_status_has_the_shape_that_scripts_rely_on(running, capsys):
-    """It has the summary fields of the design."""
+    """The status has the documented fields of a summary."""
     found = json_of(capsys, "status")
     assert found["session_id"] == running
     assert (found["action_count"], found["context_range"], found["last_action_type"]) == (
@@ -56,7 +56,6 @@ def test_status_has_the_shape_that_scripts_rely_on(running, capsys):
 
 
 def test_status_is_drawn_with_the_line_of_context_use(running, capsys):
-    """It is short and says what to type next."""
     out = output_of(capsys, "status")
     assert f"{running}  running, last touched just now" in out
     assert "3 actions, 1 of them tool calls, in 0 min" in out
@@ -66,7 +65,7 @@ def test_status_is_drawn_with_the_line_of_context_use(running, capsys):
 
 
 def test_a_pause_of_broken_lines_is_shown_as_such(capsys):
-    """Counted, never hidden; foreign text can do nothing to a terminal."""
+    """Broken lines are counted, and foreign text cannot control the terminal."""
     pause = manual_pause(Workspace.open()).file
     pause.path.parent.mkdir(parents=True)
     line = {
@@ -84,7 +83,6 @@ def test_a_pause_of_broken_lines_is_shown_as_such(capsys):
 
 
 def test_a_pause_without_a_single_action_is_drawn(capsys):
-    """There is no line of context use then."""
     pause = manual_pause(Workspace.open()).file
     pause.path.parent.mkdir(parents=True)
     pause.path.write_bytes(b"")
@@ -94,7 +92,7 @@ def test_a_pause_without_a_single_action_is_drawn(capsys):
 
 
 def test_a_whole_life(running, capsys):
-    """finalize, list, status by number, stats, compress, discard."""
+    """A pause is finalised, listed, shown, counted, compressed and discarded."""
     out = output_of(capsys, "finalize", "--message", "lunch")
     assert f"Kept {running}: 4 actions." in out
     assert out.count(running) == 5
@@ -124,7 +122,7 @@ def test_a_whole_life_as_json(running, capsys):
 
 
 def test_the_archive_alone(running, capsys):
-    """No snapshot is made."""
+    """With ``--archive-only`` no snapshot is written."""
     kept = json_of(capsys, "finalize", "--archive-only")
     assert [Path(path).name for path in kept["files"]] == [f"{running}-incremental.jsonl"]
 
@@ -165,7 +163,7 @@ def test_a_commit_is_reported_and_so_is_its_failure(running, capsys):
     ],
 )
 def test_every_refusal_has_its_code_and_says_what_to_type(arguments, code, words, capsys):
-    """And the same as JSON."""
+    """Every refusal is reported as text and as JSON with the same exit code."""
     assert run(["pause", *arguments]) == code
     assert words in capsys.readouterr().err
     assert run(["pause", *arguments, "--json"]) == code
@@ -214,7 +212,7 @@ def test_recovery_by_flag(old, flag, words, active, capsys):
 
 
 def test_recovery_without_flag_or_terminal_only_tells(old, capsys):
-    """What was found, and the three flags."""
+    """The output names what was found and the three flags."""
     out = output_of(capsys, "recover")
     assert "  - 3 actions recorded" in out
     assert "leftoff pause recover --finalize, --discard or --continue" in out
@@ -260,7 +258,7 @@ def on_a_terminal(typed: str, *arguments: str) -> tuple[int, str]:
 )
 @pytest.mark.slow
 def test_on_a_terminal_the_three_choices_are_asked(old, letter, words, active):
-    """The question is that of the design, and it is repeated after an unknown letter."""
+    """The question is repeated after an unknown letter."""
     code, out = on_a_terminal(f"x\n{letter}\n", "recover")
     assert code == 0
     assert "Finalize (f), discard (d), or continue (c)? " in out
@@ -270,7 +268,7 @@ def test_on_a_terminal_the_three_choices_are_asked(old, letter, words, active):
 
 @pytest.mark.slow
 def test_ctrl_d_at_the_question_changes_nothing(old):
-    """130, and the pause is where it was."""
+    """The exit code is 130, and the pause is unchanged."""
     code, _ = on_a_terminal("\x04", "recover")
     assert code == 130
     assert manual_pause(Workspace.open()).file.is_active()
@@ -287,7 +285,6 @@ def two(running):
 
 @pytest.mark.slow
 def test_on_a_terminal_one_of_several_is_picked_from_a_list(two):
-    """By its number."""
     code, out = on_a_terminal("1\n", "discard")
     assert code == 0
     assert "Which one" in out

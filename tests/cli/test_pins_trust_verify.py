@@ -44,7 +44,7 @@ def test_pin_list_and_unpin():
 
 
 def test_a_credential_is_removed_and_said():
-    """What is kept is shown; the secret is nowhere on disk."""
+    """The kept text is shown, and the secret is nowhere on disk."""
     secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0" + "K1l2M3n4O5p6Q7r8"
     ended = leftoff("pin", f"the token is {secret}", "--json")
     kept = json.loads(ended.stdout)
@@ -67,7 +67,7 @@ def test_a_credential_is_removed_and_said():
     "arguments", [["pin"], ["pin", ""], ["pin", "a\x1bb"], ["unpin"], ["unpin", "0"], ["unpin", "x"]]
 )
 def test_wrong_usage(arguments, capsys):
-    """Exit code 2 and what to type."""
+    """Wrong usage gives exit code 2 and says what to type."""
     assert run(arguments) == 2
     out, err = capsys.readouterr()
     assert "leftoff" in err
@@ -82,7 +82,7 @@ def foreign():
 
 
 def test_trust_lists_what_waits_and_trusts_only_with_consent(foreign):
-    """Without a terminal there is no question: nothing is trusted, and the output says what to type."""
+    """Without a terminal nothing is trusted, and the output says what to type."""
     ended = leftoff("trust", stdin=subprocess.DEVNULL)
     assert (ended.returncode, "session-s1.json" in ended.stdout) == (0, True)
     assert "Session Resume Log: s1" in ended.stdout
@@ -99,7 +99,7 @@ def test_trust_lists_what_waits_and_trusts_only_with_consent(foreign):
 
 
 def test_trust_tells_what_each_is_and_what_the_project_sets(foreign):
-    """In words and as JSON; a setting needs no word, and one that no project may make is passed over."""
+    """The kinds are given as text and as JSON; settings that a project may not make are ignored."""
     settings = Path.cwd() / ".leftoff" / "configuration.yaml"
     settings.write_text(
         "context_management:\n  thresholds:\n    caution: 0.6\n  summariser: rm -rf\n", encoding="utf-8"
@@ -120,7 +120,7 @@ def test_trust_tells_what_each_is_and_what_the_project_sets(foreign):
     ("answer", "code", "words"), [(b"y\n", 0, b"Trusted: 2."), (b"n\n", 1, b"Nothing was trusted")]
 )
 def test_on_a_terminal_trust_asks(foreign, answer, code, words):
-    """No is the default."""
+    """The default answer is no."""
     main, terminal = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "leftoff", "trust", str(foreign)],
@@ -155,7 +155,7 @@ def test_verify_shows_what_is_not_supported(foreign, capsys):
 
 
 def test_verify_checks_a_text(foreign, capsys, tmp_path):
-    """Unknown files are struck out; then the exit code is 1."""
+    """Unknown files are struck out, and the exit code is then 1."""
     text = tmp_path / "text.md"
     text.write_text("Wrote src/part_1.py and src/evil.py\x1b[2J", encoding="utf-8")
     code, out = run_verify(capsys, "--text", str(text))
@@ -171,7 +171,7 @@ def test_verify_checks_a_text(foreign, capsys, tmp_path):
 
 
 def test_a_text_without_anything_to_check_is_reported_as_such(foreign, capsys, tmp_path):
-    """Nothing unknown would sound like praise; exit code 3, for nothing was done."""
+    """The message does not claim that everything is right, and the exit code is 3."""
     text = tmp_path / "text.md"
     text.write_text("We deployed to production and everybody is happy.", encoding="utf-8")
     code, out = run_verify(capsys, "--text", str(text))
@@ -180,7 +180,7 @@ def test_a_text_without_anything_to_check_is_reported_as_such(foreign, capsys, t
 
 
 def test_verify_ends_with_one_when_something_is_contradicted(capsys, tmp_path):
-    """With the line of the record that decided."""
+    """The output names the line of the record that contradicts the log."""
     import hashlib  # noqa: PLC0415
 
     from leftoff.core.provenance import Source  # noqa: PLC0415

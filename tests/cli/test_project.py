@@ -39,7 +39,7 @@ def project(capsys):
     return home
 
 
-def test_init_makes_the_tree_of_the_design(capsys):
+def test_init_makes_the_documented_tree(capsys):
     """Numbered, with the documents to be written, and says what to do next."""
     out = output_of(capsys, "init", "Skills: research & more")
     assert "continue project 1" in out
@@ -58,7 +58,7 @@ def test_init_makes_the_tree_of_the_design(capsys):
 
 
 def test_init_in_a_plain_repository_makes_no_tree(capsys):
-    """It creates one state in .leftoff/project, once."""
+    """The command creates one state in ``.leftoff/project`` and refuses to create it twice."""
     found = json_of(capsys, "init", "Shop", "--plain")
     assert found["state_file"] == str(Path.cwd() / ".leftoff" / "project" / "_resume.md")
     assert not (Path.cwd() / "02-projects").exists()
@@ -70,13 +70,12 @@ def test_init_in_a_plain_repository_makes_no_tree(capsys):
 
 @pytest.mark.parametrize("name", ["…", " ", "x" * 300, "a\nb"])
 def test_a_name_that_no_folder_can_have_is_refused(capsys, name):
-    """Nothing is made."""
     output_of(capsys, "init", name, code=2)
     assert [*Path.cwd().iterdir()] == []
 
 
 def test_list_shows_the_state_of_each(project, capsys):
-    """A broken one hides no other."""
+    """A broken project does not hide the others."""
     output_of(capsys, "init", "Broken")
     broken = load_projects(Workspace.open()).find("2")
     broken.state.write_text("---\nsession_count: x\n---\n", encoding="utf-8")
@@ -99,7 +98,7 @@ def said_in(capsys, folder):
     return output_of(capsys, "list")
 
 
-def test_load_is_the_loader_of_the_design(project, capsys):
+def test_load_gives_the_documented_answer(project, capsys):
     """Exactly these keys; every read exists, in the order to read them in."""
     found = json_of(capsys, "load", "skills")
     assert [*found] == ["state", "action", "recommended_reads", "instructions"]
@@ -152,7 +151,7 @@ def error_of(capsys, *arguments, code=1):
 
 
 def test_save_takes_what_no_file_says(project, capsys):
-    """Phase, step, decisions, assumptions, blockers, models, pending files; without credentials."""
+    """Everything that only the user knows can be saved, without credentials."""
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     found = json_of(
         capsys, "save", "--step", "4", "--skill", "execute-project", "--decision", f"SQLite: no server, key {key}",
@@ -215,7 +214,7 @@ def test_words_that_name_two_projects_are_refused(project, capsys):
 
 
 def test_close_asks_what_must_not_be_forgotten(project, capsys):
-    """Decisions, files, blockers: what is missing is named, with what to type."""
+    """Missing decisions, files and blockers are named with what to type."""
     subprocess.run(["git", "init", "-q"], check=True)
     Path("new.py").write_text("x", encoding="utf-8")
     found = json_of(capsys, "close", "--blocker", "CI is slow")
@@ -231,7 +230,6 @@ def test_close_asks_what_must_not_be_forgotten(project, capsys):
 
 @pytest.mark.slow
 def test_close_asks_on_a_terminal(project):
-    """And takes the answer."""
     first, second = pty.openpty()
     command = [sys.executable, "-m", "leftoff", "project", "close"]
     with subprocess.Popen(command, stdin=second, stdout=second, stderr=second) as running:
@@ -242,8 +240,8 @@ def test_close_asks_on_a_terminal(project):
     assert "1. Postgres: it was there" in project.state.read_text(encoding="utf-8")
 
 
-def test_resume_draws_the_screen_of_the_design(project, capsys):
-    """It has the real numbers and the three offers."""
+def test_resume_draws_the_documented_screen(project, capsys):
+    """The screen has the project's real numbers and the three offers."""
     output_of(capsys, "complete", "--section", "1")
     output_of(
         capsys,
@@ -280,7 +278,6 @@ def test_resume_draws_the_screen_of_the_design(project, capsys):
 
 
 def test_the_screen_of_a_project_without_tasks_says_its_phase(capsys):
-    """It also says what comes next."""
     output_of(capsys, "init", "Fresh")
     out = output_of(capsys, "resume")
     assert "Phase: research" in out
@@ -288,7 +285,7 @@ def test_the_screen_of_a_project_without_tasks_says_its_phase(capsys):
 
 
 def test_an_older_form_is_taken_over_and_waits_for_trust(capsys):
-    """Its keys and words are kept; the file itself stays."""
+    """The keys and text of an older form are kept, and the old file is not changed."""
     folder = Path.cwd() / "02-projects" / "03-installer" / "01-planning"
     folder.mkdir(parents=True)
     (folder / "04-steps.md").write_text("## Phase 1: Bash\n- [x] a\n- [ ] b\n", encoding="utf-8")
@@ -315,7 +312,7 @@ def test_an_older_form_is_taken_over_and_waits_for_trust(capsys):
     assert old.is_file()
 
 
-def test_a_state_of_the_design_gets_what_it_lacks(capsys):
+def test_a_state_in_the_documented_form_gets_what_it_lacks(capsys):
     """What it has stays, to the byte of each line; also one with no front matter at all."""
     for number, text in (
         (
@@ -345,7 +342,7 @@ def test_a_state_of_the_design_gets_what_it_lacks(capsys):
 
 
 def test_a_broken_state_is_named_and_the_others_are_imported(capsys):
-    """Exit 1, because not all was done."""
+    """The exit code is 1, because not everything was imported."""
     for number, text in (("08", "---\na: [\n---\n"), ("09", "words\n")):
         folder = Path.cwd() / "02-projects" / f"{number}-x" / "01-planning"
         folder.mkdir(parents=True)
@@ -367,7 +364,6 @@ def test_a_link_that_leads_out_is_refused(project, capsys, tmp_path):
 
 
 def test_one_unreadable_project_hides_no_other(project, capsys):
-    """Its error is reported, and only this project cannot be used."""
     output_of(capsys, "init", "Locked")
     locked = load_projects(Workspace.open()).find("2")
     locked.planning.chmod(0)
@@ -392,7 +388,7 @@ def test_a_front_matter_that_holds_itself_is_trouble_for_its_project_alone(proje
 
 
 def test_ticks_by_hand_show_at_once(project, capsys):
-    """They show in list, load and resume before the state is saved."""
+    """The ticks show in list, load and resume before the state is saved."""
     text = project.part("steps").read_text(encoding="utf-8").replace("[ ] one", "[x] one")
     project.part("steps").write_text(text, encoding="utf-8")
     before = project.state.read_bytes()
@@ -406,7 +402,7 @@ def test_ticks_by_hand_show_at_once(project, capsys):
 
 
 def test_complete_with_a_broken_state_ticks_nothing(project, capsys):
-    """Both files change, or neither."""
+    """Either both files change or neither does."""
     text = project.state.read_text(encoding="utf-8")
     project.state.write_text(text.replace("session_count: 0", "session_count: many"), encoding="utf-8")
     before = project.part("steps").read_bytes()
@@ -427,7 +423,7 @@ def test_complete_by_the_number_that_a_section_says(project, capsys):
 
 
 def test_a_plain_state_of_a_worktree_is_its_own(capsys, tmp_path):
-    """It goes with its branch."""
+    """The state of a worktree belongs to its branch."""
     for command in (
         ["init", "-q"],
         ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"],
@@ -441,8 +437,8 @@ def test_a_plain_state_of_a_worktree_is_its_own(capsys, tmp_path):
     assert json_of(capsys, "load")["recommended_reads"] == [".leftoff/project/_resume.md"]
 
 
-def test_the_template_of_the_design_takes_decisions_after_import(capsys):
-    """They follow the existing ones; a second import has nothing to do."""
+def test_the_documented_template_takes_decisions_after_import(capsys):
+    """New decisions follow the existing ones, and a second import has nothing to do."""
     folder = Path.cwd() / "02-projects" / "24-skills" / "01-planning"
     folder.mkdir(parents=True)
     sections = ("Quick Context", "Session History", "Loading Sequence for Resume", "Quick Start Commands")
@@ -481,7 +477,7 @@ def test_import_of_the_older_form_keeps_keys_and_flags(capsys):
 
 @pytest.mark.slow
 def test_the_first_day_of_the_calendar_is_shown_everywhere(project):
-    """West of Greenwich it has no name there."""
+    """West of Greenwich this moment has no local date."""
     text = project.state.read_text(encoding="utf-8")
     text = re.sub("last_updated: .*", "last_updated: 0001-01-01T00:00:00Z", text)
     project.state.write_text(text, encoding="utf-8")
@@ -495,7 +491,6 @@ def test_the_first_day_of_the_calendar_is_shown_everywhere(project):
 
 
 def test_an_edit_by_hand_is_reported_as_such(project, capsys):
-    """It is not reported as another user's document."""
     text = project.state.read_text(encoding="utf-8")
     project.state.write_text(f"{text}\nMy words\n", encoding="utf-8")
     assert "it was edited since leftoff wrote it, or came from elsewhere" in error_of(capsys, "load", "1")

@@ -1,4 +1,4 @@
-"""leftoff resume as it is typed: the welcome-back screen, the text to go on from, and the agent started on it."""
+"""The command ``leftoff resume``: the welcome-back screen, the text to continue from, and starting the agent."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def saved(path: Path):
 
 
 def test_a_session_without_a_log_gets_one_and_is_shown(session):
-    """The screen of 001, then the text, fenced as data."""
+    """The welcome screen is followed by the text of the log, fenced as data."""
     ended = leftoff("resume")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("Welcome back! Picking up where we left off:\n\nCURRENT STATE\n-----")
@@ -65,7 +65,7 @@ def test_a_session_without_a_log_gets_one_and_is_shown(session):
 
 
 def test_where_nothing_is_open_nothing_is_counted_as_open(isolated_home):
-    """A log says aloud that nothing is left; that is no step."""
+    """A log says explicitly that nothing is left, which is not a step."""
     story = Story(session_id=SESSION, project=str(Path.cwd()), model="claude-sonnet-4-5")
     story.asked("What does src/lock.py do?").replied("It locks.")
     path = isolated_home / ".claude" / "projects" / "x" / f"{SESSION}.jsonl"
@@ -77,7 +77,6 @@ def test_where_nothing_is_open_nothing_is_counted_as_open(isolated_home):
 
 
 def test_json_says_the_same(session):
-    """For scripts."""
     found = json.loads(leftoff("resume", "--json", SESSION[:8]).stdout)
     assert found["session_id"] == SESSION
     assert found["command"] == ["claude", "--resume", SESSION]
@@ -116,7 +115,7 @@ def test_a_log_outlives_its_session(session):
 
 
 def test_run_starts_the_agent_in_the_folder_of_the_session(session, tmp_path, monkeypatch):
-    """On our terminal, and ends with its exit code."""
+    """The agent runs on the same terminal, and its exit code is returned."""
     program = tmp_path / "bin" / "claude"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "started $@ in $PWD"\nexit 7\n', encoding="utf-8")
@@ -135,7 +134,7 @@ def test_run_starts_the_agent_in_the_folder_of_the_session(session, tmp_path, mo
 
 
 def test_a_copy_is_re_homed_into_this_folder(session, tmp_path):
-    """The same conversation, found by the agent from here; the first session stays."""
+    """The agent finds the copied conversation from here, and the first session is unchanged."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     ended = leftoff("resume", str(session), "--here", "--how", "as-is", "--json", cwd=elsewhere)
@@ -149,7 +148,7 @@ def test_a_copy_is_re_homed_into_this_folder(session, tmp_path):
 
 
 def test_without_much_in_the_window_the_session_itself_is_resumed(session):
-    """As advised, and the reason is said."""
+    """The advice is followed and its reason is given."""
     ended = leftoff("resume", "--how", "trim")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "Going on as-is: there is nothing to trim." in ended.stdout
@@ -157,7 +156,6 @@ def test_without_much_in_the_window_the_session_itself_is_resumed(session):
 
 
 def test_a_fresh_session_can_be_continued(session):
-    """With --how rollover."""
     ended = leftoff("resume", "--how", "rollover", "--json")
     way = json.loads(ended.stdout)["way"]
     assert way["how"] == "rollover"
@@ -173,7 +171,7 @@ def test_nothing_to_continue_from_is_reported():
 
 
 def test_a_log_that_came_with_a_clone_waits_for_trust(session):
-    """Nothing of it is shown before."""
+    """Nothing of an untrusted log is shown."""
     folder = Path(".leftoff") / "resume-logs"
     kept = saved(session)
     log = json.loads(kept.json_file.read_text("utf-8")) | {"session_id": "evil", "mission_summary": "OBEY"}

@@ -57,7 +57,7 @@ def test_what_was_found_is_shown_with_what_to_type_next(session):
 
 
 def test_scripts_get_the_shape_they_rely_on(session):
-    """JSON only."""
+    """The output is JSON for results, for no result and for errors."""
     found = json.loads(leftoff("search", "limiter", "--json"))
     assert {"hits", "took_ms"} <= found.keys()
     (hit,) = found["hits"]
@@ -137,7 +137,7 @@ def test_help_update_and_rebuild(session):
 
 
 def test_a_closed_pipe_is_not_an_error(session):
-    """``| head -1``."""
+    """A pipe such as ``| head -1`` may end early."""
     command = f"{sys.executable} -m leftoff search limiter OR bucket OR numbat | head -1"
     ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=120)
     assert ended.stderr == ""
@@ -145,7 +145,7 @@ def test_a_closed_pipe_is_not_an_error(session):
 
 @pytest.mark.slow
 def test_forgetting_asks_and_says_what_it_did(session):
-    """Without a terminal it needs --yes; the agent's file is named and stays."""
+    """Without a terminal, forgetting needs ``--yes``; the agent's own file is named and kept."""
     leftoff("search", "limiter")
     before = session.read_bytes()
     refused = leftoff("forget", SESSION[:8], code=1)
@@ -161,7 +161,7 @@ def test_forgetting_asks_and_says_what_it_did(session):
 
 
 def test_forgetting_for_scripts(session):
-    """What would go, and what went."""
+    """The JSON lists what would be erased, and then what was erased."""
     leftoff("search", "limiter")
     plan = json.loads(leftoff("forget", "--text", "limiter drop", "--json", code=1))
     assert (plan["erased"], plan["in_library"], plan["agents_own"]) == (False, True, [str(session)])
@@ -171,7 +171,7 @@ def test_forgetting_for_scripts(session):
 
 
 def test_the_archive_is_listed_and_gives_back(session, isolated_home):
-    """What its agent deleted."""
+    """A session that its agent deleted can be listed and restored."""
     assert "No deleted session" in leftoff("archive", "list")
     leftoff("search", "--update", LEFTOFF_ARCHIVE_ENABLED="true")
     assert SESSION in leftoff("archive", "list", "--all", COLUMNS="140")
@@ -186,7 +186,7 @@ def test_the_archive_is_listed_and_gives_back(session, isolated_home):
 
 
 def test_installing_asks_a_person_about_the_archive(isolated_home):
-    """It asks once; the answer is added to the user's configuration, which is otherwise unchanged."""
+    """The question is asked once, and the answer is added to the user's configuration."""
     mine = isolated_home / ".config" / "leftoff" / "configuration.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("context_management:\n  # mine\n  triggers_prefix: '!'\n", encoding="utf-8")

@@ -16,7 +16,7 @@ OTHER = "1c54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b22"
 
 
 def test_while_another_process_builds_nothing_is_not_all_there_is(session):  # noqa: F811
-    """It says that not everything was read, and how to read the rest."""
+    """The message says that not everything was read, and how to read the rest."""
     folder = Path(library_folder())
     folder.mkdir(parents=True)
     database.open_for_writing(str(folder)).close()
@@ -43,7 +43,7 @@ def test_forgotten_texts_are_named_as_a_reason(session):  # noqa: F811
     assert json.loads(leftoff("search", "limiter", "--json", code=3))["leaves_out"] is True
 
 
-def test_a_forgotten_list_that_cannot_be_read_is_no_reason_to_fail(session):  # noqa: F811
+def test_a_search_works_if_the_list_of_forgotten_texts_cannot_be_read(session):  # noqa: F811
     """The hint is missing, and the answer is given."""
     leftoff("search", "limiter")
     Path(library_folder(), "forgotten.json").write_text("{", encoding="utf-8")
@@ -62,15 +62,15 @@ def test_results_that_were_cut_short_are_not_shown_as_complete(capsys, unread):
     assert (cut.to_dict()["complete"], cut.to_dict()["cut_short"]) == (False, True)
 
 
-def test_a_query_of_bytes_that_are_no_text_is_refused_in_words(session):  # noqa: F811
-    """With what is wrong with it."""
+def test_a_query_that_is_not_utf8_is_refused(session):  # noqa: F811
+    """The error says that the query is not UTF-8."""
     assert "not UTF-8" in leftoff("search", "project:\udcff limiter", code=2)
     assert "not UTF-8" in leftoff("search", "--file", "a\udcff", code=2)
 
 
 @pytest.mark.slow
 def test_a_home_without_sessions_an_unknown_agent_and_project_are_the_reason(session):  # noqa: F811
-    """Whatever words were typed: so no other words are advised."""
+    """No other words are advised if no words could have matched."""
     assert "There are sessions of: claude" in leftoff("search", "limiter", "agent:nobodys", code=3)
     assert "leftoff sessions" in leftoff("search", "limiter", "project:nowhere", code=3)
     assert "Fewer words" in leftoff("search", "quokkaquokka", "agent:claude", code=3)

@@ -57,7 +57,7 @@ SHAPE = [
 
 @pytest.mark.parametrize("command", ["trim", "smart-trim", "rollover"])
 def test_scripts_get_the_shape_they_rely_on(source, typed, command):
-    """Whatever came of it: 0 when something was made, 3 when there was nothing to trim."""
+    """The exit code is 0 if a copy was written and 3 if there was nothing to trim."""
     code, output = typed(command, "--json")
     assert [*output] == SHAPE
     assert code == (3 if output["nothing_to_trim"] else 0)
@@ -65,7 +65,7 @@ def test_scripts_get_the_shape_they_rely_on(source, typed, command):
 
 
 def test_what_could_not_be_copied_is_named(isolated_home, typed, tmp_path):
-    """By every command that writes a copy: what, why, and that nothing is lost."""
+    """Every command that writes a copy says what is missing, why, and that nothing is lost."""
     story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
     story.asked("Go").delegated("Look around", "Nothing")
     for turn in range(4):
@@ -131,7 +131,7 @@ def test_a_trim_says_what_to_type_next(source, typed):
 
 
 def test_nothing_to_trim_is_reported_with_the_reason(source, typed):
-    """Exit code 3, in words and in the plan."""
+    """Exit code 3 and the reason are given for a trim and for a dry run."""
     code, output = typed("trim", "--tools", "Nobody, Noone")
     assert (code, "Nothing to trim in session" in output) == (3, True)
     code, output = typed("trim", "--tools", "Nobody", "--dry-run")
@@ -154,7 +154,7 @@ def test_a_client_that_is_newer_than_leftoff_knows_is_refused_without_force(sour
 
 
 def test_a_session_is_exported(source, typed, tmp_path):
-    """To standard output, into a file, as JSON."""
+    """A session is exported to standard output, into a file, or as JSON."""
     assert typed("export", FIRST)[1].startswith(f"# Session {FIRST}")
     out = tmp_path / "a.md"
     assert typed("export", "--out", str(out))[1].startswith(f"Wrote {out} (")
@@ -164,7 +164,6 @@ def test_a_session_is_exported(source, typed, tmp_path):
 
 
 def test_advice_names_the_strategy_and_all_numbers(source, typed):
-    """It says what to type."""
     code, output = typed("advise")
     assert code == 0
     assert "> trim" in output
@@ -174,7 +173,7 @@ def test_advice_names_the_strategy_and_all_numbers(source, typed):
 
 
 def test_run_hands_flags_and_exit_code_through(typed, tmp_path, monkeypatch):
-    """Also those that we have ourselves."""
+    """Flags that leftoff itself has, such as ``--help``, are passed to the agent."""
     program = tmp_path / "bin" / "claude"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "$@" > called\nexit 5\n', encoding="utf-8")
@@ -186,7 +185,7 @@ def test_run_hands_flags_and_exit_code_through(typed, tmp_path, monkeypatch):
 
 
 def test_a_session_whose_folder_is_gone_continues_in_this_one(source, typed):
-    """As the message says that it would; what cannot be typed is not named."""
+    """The message says so, and names no command that cannot be typed."""
     source.write_text(
         source.read_text(encoding="utf-8").replace(str(Path.cwd()), "/gone/away"), encoding="utf-8"
     )
@@ -208,7 +207,7 @@ def test_a_session_whose_folder_is_gone_continues_in_this_one(source, typed):
 
 @pytest.mark.parametrize("flags", [("--here",), ("--how", "trim"), ("--how", "rollover")])
 def test_a_refusal_names_only_flags_that_there_are(source, typed, flags):
-    """resume has no --force."""
+    """``resume`` has no flag ``--force``."""
     text = source.read_text(encoding="utf-8").replace(
         '"version":"2.1.325"', '"version":"99.0.0","chainFromTheFuture":1'
     )
@@ -221,14 +220,14 @@ def test_a_refusal_names_only_flags_that_there_are(source, typed, flags):
 
 @pytest.mark.parametrize("flags", [("--tools", ""), ("--tools", " , "), ("--threshold", "0")])
 def test_a_choice_of_nothing_is_a_wrong_flag(source, typed, flags):
-    """It would mean everything."""
+    """An empty choice would otherwise mean everything."""
     code, output = typed("trim", *flags)
     assert code == 2, output
     assert [*source.parent.iterdir()] == [source]
 
 
 def test_a_dry_run_leaves_nothing_behind(source, typed, isolated_home):
-    """Not even the cache of a session list is written, so a first look leaves the home folder unchanged."""
+    """Not even the cache of a session list is written."""
     before = {*isolated_home.rglob("*")}
     for words in (FIRST, FIRST[:8], "latest"):
         for command in ("trim", "smart-trim", "rollover"):
@@ -257,7 +256,7 @@ def test_a_dry_run_says_what_writing_would(isolated_home, typed):
     "arguments", [("run", "nosuch"), ("install", "nosuch"), ("rollover", "--to", "nosuch")]
 )
 def test_an_agent_that_is_unknown_is_wrong_usage(source, typed, arguments):
-    """Nothing was looked for: the word is wrong, and those that are right are named."""
+    """The error lists the known agents."""
     code, output = typed(*arguments)
     assert code == 2
     assert "No agent is called 'nosuch'. There are: claude, codex" in output

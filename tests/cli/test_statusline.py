@@ -84,7 +84,7 @@ def build_status(used=120_000, *, saved=None, turns=4, level=Level.CAUTION, ahea
     ],
 )
 def test_the_line_says_gauge_level_turns_and_save(status, expected):
-    """And leaves out what is not known."""
+    """Parts of the line that are not known are left out."""
     assert line(status, coloured=False) == expected
 
 
@@ -98,7 +98,6 @@ def test_a_window_that_is_not_known_is_reported_as_such():
 
 
 def test_colours_are_of_the_level_and_only_the_bar_has_them():
-    """The agent draws it on its terminal."""
     text = line(build_status(), coloured=True)
     assert text.startswith("\x1b[33m█████████░┊┊\x1b[0m 75%")
     assert text.count("\x1b") == 2
@@ -119,13 +118,12 @@ def test_one_line_comes_out():
     "raw", [b"", b"garbage", b"\xff\xfe", b"[" * 100_000, b'{"session_id": "../x", "workspace": {}}']
 )
 def test_trouble_shows_nothing_and_is_noted(raw):
-    """An agent's screen is no place for our troubles."""
+    """leftoff's own errors do not belong on the agent's screen."""
     assert run_statusline(raw) == ""
     assert "statusline: " in log.log_path().read_text(encoding="utf-8")
 
 
 def test_switched_off_it_shows_nothing():
-    """Nor in a summariser that we started ourselves."""
     assert run_statusline(CLIENT_JSON, LEFTOFF_DISABLE="1") == ""
 
 
@@ -138,7 +136,7 @@ def test_the_same_numbers_as_json():
 
 
 def test_the_command_line_knows_it_too():
-    """`leftoff statusline` through the door gives the same line."""
+    """``leftoff statusline`` on the command line gives the same line."""
     code = "import sys; from leftoff.cli.main import run; sys.exit(run(sys.argv[1:]))"
     assert "71% caution" in run_statusline(CLIENT_JSON, program=("-c", code))
 

@@ -79,7 +79,7 @@ def test_each_layer_covers_those_below(load: Load, tmp_path: Path) -> None:
 
 
 def test_a_mistake_leaves_the_value_below_in_force(load: Load) -> None:
-    """And its origin."""
+    """An invalid value leaves the lower layer's value and its origin in force."""
     config = load(user="budget_total: 1000", project="budget_total: many")
     assert config.settings.budget_total == 1000
     assert config.origins["budget_total"].layer == "user file"
@@ -149,7 +149,7 @@ def test_the_settings_here_are_read_from_the_real_places(tmp_path: Path) -> None
     ],
 )
 def test_a_mistake_is_reported_with_file_line_and_nearest_key(load: Load, text: str, words: str) -> None:
-    """Exactly one, in words, and the value below stays."""
+    """There is exactly one message, and the value of the lower layer is kept."""
     config = load(user=text)
     (message,) = mistakes_in(config)
     assert message.startswith("user.yaml:" + words)
@@ -176,7 +176,7 @@ def test_a_mistake_is_reported_with_file_line_and_nearest_key(load: Load, text: 
     ],
 )
 def test_a_file_that_is_not_a_configuration_is_reported(tmp_path: Path, content: bytes, words: str) -> None:
-    """With the line where there is one; 10 MB are not even read."""
+    """The message names the line if there is one, and a file of 10 MB is not even read."""
     (tmp_path / "user.yaml").write_bytes(content)
     (message,) = mistakes_in(config_load.load(user_file=tmp_path / "user.yaml"))
     assert message.startswith("user.yaml" + words)
@@ -200,7 +200,7 @@ def test_an_empty_file_or_heading_is_accepted(tmp_path: Path, content: bytes) ->
 
 
 def test_anchors_and_aliases_are_resolved(load: Load) -> None:
-    """Even where one name is used twice."""
+    """An anchor's name may be used twice."""
     config = load(user="enabled: &x false\npause: {enabled: *x}\nstorage: &x memory\nsummariser: *x")
     assert not config.mistakes
     settings = config.settings
@@ -209,14 +209,13 @@ def test_anchors_and_aliases_are_resolved(load: Load) -> None:
 
 
 def test_a_folder_in_place_of_the_file_is_reported(tmp_path: Path) -> None:
-    """It does not count as a missing configuration."""
     assert mistakes_in(config_load.load(user_file=tmp_path)) == [
         f"{tmp_path.name}: not a file; it was not read."
     ]
 
 
 def test_an_unreadable_file_is_reported(unprivileged_folder: Path, run_python: Callable[..., object]) -> None:
-    """With the reason, and without a traceback."""
+    """The reason is given without a traceback."""
     code = (
         "import os, sys; from pathlib import Path; import ruamel.yaml; from leftoff.config import load as layers; drop()\n"
         "file = Path(sys.argv[1]) / 'c.yaml'; file.write_text('a: 1'); file.chmod(0)\n"
@@ -298,7 +297,7 @@ def _nested(values: dict[str, str]) -> list[str]:
     "folder", ["..", "../x", "a/../../x", "/etc", "~/x", "C:\\x", "\\\\server\\x", "a\\..\\..\\b", "''", "."]
 )
 def test_a_folder_for_projects_leads_nowhere_else(load: Load, folder: str) -> None:
-    """It comes from a file that can come from anywhere: below the project's root, in any system's reading."""
+    """The settings may come from anywhere, so the folder must be below the project's root."""
     for text in (f"project_state: {{root: {folder}}}", f"project_state: {{layout: {{planning: {folder}}}}}"):
         (message,) = mistakes_in(load(project=text))
         assert message.endswith("it takes: a folder below the project's root.")
@@ -307,7 +306,7 @@ def test_a_folder_for_projects_leads_nowhere_else(load: Load, folder: str) -> No
 
 @pytest.mark.parametrize("link", ["file", "folder"])
 def test_a_projects_file_behind_a_link_is_not_read(tmp_path: Path, link: str) -> None:
-    """It could name any file of the user; the user's own file may be a link, as dotfiles are."""
+    """The file could name any of the user's files; the user's own configuration may be a link."""
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "c.yaml").write_text("context_management: {budget_total: 5}", encoding="utf-8")
     if link == "file":
@@ -336,7 +335,7 @@ def test_thresholds_are_fractions_or_remaining_tokens(load: Load) -> None:
 
 
 def test_thresholds_out_of_order_are_ignored_and_reported(load: Load) -> None:
-    """Those of the layer that broke the order, and only those."""
+    """Only the thresholds of the layer that broke the order are ignored."""
     config = load(user="thresholds: {caution: 0.5, warning: 0.6}", project="thresholds:\n  caution: 0.8")
     assert mistakes_in(config) == [
         "project.yaml:3: Threshold warning comes before caution: raise it or lower the other. "

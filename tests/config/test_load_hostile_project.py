@@ -115,7 +115,7 @@ class Trap:
         return answer
 
     def is_ours(self, path: str) -> bool:
-        """Whether writing there is right, with every link on the way followed."""
+        """Return whether writing there is allowed, after following every link on the way."""
         real = Path(os.path.realpath(Path(path).parent)) / Path(path).name
         allowed = (self.clone / ".leftoff", self.home / ".local")
         return path in {"/dev/null", "/dev/tty"} or any(real.is_relative_to(each) for each in allowed)
@@ -218,7 +218,7 @@ _PATH = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"((?:[^"\\]|\\.)*)"')
 def test_the_system_saw_no_write_outside_no_foreign_process_and_no_connection(
     trap: Trap, tmp_path: Path, without_coverage: None
 ) -> None:
-    """The same visit under strace, git and all its children included."""
+    """The visit is repeated under strace, including git and all other child processes."""
     if shutil.which("strace") is None:
         pytest.skip("strace is not installed: apt-get install strace")
     trace = tmp_path / "trace"

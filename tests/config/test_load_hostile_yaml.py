@@ -146,7 +146,7 @@ def test_no_document_makes_loading_fail(
 @example("context_management: !!set {a}")
 @example("%TAG ! !\n--- !a")
 def test_no_text_makes_reading_yaml_fail(text: str) -> None:
-    """Entries, or NotYamlError; nothing else."""
+    """Reading gives entries or a ``NotYamlError`` and nothing else."""
     for candidate in (text, HEAD + "  " + text, HEAD + "  trim: " + text):
         with suppress(NotYamlError):
             for entry in entries(candidate, section="context_management", groups=known_groups()):

@@ -59,7 +59,7 @@ def value_in(settings: object, dotted: str) -> Any:
 
 @pytest.mark.parametrize("key", KEYS, ids=[key.dotted for key in KEYS])
 def test_a_value_is_the_same_from_file_environment_and_command_line(tmp_path: Path, key: Key) -> None:
-    """For every setting there is, and its type is kept."""
+    """Every setting keeps its value and type from each source."""
     value = other_value(key)
     document: dict[str, Any] = {}
     inner = document.setdefault("context_management", {})
@@ -83,14 +83,14 @@ def test_a_value_is_the_same_from_file_environment_and_command_line(tmp_path: Pa
 
 
 def test_no_two_settings_share_a_variable() -> None:
-    """And none takes a variable that means something else."""
+    """No setting uses a variable that is reserved for something else."""
     variables = [key.variable for key in KEYS]
     assert len({*variables}) == len(variables)
     assert not {*variables} & load.RESERVED_VARIABLES
 
 
 def test_every_setting_says_what_it_means_and_takes() -> None:
-    """In words for the documentation."""
+    """The descriptions are used in the documentation."""
     assert all(key.declared.meaning.endswith(".") and key.takes for key in KEYS)
     assert known_keys()["windows"].takes == "mapping to whole number"
     assert known_keys()["trim.tools"].takes == "list of text"
@@ -151,18 +151,18 @@ def test_settings_are_values() -> None:
 def test_a_mistake_in_the_environment_names_the_variable(
     tmp_path: Path, variable: str, text: str, words: str
 ) -> None:
-    """And what it takes, or which was meant."""
+    """The message also says what the variable accepts or which one was meant."""
     (mistake,) = load.load(user_file=tmp_path / "none", environment={variable: text}).mistakes
     assert str(mistake).startswith(words)
 
 
-def test_variables_that_are_no_settings_are_passed_over(tmp_path: Path) -> None:
-    """Ours that mean something else, and everybody else's."""
+def test_variables_that_are_not_settings_are_ignored(tmp_path: Path) -> None:
+    """Reserved variables of leftoff and those of other programs are ignored."""
     environment = {**dict.fromkeys(load.RESERVED_VARIABLES, "1"), "PATH": "x", "LEFTOFFX": "1"}
     assert not load.load(user_file=tmp_path / "none", environment=environment).mistakes
 
 
 def test_an_unknown_option_is_reported(tmp_path: Path) -> None:
-    """As on every other layer."""
+    """An unknown option is reported like an unknown key of any other layer."""
     (mistake,) = load.load(user_file=tmp_path / "none", options={"budget": "1"}).mistakes
     assert str(mistake) == "--set budget: budget is no setting. Did you mean budget_total?"

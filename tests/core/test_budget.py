@@ -25,8 +25,7 @@ def words(tokens):
     return "x" * (tokens * 4 - 1)
 
 
-def test_a_section_gets_what_it_needs_when_there_is_room():
-    """No section gets more than it takes in full."""
+def test_a_section_gets_no_more_than_it_needs():
     given_tokens = share_tokens([section("a", items=[words(10)]), section("b")], 1000, lend_first="b")
     assert given_tokens == {"a": 10, "b": 0}
 
@@ -38,7 +37,7 @@ def test_full_sections_share_in_proportion_to_their_budgets():
 
 
 def test_what_is_left_is_lent_first_to_the_one_named():
-    """Then to the others in their order."""
+    """What remains is then lent to the other sections in their order."""
     sections = [section(name, items=[words(500)]) for name in "abc"] + [section("empty", budget=700)]
     assert share_tokens(sections, 1000, lend_first="b") == {"a": 400, "b": 500, "c": 100, "empty": 0}
 
@@ -110,17 +109,16 @@ def test_what_fits_stays_within_its_share_and_items_stay_whole(items, tokens, ke
 
 @given(strategies.long_texts, st.integers(-5, 300))
 def test_truncating_never_exceeds_the_budget(text, tokens):
-    """The marker and the closing of a fence included."""
+    """The marker and a closing fence are within the budget."""
     assert estimate_tokens(truncate(text, tokens)) <= max(0, tokens)
 
 
 def test_text_within_the_budget_is_not_touched():
-    """No marker, no change."""
     assert truncate("Short. Text", 100) == "Short. Text"
 
 
 def test_cut_text_ends_with_a_whole_sentence_and_the_marker():
-    """Where the end of a sentence is near."""
+    """A text is cut after a sentence if one ends near the limit."""
     cut = truncate("All is well here. " * 100, 100)
     assert cut.endswith(f"here.\n\n{TRUNCATED}")
 
@@ -141,11 +139,11 @@ def test_a_budget_too_small_for_the_marker_leaves_it_out():
     ("opened", "closed"), [("```py", "```"), ("~~~~", "~~~~"), ("- ```py", "  ```"), ("  ```", "  ```")]
 )
 def test_a_fence_is_closed_where_it_was_opened(opened, closed):
-    """With the same mark at the same margin, before the marker."""
+    """The fence is closed with the same mark and margin, before the marker."""
     cut = truncate(f"{opened}\n" + "  x = 1\n" * 500, 100)
     assert cut.endswith(f"\n{closed}\n\n{TRUNCATED}")
 
 
 def test_an_enormous_fence_is_given_up_rather_than_closed():
-    """When closing it would take more than there is."""
+    """The fence is dropped if closing it would exceed the budget."""
     assert estimate_tokens(truncate("`" * 4000 + "\ncode\n" * 5000, 1000)) <= 1000

@@ -26,7 +26,7 @@ def test_plain_words_take_a_quarter_of_a_token_each_letter(text, tokens):
 @given(texts, texts)
 @example("a\ud83d", "\ude00")
 def test_joining_adds_up_exactly_in_quarters(one, other):
-    """So a budget can be counted piece by piece; the rounded estimate never grows by joining nor falls by adding."""
+    """A budget can therefore be counted piece by piece."""
     assert count_quarters(one + other) == count_quarters(one) + count_quarters(other)
     assert max(estimate_tokens(one), estimate_tokens(other)) <= estimate_tokens(one + other)
     assert estimate_tokens(one + other) <= estimate_tokens(one) + estimate_tokens(other)
@@ -53,7 +53,7 @@ def test_what_tokenisers_take_more_for_costs_more():
 
 @given(texts, st.integers(-2, 60))
 def test_a_prefix_is_the_longest_that_fits(text, tokens):
-    """It fits, it is a beginning, and one more character would not fit."""
+    """The prefix fits, and one more character would not fit."""
     prefix = prefix_within(text, tokens)
     assert text.startswith(prefix)
     assert estimate_tokens(prefix) <= max(0, tokens)

@@ -24,7 +24,7 @@ def test_the_hook_command_is_the_one_of_the_contract():
     ("python", "code"), [("/nowhere/python", ""), ("sh", "exit 2"), ("false", ""), ("true", "gone")]
 )
 def test_a_hook_command_ends_with_0_whatever_is_wrong(tmp_path, python, code):
-    """2 would mean *block* to an agent."""
+    """An exit code of 2 would block the agent."""
     file = tmp_path / "it's a folder" / "leftoff" / "fast.py"
     file.parent.mkdir(parents=True)
     if code != "gone":
@@ -35,7 +35,7 @@ def test_a_hook_command_ends_with_0_whatever_is_wrong(tmp_path, python, code):
 
 @given(PATHS, PATHS)
 def test_leftoffs_commands_are_recognised_with_their_parts(python, folder):
-    """Whatever the interpreter and the folder are called."""
+    """Commands are recognised whatever the interpreter and the folder are called."""
     file = f"/{folder}/leftoff/fast.py"
     hook, line = (
         hook_event.hook_command(f"/{python}", file, "agent"),
@@ -52,7 +52,7 @@ def test_leftoffs_commands_are_recognised_with_their_parts(python, folder):
 
 
 def test_the_status_line_command_of_an_older_version_is_recognised():
-    """It had no -E."""
+    """Older versions called the interpreter without ``-E``."""
     old = "/usr/bin/python3 -P -m leftoff statusline || exit 0"
     assert hook_event.statusline_command("/usr/bin/python3") == old.replace("-P", "-E -P")
     for line in (old, hook_event.compose_statusline(old, "date")):
@@ -62,7 +62,7 @@ def test_the_status_line_command_of_an_older_version_is_recognised():
 
 @given(st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0")))
 def test_a_composed_status_line_gives_back_the_old_one(old):
-    """Letter by letter, whatever it was."""
+    """The old command comes back letter by letter, whatever it was."""
     line = hook_event.compose_statusline(hook_event.statusline_command("/usr/bin/python3"), old)
     assert hook_event.is_statusline_command(line)
     assert hook_event.wrapped_statusline(line) == old
@@ -81,7 +81,7 @@ def test_a_composed_status_line_gives_back_the_old_one(old):
     ],
 )
 def test_other_commands_are_not_recognised(command):
-    """And nothing is read out of them."""
+    """Nothing is read out of commands that are not leftoff's."""
     assert not hook_event.is_hook_command(command)
     assert not hook_event.is_statusline_command(command)
     assert hook_event.wrapped_statusline(command) is None

@@ -40,8 +40,8 @@ def at(used, total=200_000):
         ),
     ],
 )
-def test_the_words_are_those_of_the_design_with_the_real_numbers(level, used, words):
-    """Interface: people and agents know these sentences."""
+def test_the_warnings_have_the_documented_words_and_the_real_numbers(level, used, words):
+    """The sentences are an interface: people and agents know them."""
     assert warning_text(level, at(used)) == words
 
 
@@ -51,13 +51,12 @@ def test_a_percentage_is_rounded_down():
 
 
 def test_there_is_nothing_to_say_below_the_marks_or_without_numbers():
-    """ok and unknown are silent."""
     assert warning_text(Level.OK, at(1)) is None
     assert warning_text(Level.CRITICAL, at(None)) is None
 
 
 def test_turns_left_follow_the_pace_of_the_last_turns():
-    """10,000 tokens a turn: three turns from 110,000 to caution at 140,000."""
+    """At 10,000 tokens a turn, it takes three turns from 110,000 to caution at 140,000."""
     left = turns_left(at(110_000), Thresholds(), [80_000, 90_000, 100_000, 110_000])
     assert left == {Level.CAUTION: 3, Level.WARNING: 6, Level.AUTO_PAUSE: 7, Level.CRITICAL: 8}
 
@@ -82,5 +81,4 @@ def test_without_a_pace_there_is_no_forecast(ends):
 
 
 def test_without_usage_there_is_no_forecast():
-    """All marks are None."""
     assert set(turns_left(at(None), Thresholds(), [1, 2]).values()) == {None}

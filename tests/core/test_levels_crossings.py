@@ -60,14 +60,14 @@ def test_a_fall_below_one_threshold_leaves_lower_ones_announced():
 
 
 def test_a_compaction_arms_every_mark_again():
-    """Also those that usage has not fallen clearly below."""
+    """Thresholds are announced again even if usage is still close to them."""
     step = check_crossing(Level.CRITICAL, at(72_000), MARKS, compacted=True)
     assert (step.announced, step.announce) == (Level.CAUTION, Level.CAUTION)
     assert check_crossing(Level.CRITICAL, at(72_000), MARKS).announce is None
 
 
 def test_unknown_usage_changes_nothing():
-    """What was said stays said, and nothing is announced."""
+    """The announced level is kept, and nothing new is announced."""
     unknown = ContextMetrics(total_budget=None, used_tokens=None)
     step = check_crossing(Level.WARNING, unknown, MARKS)
     assert (step.announced, step.announce) == (Level.WARNING, None)

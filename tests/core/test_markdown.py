@@ -28,13 +28,13 @@ def assert_harmless(body):
 
 @given(strategies.texts)
 def test_a_block_is_never_structure(text):
-    """Whatever the text, the section around it begins and ends where we say."""
+    """Whatever the text, the section around it keeps its beginning and end."""
     assert_harmless(markdown.escape_block(text))
 
 
 @given(strategies.texts, strategies.texts)
 def test_an_item_is_never_structure(text, after):
-    """Whatever the text, it stays one bullet, and the next bullet is the next bullet."""
+    """Whatever the text, it stays one bullet and does not affect the next."""
     body = f"- {markdown.escape_item(text)}\n- {markdown.escape_item(after)}"
     assert_harmless(body)
     if text.strip() and after.strip():
@@ -52,7 +52,6 @@ def test_inline_text_stays_on_its_line(text):
 
 @given(strategies.texts)
 def test_escaping_twice_is_escaping_once(text):
-    """Text that went through us before is not escaped again."""
     once = markdown.escape_block(text)
     assert markdown.escape_block(once) == once
 
@@ -66,7 +65,7 @@ def test_a_block_cut_anywhere_can_be_closed(text, end):
 
 @given(strategies.texts, positions)
 def test_an_item_cut_anywhere_can_be_closed(text, end):
-    """The same for a bullet, whose code is indented."""
+    """The code of a bullet is indented and can be closed too."""
     body = f"- {markdown.escape_item(text)}"
     assert_harmless(markdown.close_cut(body[: end % (len(body) + 1)]))
 
@@ -96,7 +95,7 @@ def test_a_cut_never_makes_structure_of_what_was_none(text):
 @given(strategies.texts, strategies.texts, positions)
 @settings(max_examples=10_000)
 def test_ten_thousand_texts_are_never_structure(text, cut, end):
-    """The long run of the facts above."""
+    """The properties above are checked with many more examples."""
     test_a_block_is_never_structure.hypothesis.inner_test(text)
     test_an_item_is_never_structure.hypothesis.inner_test(text, cut)
     test_inline_text_stays_on_its_line.hypothesis.inner_test(text)
@@ -170,7 +169,7 @@ def test_further_lines_of_an_item_are_indented():
 
 
 def test_inline_text_is_not_escaped_where_nothing_is_structure():
-    """In the middle of a line a type, an issue and a sign stay what they are."""
+    """In the middle of a line, types, issue numbers and dashes are left alone."""
     assert markdown.escape_inline("<T>\n#123 ---") == "<T> #123 ---"
 
 

@@ -20,7 +20,7 @@ from leftoff.core.markdown import command_text, is_superseded, user_quote
     ],
 )
 def test_the_users_words_are_those_between_the_marks(rule, words):
-    """What is ours around them is not the user's."""
+    """The words around the quotation marks are leftoff's own."""
     assert user_quote(rule) == words
     assert is_superseded(rule) is ("superseded" in rule)
 
@@ -36,5 +36,5 @@ def test_the_users_words_are_those_between_the_marks(rule, words):
     ],
 )
 def test_a_command_is_what_was_typed(entry, command):
-    """Without back-ticks, arrow and how it ended."""
+    """A command is read without its back-ticks, arrow and result."""
     assert command_text(entry) == command

@@ -18,7 +18,7 @@ from leftoff.core import markdown
     ],
 )
 def test_what_looks_like_a_marker_loses_its_bracket(text):
-    """As long as before, and readable."""
+    """The text keeps its length and stays readable."""
     assert markdown.neutralise_markers(text) == "(" + text[1:]
 
 
@@ -30,7 +30,7 @@ def test_other_brackets_stay(text):
 
 @given(st.text(max_size=50), st.text(max_size=200))
 def test_the_frame_takes_what_it_says(sentence, body):
-    """Longer by FRAME_CHARS than sentence and body, in both counts."""
+    """The text is longer than sentence and body by ``FRAME_CHARS``, in both ways of counting."""
     text = markdown.fence(sentence, body)
     assert len(text) == len(sentence) + len(body) + markdown.FRAME_CHARS
     assert (

@@ -17,7 +17,7 @@ def used(tokens, of=200_000):
 
 
 def test_metrics_can_be_created_from_budget_and_usage():
-    """All fields given, by name or in the design's order."""
+    """The fields can be given by name or in their order."""
     named = ContextMetrics(
         total_budget=200000,
         used_tokens=170000,
@@ -71,7 +71,7 @@ def test_a_percentage_may_exceed_100_and_nothing_remains_below_0():
     ],
 )
 def test_contradictions_and_impossible_numbers_are_refused(fields, sentence):
-    """With the field, the value, and what to do."""
+    """The error names the field, the value and what to do."""
     with pytest.raises(InvalidValueError, match=sentence):
         ContextMetrics(**{"total_budget": 200_000, "used_tokens": 170_000} | fields)
 
@@ -92,13 +92,12 @@ def test_unknown_numbers_stay_unknown(total, tokens):
 
 
 def test_usage_that_is_not_known_has_no_basis():
-    """It cannot be reported or estimated."""
     assert ContextMetrics(200_000, None).basis == "unknown"
     assert used(1).basis == "reported"
 
 
 def test_metrics_without_a_timestamp_stamp_themselves():
-    """In UTC, with Z, so that two machines can compare."""
+    """The time is in UTC with a ``Z``, so that two machines can be compared."""
     stamp = used(1).timestamp
     assert stamp.endswith("Z")
     age = datetime.now().astimezone() - datetime.fromisoformat(stamp)  # noqa: TID251 - compared with the real clock
@@ -111,7 +110,7 @@ numbers = st.none() | st.integers(1, 10**12)
 
 @given(numbers, numbers, numbers, st.text(), st.text())
 def test_the_wire_form_gives_the_same_metrics_back(total, tokens, window, reason, model):
-    """Equal, through JSON too, unknown numbers and overfull windows included."""
+    """The metrics survive JSON, including unknown numbers and overfull windows."""
     original = ContextMetrics(total, tokens, stop_reason=reason, model=model, window_tokens=window)
     assert ContextMetrics.from_dict(original.to_dict()) == original
     assert ContextMetrics.from_dict(json.loads(json.dumps(original.to_dict()))) == original
@@ -131,7 +130,7 @@ def test_half_a_character_does_not_reach_a_file():
 
 
 def test_levels_rank_from_harmless_to_urgent():
-    """By rank; their names sort by the alphabet like any text."""
+    """Levels are compared by rank; their names sort alphabetically like any text."""
     assert [
         level.rank for level in (Level.OK, Level.CAUTION, Level.WARNING, Level.AUTO_PAUSE, Level.CRITICAL)
     ] == [*range(5)]
@@ -162,7 +161,7 @@ def test_the_level_is_the_highest_threshold_crossed(tokens, level):
 @example(28, 200_000)
 @example(55, 100)
 def test_a_fraction_is_crossed_at_its_exact_token(percent, total):
-    """Never a token late because 0.07 is not quite 7 hundredths."""
+    """A threshold is never a token late because 0.07 is not exactly 7 hundredths."""
     mark = Threshold(level=Level.CAUTION, fraction=percent / 100)
     assert mark.at_tokens(total) == -(-percent * total // 100)
 
@@ -182,7 +181,7 @@ def test_thresholds_may_be_given_as_remaining_tokens():
 
 
 def test_unknown_usage_crosses_nothing():
-    """Neither a fraction nor a remainder."""
+    """Neither a fraction nor a remainder is crossed if the usage is unknown."""
     assert not Threshold(level=Level.CAUTION, fraction=0.1).crossed(ContextMetrics(None, 10**6))
     assert not Threshold(level=Level.CAUTION, remaining_tokens=1).crossed(ContextMetrics(5, None))
 
@@ -199,7 +198,7 @@ def test_unknown_usage_crosses_nothing():
     ],
 )
 def test_a_threshold_that_means_nothing_is_refused(fields, sentence):
-    """And names its level."""
+    """The error names the level of the threshold."""
     with pytest.raises(InvalidValueError, match=f"Threshold caution: .*{sentence}"):
         Threshold(level=Level.CAUTION, **fields)
 

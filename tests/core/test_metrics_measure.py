@@ -52,7 +52,6 @@ def test_a_sessions_own_ratio_is_used_if_it_is_plausible():
 
 
 def test_an_estimate_rounds_up():
-    """One character more is at least one token more."""
     assert used_tokens(Occupancy(used_tokens=10, tail_chars=1)) == (11, "estimated")
 
 
@@ -92,7 +91,7 @@ def test_what_was_seen_beats_the_table_and_what_was_set_beats_both():
 
 
 def test_without_automatic_compaction_all_of_the_window_is_usable():
-    """Compaction switched off: the agent's setting says None."""
+    """The agent's setting is ``None`` if compaction is switched off."""
     off = AgentWindow(
         window_tokens=200_000, window_basis="table", compacts_at_tokens=None, compaction_basis="setting"
     )

@@ -29,7 +29,7 @@ def identity(name="shop", remote=None, root_commit=None):
     ],
 )
 def test_an_address_is_the_same_however_it_is_written(address):
-    """And holds no credential."""
+    """All spellings of an address give the same identity, without any credential."""
     assert normalise_remote(address) == "git.example.org/shop/shop"
 
 
@@ -47,7 +47,7 @@ def test_an_address_is_the_same_however_it_is_written(address):
     ],
 )
 def test_a_local_folder_is_not_a_remote(address):
-    """It says nothing elsewhere."""
+    """A local path does not identify a project on another machine."""
     assert normalise_remote(address) is None
 
 
@@ -73,7 +73,7 @@ def test_checkouts_are_of_one_project_when_they_share_what_only_it_has(one, othe
 
 
 def test_a_key_can_be_part_of_any_name():
-    """Of a file, an object or a column."""
+    """A key is safe in the name of a file, an object or a column."""
     key = identity("Шоп & Söhne / ..", remote="h/s", root_commit=ROOT).key
     assert key.count("~") == 2
     assert not {*"/\\ .&"} & {*key}
@@ -87,7 +87,7 @@ def test_an_unknown_key_equals_only_itself():
 
 
 def test_there_and_back():
-    """And anything else is no identity."""
+    """An identity survives its dictionary form, and any other value gives ``None``."""
     mine = identity(remote="h/s", root_commit=ROOT)
     assert ProjectIdentity.from_dict(mine.to_dict()) == mine
     for other in (None, [], {}, {"name": 1, "remote": None, "root_commit": None}, {"name": "x"}):

@@ -15,7 +15,7 @@ SOURCE = Source(
 
 @given(strategies.sources, strategies.grounds)
 def test_wire_forms_give_the_same_value_back(source, ground):
-    """Whatever the excerpt and the paths hold."""
+    """Sources and grounds survive their dictionary form, whatever their texts and paths hold."""
     assert Source.from_dict(source.to_dict()) == source
     assert Ground.from_dict(ground.to_dict()) == ground
 
@@ -28,7 +28,6 @@ def test_an_excerpt_holds_at_most_200_characters_that_can_be_written():
 
 @pytest.mark.parametrize("key", ["item", "transcript", "line_idx", "start", "end", "sha256", "excerpt"])
 def test_a_source_that_lacks_or_spoils_a_field_is_refused(key):
-    """With the beginning of what stood there."""
     whole = SOURCE.to_dict()
     for broken in ({k: v for k, v in whole.items() if k != key}, whole | {key: None}, [], None):
         with pytest.raises(DocumentError, match="A source of the resume log is not in the known form"):
@@ -36,7 +35,7 @@ def test_a_source_that_lacks_or_spoils_a_field_is_refused(key):
 
 
 def test_a_ground_outside_git_knows_its_files_only():
-    """Nothing is made up for head, branch and what is dirty: not known is not clean."""
+    """Head, branch and dirty files are unknown, which is not the same as clean."""
     assert Ground(hashes={"a.py": "00"}).to_dict() == {
         "head": None,
         "branch": None,
@@ -48,6 +47,6 @@ def test_a_ground_outside_git_knows_its_files_only():
 
 @pytest.mark.parametrize("broken", [{}, None, {"head": 1, "branch": None, "dirty": [], "hashes": {}}])
 def test_a_broken_ground_is_refused(broken):
-    """None is not a ground: the log has no ground instead."""
+    """``None`` is refused too, because a log without a ground has no such field."""
     with pytest.raises(DocumentError, match="The ground of the resume log is not in the known form"):
         Ground.from_dict(broken)

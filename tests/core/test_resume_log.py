@@ -67,7 +67,7 @@ def test_markdown_keeps_its_budget_and_its_headings(log, max_tokens):
 
 @given(strategies.resume_logs, st.integers(-3, 500))
 def test_markdown_keeps_even_a_budget_too_small_for_its_headings(log, max_tokens):
-    """Headings that have no room are left out from the end, never cut in two or doubled."""
+    """Headings that do not fit are left out from the end and never cut in two or doubled."""
     text = log.to_markdown(max_tokens)
     assert estimate_tokens(text) <= max(0, max_tokens)
     found = strategies.outer_headings(text)
@@ -84,7 +84,7 @@ def test_json_loses_nothing(log):
 @given(strategies.resume_logs, st.integers(500, 10_000))
 @settings(max_examples=10_000)
 def test_ten_thousand_logs_keep_budget_headings_and_content(log, max_tokens):
-    """The long run of the facts above."""
+    """The properties above are checked with many more examples."""
     check_markdown(log, max_tokens)
     check_round_trip(log)
 
@@ -112,7 +112,7 @@ def test_context_metrics_have_the_documented_lines():
 
 
 def test_unknown_metrics_are_shown_as_unknown():
-    """Not as 0, and without a percentage."""
+    """Unknown numbers are shown neither as 0 nor as a percentage."""
     unknown = ResumeLog("s", ContextMetrics(None, None))
     assert body(unknown, "Context Metrics").splitlines()[1:4] == [
         "- Total Budget: unknown",
@@ -122,7 +122,7 @@ def test_unknown_metrics_are_shown_as_unknown():
 
 
 def test_an_oversized_mission_is_cut_to_the_total():
-    """The design's own example: far over budget, and the whole still within 10,000 tokens, all sections there."""
+    """A mission far over budget leaves the log within 10,000 tokens and with all its sections."""
     text = a_log(mission_summary="x" * 100_000).to_markdown()
     assert 9_000 < ResumeLog.estimate_tokens(text) <= ResumeLog.MAX_TOTAL_TOKENS
     assert TRUNCATED in text
@@ -159,7 +159,7 @@ def test_full_sections_stay_within_their_scaled_budgets():
 
 
 def test_a_small_budget_keeps_the_newest_results_and_the_first_next_steps():
-    """Accomplishments, findings and decisions lose their oldest, next steps their last."""
+    """Accomplishments, findings and decisions lose their oldest items, next steps their last."""
     many = [f"number {number:04} " + "word " * 10 for number in range(2000)]
     log = a_log(
         accomplishments=many,
@@ -177,8 +177,8 @@ def test_a_small_budget_keeps_the_newest_results_and_the_first_next_steps():
     assert re.search(r"\n- \(… \d+ further left out to fit the budget\)$", body(log, "Next Steps"))
 
 
-def test_a_section_without_room_says_that_it_is_left_out():
-    """``(none)`` would be a lie."""
+def test_a_section_that_does_not_fit_says_that_it_is_left_out():
+    """``(none)`` would be wrong for a section that was left out."""
     crowded = a_log(next_steps=["do " + "this and that " * 50] * 9, accomplishments=["did it " * 50] * 9)
     assert "(left out)" in crowded.to_markdown(140)
 
@@ -191,7 +191,7 @@ def test_a_long_item_is_cut_with_its_fence_closed():
 
 
 def test_decisions_have_their_rationale():
-    """On one line each, because bold text cannot span lines."""
+    """Each decision is on one line, because bold text cannot span lines."""
     log = a_log(
         decisions=[
             {"decision": "Use JWT\ninstead of cookies", "rationale": "Stateless"},
@@ -248,13 +248,13 @@ def test_standard_metadata_comes_first_and_other_keys_follow():
 
 @pytest.mark.parametrize("errors", [3, "one error", {"a": 1}, True, [[]], [""], [{}]])
 def test_metadata_of_any_shape_can_be_shown(errors):
-    """A number where a list was meant is shown, and an empty part is no underline of a heading."""
+    """A number in place of a list is shown, and an empty part does not underline a heading."""
     text = a_log(metadata={"errors": errors}, critical_context={"ids": [""], "more": [[]]}).to_markdown()
     assert len(strategies.headings(text)) == 9
 
 
 def test_custom_sections_follow_in_their_order_and_share_the_total():
-    """After the sections of the design; each may use what others leave."""
+    """Custom sections follow the built-in ones and may use what others leave."""
     custom = [
         CustomSection(name="Code Changes", budget_tokens=1500, content="```diff\n+ x\n```"),
         CustomSection(name="Weather ## Next Steps", budget_tokens=10, content="rain. " * 9000),
@@ -266,7 +266,7 @@ def test_custom_sections_follow_in_their_order_and_share_the_total():
 
 
 def test_a_flood_of_custom_sections_leaves_the_others_whole():
-    """Those whose headings have no room are left out from the end."""
+    """Sections whose headings do not fit are left out from the end."""
     flood = [CustomSection(name=f"Section {n}", budget_tokens=50, content="x") for n in range(3000)]
     found = strategies.outer_headings(a_log(custom_sections=flood).to_markdown())
     assert tuple(found[:8]) == strategies.FIXED_HEADINGS
@@ -274,14 +274,14 @@ def test_a_flood_of_custom_sections_leaves_the_others_whole():
 
 
 def test_a_very_long_id_is_shown_by_its_beginning():
-    """It takes no section's place."""
+    """The heading shows only the beginning of a very long id, so that every section keeps its space."""
     text = ResumeLog("9" * 50_000, METRICS).to_markdown()
     assert text.splitlines()[0] == "# Session Resume Log: " + "9" * 200 + "…"
     assert strategies.outer_headings(text) == list(strategies.FIXED_HEADINGS)
 
 
 def test_static_helpers_estimate_and_truncate():
-    """Estimating and truncating, as methods."""
+    """Estimating and truncating are available as static methods."""
     assert ResumeLog.estimate_tokens("words") == 2
     assert a_log().estimate_tokens("word") == 1
     cut = ResumeLog.truncate_to_budget("A sentence. " * 1000, 50)
@@ -333,7 +333,7 @@ def test_values_that_json_cannot_represent_become_text():
 
 
 def test_a_value_that_holds_itself_is_refused():
-    """With a sentence, not with the end of the stack."""
+    """A circular value is refused with a clear error instead of a RecursionError."""
     circle = {}
     circle["me"] = circle
     with pytest.raises(InvalidValueError, match="nested more than 50 deep"):
@@ -351,7 +351,7 @@ def test_a_value_that_holds_itself_is_refused():
     ],
 )
 def test_a_field_of_the_wrong_shape_is_refused(fields, sentence):
-    """When the log is made, not when it is shown."""
+    """The fields are checked when the log is made, not when it is shown."""
     with pytest.raises(InvalidValueError, match=sentence):
         a_log(**fields)
 
@@ -400,7 +400,7 @@ def test_a_broken_wire_form_is_named_with_what_is_wrong(broken, sentence):
 
 @pytest.mark.parametrize("document", [None, [], "text", 5])
 def test_a_document_that_is_not_an_object_is_rejected(document):
-    """And named."""
+    """The error names the document."""
     with pytest.raises(DocumentError, match=r"session-1.json: not a resume log: a JSON object was expected"):
         ResumeLog.from_dict(document, where="session-1.json")
 

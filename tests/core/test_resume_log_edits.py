@@ -20,6 +20,5 @@ def test_json_loses_nothing_of_an_edit(before, wrote):
 
 @pytest.mark.parametrize("data", [None, [], {}, {"section": 1, "before": "", "wrote": "", "after": ""}])
 def test_another_form_is_refused(data):
-    """With the beginning of what was found."""
     with pytest.raises(DocumentError, match="An edit of the resume log is not in the known form"):
         Edit.from_dict(data)

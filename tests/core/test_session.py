@@ -102,7 +102,7 @@ def test_a_result_without_a_request_is_ignored():
 
 
 def test_a_call_says_whether_it_failed_where_the_agent_does():
-    """None is not False."""
+    """``None`` means that the agent did not say, which is not ``False``."""
     call = {
         "call_id": "a",
         "tool": "Bash",
@@ -132,7 +132,7 @@ def test_cleared_answers_are_not_sent():
 
 
 def test_the_words_of_a_record_leave_out_thoughts_requests_and_results():
-    """Text blocks alone, of all its messages, each on its own line."""
+    """The text of a record is its text blocks, each on its own line."""
     blocks = (Thinking(text="hm"), Text(text="one"), Image(media_type=None, size_bytes=5), Text(text="two"))
     result = ToolResult(call_id="a", parts=(Text(text="x"), Opaque(type="new", chars=3), Text(text="y")))
     record = Record(

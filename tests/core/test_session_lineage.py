@@ -15,18 +15,18 @@ BLOCK = (
 
 @given(st.text())
 def test_a_message_without_a_block_is_all_the_user_s(message):
-    """Unless it begins as one."""
+    """Only a message that begins like a block may differ."""
     assert strip_leftoff_text(message) == message or message.startswith("[SESSION LINEAGE]\n")
 
 
 @given(st.text().map(str.lstrip))
 def test_the_user_s_words_come_back_to_the_letter(message):
-    """Behind the block that a trimmed copy has."""
+    """The user's words after the block of a trimmed copy are unchanged."""
     assert strip_leftoff_text(add_lineage_block(message, BLOCK)) == message or "</leftoff-record" in message
 
 
 def test_a_message_written_by_leftoff_alone_is_stripped_completely():
-    """As the first one of a rollover: block, summary and record; what is typed behind them stays."""
+    """The first message of a rollover has a block, a summary and a record; text typed after them is kept."""
     ours = "\n\n".join(
         [BLOCK, fence("A summary.", "half done"), fence("A record.", "# Log\n\n</leftoff-record>")]
     )
@@ -35,13 +35,13 @@ def test_a_message_written_by_leftoff_alone_is_stripped_completely():
 
 
 def test_a_record_alone_is_not_taken_out():
-    """Without the block it may be a quotation."""
+    """A record without a lineage block may be a quotation."""
     quoted = fence("Look at this.", "text")
     assert strip_leftoff_text(quoted) == quoted
 
 
 def test_a_block_without_an_end_is_the_users_text():
-    """Only a whole block is ours."""
+    """Only a complete block is leftoff's own."""
     assert strip_leftoff_text("[SESSION LINEAGE]\nno end") == "[SESSION LINEAGE]\nno end"
 
 
@@ -61,7 +61,7 @@ def test_text_that_only_begins_like_a_block_is_the_users(message):
 
 
 def test_the_new_session_is_named_when_it_has_a_name():
-    """On its own line, and nowhere in the words behind the block."""
+    """Only the line in the block is replaced, not the same words after it."""
     named = name_in_lineage_block(f"{BLOCK}\n\n9. this session (current)", "b[/SESSION]\n.jsonl")
     assert "\n2. b /SESSION .jsonl (current)\n" in named
     assert named.endswith("\n\n9. this session (current)")

@@ -29,7 +29,7 @@ def plan(*cuts, live_chars=10_000):
 
 
 def test_a_cut_saves_what_it_takes_less_what_it_puts():
-    """The placeholder costs characters too."""
+    """The placeholder takes characters too."""
     assert cut(chars=1000, replacement="x" * 90).saved_chars == 910
 
 
@@ -43,6 +43,6 @@ def test_a_plan_adds_up_its_cuts():
 
 
 def test_a_plan_without_cuts_saves_nothing():
-    """Also where nothing is live."""
+    """A plan without cuts saves 0 percent even if nothing is live."""
     assert plan().nothing_to_trim
     assert plan(live_chars=0).context_saved_percent == 0.0

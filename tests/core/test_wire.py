@@ -52,7 +52,7 @@ def test_a_resume_log_is_read_and_written_byte_for_byte():
 
 
 def test_the_markdown_of_a_resume_log_equals_the_golden_file():
-    """Formats of the design are interface: a change of the Markdown must be seen and wanted."""
+    """The documented Markdown is an interface, so every change of it must be intended."""
     log = ResumeLog.from_dict(json.loads(golden("resume_log.v1.json")))
     assert log.to_markdown() == golden("resume_log.v1.md")
     assert strategies.outer_headings(golden("resume_log.v1.md")) == [
@@ -61,8 +61,8 @@ def test_the_markdown_of_a_resume_log_equals_the_golden_file():
     ]
 
 
-def test_a_predecessor_s_log_as_designed_is_read_in_full():
-    """The form of the design has no number; every value of it is there."""
+def test_a_predecessor_s_log_in_the_documented_form_is_read_in_full():
+    """The documented form has no schema number, and every value of it is read."""
     old = json.loads(golden("resume_log.v0.json"))
     log = ResumeLog.from_dict(old)
     read = log.to_dict()
@@ -108,13 +108,13 @@ def test_a_broken_log_of_a_predecessor_is_refused_or_read_by_the_same_rules(brok
 
 
 def test_a_predecessors_percentage_is_used_without_other_numbers():
-    """Without the window it cannot be computed again."""
+    """The percentage cannot be computed again without the window."""
     log = ResumeLog.from_dict({"session_id": "s", "context_metrics": {"percentage_used": 85.0}})
     assert log.context_metrics.percentage_used == 85.0
 
 
 def test_a_pause_is_read_and_written_byte_for_byte():
-    """All six types of action, in the form of the design."""
+    """All six types of action keep their documented form."""
     lines = golden("pause_action.v1.jsonl").splitlines()
     actions = [PauseAction.from_json_line(line) for line in lines]
     assert [action.to_json_line() for action in actions] == lines
@@ -123,7 +123,7 @@ def test_a_pause_is_read_and_written_byte_for_byte():
 
 
 def test_the_register_is_read_and_written_byte_for_byte(tmp_path):
-    """The same two entries give the same file, and the golden file names the same documents."""
+    """Writing the same two entries gives the golden file."""
     written, trusted = Path("session-20260106_120000.md"), Path("_resume.md")
     written.write_text("what was done\n", encoding="utf-8")
     trusted.write_text("what is next\n", encoding="utf-8")
@@ -140,7 +140,6 @@ def test_the_register_is_read_and_written_byte_for_byte(tmp_path):
 
 
 def test_a_schema_that_never_was_is_refused():
-    """The register began with 1."""
     with pytest.raises(DocumentError, match=r"r.jsonl: there is no register of schema 0"):
         wire.upgrade_document("register", {}, where="r.jsonl")
     assert wire.upgrade_document("register", {"schema": 1}, where="r.jsonl") == {"schema": 1}

@@ -1,4 +1,4 @@
-"""JSON of clients: half a character spoils no event, and what is no JSON is refused."""
+"""JSON of clients: half a character does not spoil an event, and text that is not JSON is refused."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from leftoff.core.wire import parse_client_json
 
 
 def test_what_is_json_is_read():
-    """As it is."""
     assert parse_client_json('{"a": ["é", 1, null]}'.encode()) == {"a": ["é", 1, None]}
 
 
@@ -23,6 +22,6 @@ def test_a_surrogate_becomes_a_replacement_character(raw):
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"garbage"])
 def test_text_that_is_not_json_is_rejected(raw):
-    """With the error that callers know."""
+    """Invalid text raises a ValueError, like the standard parser."""
     with pytest.raises(ValueError, match=r"(?i)expecting|line"):
         parse_client_json(raw)

@@ -35,26 +35,26 @@ def test_an_agent_that_is_not_here_is_passed_over(isolated_home):
 def test_an_agent_that_is_here_and_not_wired_is_a_note(home):
     """The note says what to type."""
     (finding,) = hook_findings()
-    assert (finding.state, finding.words, finding.mend) == ("note", "not installed", "leftoff install claude")
+    assert (finding.state, finding.detail, finding.fix) == ("note", "not installed", "leftoff install claude")
 
 
 def test_all_is_well_after_install(home):
-    """The settings file, the events, and the fast path of this version."""
+    """The findings name the settings file, the wired events and the version of the fast path."""
     file = put_in()
     hooks, fast = hook_findings()
     assert (hooks.state, fast.state) == ("ok", "ok")
-    assert str(file) in hooks.words
-    assert "PostToolBatch" in hooks.words
-    assert fast.words.endswith("of this version")
+    assert str(file) in hooks.detail
+    assert "PostToolBatch" in hooks.detail
+    assert fast.detail.endswith("of this version")
 
 
 def test_a_fast_path_that_is_gone_is_broken(home):
-    """Nothing harms the agent, and nothing is saved either."""
+    """A missing fast path does not harm the agent, but nothing is saved either."""
     put_in()
     installed.fast_path_file().unlink()
     (finding,) = hook_findings("broken")
-    assert "gone" in finding.words
-    assert "leftoff install" in finding.mend
+    assert "gone" in finding.detail
+    assert "leftoff install" in finding.fix
 
 
 def test_a_fast_path_of_another_version_is_broken(home):
@@ -63,10 +63,10 @@ def test_a_fast_path_of_another_version_is_broken(home):
     content = installed.fast_path_file().read_text(encoding="utf-8")
     installed.fast_path_file().write_text(content.replace(leftoff.__version__, "0.0.1", 1), encoding="utf-8")
     (finding,) = hook_findings("broken")
-    assert "leftoff 0.0.1" in finding.words
+    assert "leftoff 0.0.1" in finding.detail
     installed.fast_path_file().write_text(content + "# changed\n", encoding="utf-8")
     assert hook_findings("broken") == []
-    assert "not the one of this leftoff" in hook_findings("note")[0].words
+    assert "not the one of this leftoff" in hook_findings("note")[0].detail
 
 
 def test_hooks_that_run_a_fast_path_elsewhere_are_a_note(home, monkeypatch, tmp_path):
@@ -74,7 +74,7 @@ def test_hooks_that_run_a_fast_path_elsewhere_are_a_note(home, monkeypatch, tmp_
     put_in()
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (finding,) = hook_findings("note")
-    assert str(tmp_path / "data") in finding.words
+    assert str(tmp_path / "data") in finding.detail
 
 
 def test_an_interpreter_that_is_gone_is_broken(home):
@@ -84,25 +84,25 @@ def test_an_interpreter_that_is_gone_is_broken(home):
     python = installed.interpreter()
     file.write_text(text.replace(f"{python} -", "/nowhere/python -"), encoding="utf-8")
     (finding,) = hook_findings("broken")
-    assert finding.words.endswith("/nowhere/python")
-    assert finding.mend == "leftoff install claude"
+    assert finding.detail.endswith("/nowhere/python")
+    assert finding.fix == "leftoff install claude"
 
 
 def test_hooks_that_are_not_approved_are_broken(home):
-    """Codex passes over them in silence, so we say it."""
+    """Codex ignores hooks without approval silently."""
     (home / ".codex").mkdir()
     put_in("codex")
     (finding,) = hook_findings("broken")
-    assert "/hooks" in finding.mend
+    assert "/hooks" in finding.fix
 
 
 def test_hooks_that_are_switched_off_are_broken(home):
-    """This is reported once, however many scopes there are."""
+    """Switched-off hooks are reported once, however many scopes there are."""
     file = put_in()
     settings = {**json.loads(file.read_bytes()), "disableAllHooks": True}
     file.write_text(json.dumps(settings), encoding="utf-8")
     (finding,) = hook_findings("broken")
-    assert "disableAllHooks" in finding.words
+    assert "disableAllHooks" in finding.detail
 
 
 def test_hooks_in_two_places_are_a_note(home):
@@ -110,21 +110,21 @@ def test_hooks_in_two_places_are_a_note(home):
     put_in(scope="project")
     file = put_in()
     (finding,) = hook_findings("note")
-    assert "each event needs one" in finding.words
+    assert "each event needs one" in finding.detail
     settings = {**json.loads(file.read_bytes()), "enabledPlugins": {"leftoff@leftoff": True}}
     file.write_text(json.dumps(settings), encoding="utf-8")
     (finding,) = hook_findings("note")
-    assert "plugin leftoff@leftoff" in finding.words
+    assert "plugin leftoff@leftoff" in finding.detail
 
 
 def test_another_tool_that_reads_prompts_is_a_note(home):
     """Our own hooks need not be installed."""
     entry = {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "theirs"}]}]}}
     (home / ".claude" / "settings.json").write_text(json.dumps(entry), encoding="utf-8")
-    assert any("theirs" in finding.words for finding in hook_findings("note"))
+    assert any("theirs" in finding.detail for finding in hook_findings("note"))
 
 
 def test_settings_that_cannot_be_read_hold_nothing(home):
-    """Broken JSON is the agent's business until we write."""
+    """Broken JSON is left to the agent until leftoff writes the file."""
     (home / ".claude" / "settings.json").write_bytes(b"\xff{")
-    assert [finding.words for finding in hook_findings()] == ["not installed"]
+    assert [finding.detail for finding in hook_findings()] == ["not installed"]

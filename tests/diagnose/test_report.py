@@ -73,7 +73,7 @@ def test_a_summary_that_keeps_everything_lost_nothing(home):
 
 
 def test_sessions_of_all_agents_count_newest_first(home):
-    """Or of one, when asked."""
+    """The sessions of one agent can be selected."""
     home.claude(story("One."))
     home.codex(story("Two.", session_id=CODEX_ID))
     assert [each.agent for each in read(sessions()).newest_first()] in (
@@ -84,14 +84,14 @@ def test_sessions_of_all_agents_count_newest_first(home):
 
 
 def test_only_sessions_of_the_project_count_when_one_is_named(home):
-    """By the folder they ran in."""
+    """A session belongs to the project in whose folder it ran."""
     home.claude(story("One.", project=str(Path.cwd())))
     home.codex(story("Two.", session_id=CODEX_ID, project="/somewhere/else"))
     assert [each.agent for each in read(sessions(project=Path.cwd())).compactions] == ["claude"]
 
 
 def test_compactions_before_the_days_asked_for_are_left_out(home):
-    """By the time of the compaction, not of the file."""
+    """The time of the compaction counts, not that of the file."""
     home.claude(story("Old."))
     late = Report(since=STORY_TIME + timedelta(days=10))
     for each in sessions():
@@ -101,7 +101,7 @@ def test_compactions_before_the_days_asked_for_are_left_out(home):
 
 
 def test_files_not_written_to_since_are_not_read(home):
-    """The file system knows."""
+    """The modification time of a file shows whether it needs to be read."""
     path = home.claude(story("Old."))
     then = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     assert [each.transcript for each in sessions_since(then - timedelta(days=1), None, None)] == [path]
@@ -109,7 +109,7 @@ def test_files_not_written_to_since_are_not_read(home):
 
 
 def test_the_same_compaction_in_a_copy_counts_once(home):
-    """Forks and copies carry their parent's past."""
+    """Forks and copies carry their parent's history."""
     path = home.claude(story("Once."))
     shutil.copy(path, path.with_name("5d0e6f0a-3c1d-4e7f-9a55-0d2f7c1b8e46.jsonl"))
     report = read(sessions())
@@ -118,7 +118,7 @@ def test_the_same_compaction_in_a_copy_counts_once(home):
 
 
 def test_an_opaque_summary_is_reported_as_such_and_counts_in_no_total(home):
-    """What it lost cannot be known."""
+    """What an unreadable summary lost cannot be known."""
     home.codex(story("", session_id=CODEX_ID))
     report = read(sessions())
     (found,) = report.compactions
@@ -128,7 +128,7 @@ def test_an_opaque_summary_is_reported_as_such_and_counts_in_no_total(home):
 
 
 def test_totals_add_up_over_compactions(home):
-    """Of four commands two were lost."""
+    """Two of four commands are lost in two compactions."""
     home.claude(story("Ran make lint."))
     home.claude(story("Ran make special-test.", session_id="5d0e6f0a-3c1d-4e7f-9a55-0d2f7c1b8e46"))
     commands = read(sessions()).totals()["commands"]
@@ -136,7 +136,7 @@ def test_totals_add_up_over_compactions(home):
 
 
 def test_a_transcript_that_cannot_be_read_is_named_and_hides_no_other(home):
-    """It vanished after it was found."""
+    """A transcript that disappears after it was found is reported."""
     gone = home.claude(story("Gone."))
     home.codex(story("Here.", session_id=CODEX_ID))
     found = sessions()
@@ -165,7 +165,7 @@ def recent(home):
 
 
 def test_a_person_sees_what_was_lost_and_what_would_have_been_kept(recent, capsys):
-    """With --verbose word for word."""
+    """With ``--verbose`` the lost items are shown word for word."""
     assert run(["report", "--days", "3650"]) == 0
     out = capsys.readouterr().out
     assert "1 session, 1 compaction." in out
@@ -191,8 +191,8 @@ def test_a_narrow_report_keeps_what_was_lost_and_kept(recent, capsys, monkeypatc
 
 
 @pytest.mark.parametrize("garbage", [b"garbage\n\x00\xff\n", b'{"a": 1}\n', b""])
-def test_a_file_without_a_record_is_no_session(home, garbage):
-    """It is named, and not counted."""
+def test_a_file_without_a_record_is_not_a_session(home, garbage):
+    """A file without any record is reported and not counted as a session."""
     path = home.claude(story("Here."))
     other = path.with_name("5d0e6f0a-3c1d-4e7f-9a55-0d2f7c1b8e46.jsonl")
     other.write_bytes(garbage)
@@ -202,7 +202,7 @@ def test_a_file_without_a_record_is_no_session(home, garbage):
 
 
 def test_scripts_get_every_compaction_with_its_items(recent, capsys):
-    """Interface: the keys and their meaning."""
+    """The keys and their meaning are an interface for scripts."""
     assert run(["report", "--days", "3650", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (compaction,) = found["compactions"]
@@ -217,6 +217,5 @@ def test_scripts_get_every_compaction_with_its_items(recent, capsys):
 
 
 def test_no_compaction_is_reported_in_a_sentence(capsys):
-    """And is no error."""
     assert run(["report"]) == 0
     assert "no compaction" in capsys.readouterr().out

@@ -56,7 +56,6 @@ def test_any_partition_of_the_bundled_session_folds_to_the_same_state(data: st.D
 
 
 def test_folding_record_by_record_gives_the_same_state() -> None:
-    """One step per record is the finest partition there is."""
     records = generated(1)
     assert in_parts(records, range(len(records)), PLAIN) == step(State(), records, PLAIN)
 
@@ -119,7 +118,7 @@ def test_an_answer_without_its_call_is_ignored() -> None:
     assert step(State(), [record(RecordKind.RESULT, "words", result("gone"))], PLAIN).calls == 0
 
 
-def test_a_prompt_without_text_is_no_turn() -> None:
+def test_a_prompt_without_text_is_not_a_turn() -> None:
     """A picture alone, or blanks, starts no turn."""
     assert step(State(), [record(RecordKind.PROMPT, "  \n")], PLAIN).turns == 0
 

@@ -200,12 +200,12 @@ def test_a_second_rollback_counts_active_turns_only(tmp_path, log_of) -> None:
 
 
 def test_a_rollback_of_no_turns_removes_nothing(tmp_path, log_of) -> None:
-    """Zero turns, or no turn to remove."""
+    """A rollback of zero turns, or with no turn before it, removes nothing."""
     assert "Always go gauche" in log_of(Codex(tmp_path), *CODEX_TURNS, rolled_back(0))
     assert "Never break" in log_of(Codex(tmp_path), rolled_back(3), *CODEX_TURNS)
 
 
-def test_an_unanswered_call_of_a_removed_turn_is_no_next_step(tmp_path, log_of) -> None:
+def test_an_unanswered_call_of_a_removed_turn_is_not_a_next_step(tmp_path, log_of) -> None:
     """An unanswered call is a next step only while its turn is active."""
     waiting = [item("user", "Wait for it."), shell("2", "sleep 100", "")[0]]
     assert "has no answer" in log_of(Codex(tmp_path), *CODEX_TURNS, *waiting)

@@ -1,4 +1,4 @@
-"""When the work of a session is finished: the user or the agent says so, and nothing is open."""
+"""Recognising that the work of a session is finished: the user or the agent says so, and nothing is open."""
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_a_list_completed_before_the_last_prompt_does_not_count():
 
 
 def test_failures_and_unanswered_requests_keep_the_work_open():
-    """No statement of the agent changes that."""
+    """The agent's own claim to be done does not close the work."""
     assert not is_finished(
         folded(Story(session_id="s").asked("Fix it.").replied("On it.", FAILING).replied("All done."))
     )

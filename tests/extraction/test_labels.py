@@ -83,7 +83,7 @@ def test_recall_and_precision_hold(
 
 @pytest.mark.slow
 def test_few_sentences_labelled_as_no_rule_become_rules(real_transcripts: Path) -> None:
-    """Of the sentences that look like rules and are none, few may be extracted."""
+    """Few sentences that only look like rules may be extracted."""
     taken = judged = 0
     for file in LABELS:
         labels = json.loads(file.read_text(encoding="utf-8"))

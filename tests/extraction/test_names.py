@@ -16,7 +16,7 @@ def texts(found: list[names.Name]) -> list[str]:
 
 
 def test_recent_names_rank_first() -> None:
-    """Of names of one length, the newest comes first."""
+    """The newest of names with the same length comes first."""
     old = [recent_text(number, answer=f"some_name_{number:02}") for number in range(80)]
     assert texts(names.rank_names(old))[:2] == ["some_name_79", "some_name_78"]
 
@@ -43,13 +43,13 @@ def test_a_name_belongs_to_the_file_it_was_last_seen_in() -> None:
 
 
 def test_words_in_back_ticks_are_names_in_texts() -> None:
-    """Words in back-ticks that a tool prints are no names."""
+    """Words in back-ticks that a tool prints are not names."""
     assert "Store" in texts(names.rank_names([recent_text(1, kind="Said", request="see `Store`")]))
     assert names.rank_names([recent_text(1, kind="Ran", request="see `Store`")]) == []
 
 
 def test_paths_in_output_and_texts_are_found() -> None:
-    """Both sides of a diff are the same file; a URL is no path."""
+    """Both sides of a diff are the same file, and a URL is not a path."""
     found = names.rank_paths(
         [recent_text(1, answer="a/src/x.py b/src/x.py ./lib/y.go https://h.example/z/index.html")]
     )
@@ -57,7 +57,7 @@ def test_paths_in_output_and_texts_are_found() -> None:
 
 
 def test_commands_in_texts_are_found() -> None:
-    """In back-ticks or on a line of their own, of programs that the session uses; commands that were run do not count."""
+    """Commands count in back-ticks or on their own line, if the session uses their program."""
     recent = recent_text(
         1, kind="Said", request="Then run `make docs` and\n    make all -j4\nor `cargo build`."
     )

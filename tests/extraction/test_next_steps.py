@@ -13,7 +13,7 @@ def kinds(story: Story) -> dict[str, str]:
 
 
 def test_urls_ports_issues_and_variables_are_found() -> None:
-    """They are found without the marks around them; capitals alone are no variable."""
+    """Values are found without the punctuation around them; capitals alone are not a variable."""
     story = Story().asked(
         "see https://x.example/a?b=1. and (#12), ABC-77, localhost:8080, port 5432, $MY_VAR, OTHER_VAR=1 and IN_PROGRESS!"
     )
@@ -28,13 +28,11 @@ def test_urls_ports_issues_and_variables_are_found() -> None:
     }
 
 
-def test_names_of_standards_are_no_issue_numbers() -> None:
-    """UTF-8, SHA-256 and colours are no issue numbers."""
+def test_names_of_standards_are_not_issue_numbers() -> None:
     assert kinds(Story().asked("UTF-8, SHA-256, RFC-2119, a#12 and &#39; here")) == {}
 
 
 def test_only_requests_count_as_mentions() -> None:
-    """What a tool printed does not count."""
     story = (
         Story()
         .asked("Go")
@@ -52,7 +50,7 @@ def test_mentions_are_counted() -> None:
 
 
 def test_an_early_prompt_still_counts() -> None:
-    """It counts after its recent text was dropped."""
+    """A link in an early prompt counts even after the prompt's text was dropped."""
     story = Story().asked("See https://early.example first")
     for number in range(320):
         story.replied(f"Step {number}.")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.extraction import scoring
 from leftoff.extraction.state import Command, File, Statement
 from tests.extraction.builders import a_ref
@@ -16,7 +17,7 @@ def file(*, reads: int = 0, edits: int = 0, call: int = 0, last="read") -> File:
 
 
 def test_recency_halves_with_the_calls_since() -> None:
-    """Nothing scores more than what just happened."""
+    """Nothing scores higher than what just happened."""
     assert scoring.recency(100, 100) == 1
     assert scoring.recency(60, 100, 40) == 0.5
     assert scoring.recency(120, 100) == 1
@@ -31,7 +32,6 @@ def test_file_scores() -> None:
 
 
 def test_command_scores() -> None:
-    """Repeated commands, short ones and checks score higher."""
     assert scoring.command_score(command("ls -l", runs=4), 10) > scoring.command_score(command("ls -l"), 10)
     assert scoring.command_score(command("ls"), 10) > scoring.command_score(command("ls " + "x" * 500), 10)
     assert scoring.command_score(command("go test"), 10) > scoring.command_score(command("go away"), 10)
@@ -48,8 +48,8 @@ def test_checks_are_recognised(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["cat test.log", "grep test x", "git log", "", "rg build | head", "ls tests"]
 )
-def test_looking_around_is_no_check(text: str) -> None:
-    """Commands that only name tests are no checks."""
+def test_looking_around_is_not_a_check(text: str) -> None:
+    """Commands that only mention tests are not checks."""
     assert not scoring.is_check(command(text))
 
 
@@ -72,3 +72,8 @@ def test_the_best_facts_that_fit_keep_their_order() -> None:
     ]
     assert scoring.select_best(facts, len, str, 1_000) == facts
     assert scoring.select_best(facts, len, str, 0) == []
+
+
+def test_the_shares_of_a_hook_text_are_chosen_for_the_size_of_one() -> None:
+    """Extraction imports no settings, so it has the number itself."""
+    assert scoring.shares_for(MAX_HOOK_CHARS) == scoring.HOOK_TEXT

@@ -42,7 +42,7 @@ def scripts():
 @pytest.mark.parametrize(("name", "script"), [*scripts()], ids=[name for name, _ in scripts()])
 @pytest.mark.parametrize("agent_type", [Claude, Codex])
 def test_every_item_has_a_valid_source(tmp_path: Path, agent_type, name: str, script, max_chars) -> None:
-    """Its bytes are in the transcript at that place with that hash; no source belongs to a missing item."""
+    """The bytes in the transcript match the source's hash, and every source belongs to an item."""
     path = tmp_path / f"rollout-2026-01-06T12-00-00-{script.session_id}.jsonl"
     agent = agent_type(home=tmp_path)
     write_transcript(agent, script, path)
@@ -57,7 +57,7 @@ def test_every_item_has_a_valid_source(tmp_path: Path, agent_type, name: str, sc
 
 
 def test_the_mission_is_what_the_user_asked() -> None:
-    """First request, each later one, and the latest; approvals do not count."""
+    """The mission has the first request, the later ones and the latest; approvals do not count."""
     story = Story().asked("Write an importer for CSV files").replied("Done.")
     for prompt in ("yes", "Now read Excel files too", "ok, go ahead", "And write the docs"):
         story.asked(prompt).replied("Done.")
@@ -70,7 +70,7 @@ def test_the_mission_is_what_the_user_asked() -> None:
 
 
 def test_a_single_request_is_the_whole_mission() -> None:
-    """Without a prompt it is empty; a command that expands to a form is quoted by its field."""
+    """Without a prompt the mission is empty; an expanded command is quoted by its field."""
     assert (
         session_state_of(Story().asked("Write docs").replied("Done."))["mission_summary"]
         == "The user first asked: “Write docs”"
@@ -100,7 +100,6 @@ def test_requests_that_do_not_fit_are_counted() -> None:
 
 
 def test_accomplishments_cover_summaries_commits_checks_subagents_and_files() -> None:
-    """Each kind of accomplishment is in the section."""
     story = Story(project="/p").asked("Write an importer")
     story.replied("", call("write", {"path": "/p/a.py", "content": "def read_rows(): ..."}))
     story.replied("", call("edit", {"path": "/p/b.py", "old": "x", "new": "parse_line(x)"}))
@@ -117,7 +116,7 @@ def test_accomplishments_cover_summaries_commits_checks_subagents_and_files() ->
 
 
 def test_deleted_and_moved_files() -> None:
-    """They are described as such, and are not among the modified files."""
+    """Deleted and moved files are described as such and are not among the modified files."""
     state = State(project="/p")
     for action in (Wrote("/p/a.py", "x"), Ran("rm a.py"), Wrote("/p/b.py", "x"), Moved("/p/b.py", "/p/c.py")):
         add_call(state, action, answer=Answer("ok", failed=False))
@@ -134,7 +133,7 @@ def failing(command: str = "make test", words: str = "E  ValueError: no rows") -
 
 
 def test_a_current_failure_is_a_finding_and_a_next_step() -> None:
-    """It has its exit code and its error line; a failed look around is no failure."""
+    """The failure has its exit code and error line; a failed search or listing does not count."""
     log = session_state_of(
         Story().asked("Go").replied("", failing(), failing("cat nothing", "No such file")).replied("Hm.")
     )
@@ -146,7 +145,7 @@ def test_a_current_failure_is_a_finding_and_a_next_step() -> None:
 
 
 def test_a_failure_without_an_exit_code() -> None:
-    """Only that it failed is known, or not even that."""
+    """Without an exit code, a command is shown as failed or with an unknown end."""
     state = add_call(State(), Ran("make test"), answer=Answer("error: no", failed=True))
     add_call(state, Ran("watch"), answer=Answer(""))
     add_call(state, Ran("watch"), answer=Answer(""))
@@ -157,7 +156,7 @@ def test_a_failure_without_an_exit_code() -> None:
 
 
 def test_a_fixed_failure_is_listed_with_its_fix() -> None:
-    """It is no next step any more, even where another command of its kind passed."""
+    """A fixed failure is no longer a next step, even if another command of its kind passed."""
     story = Story(project="/p").asked("Go").replied("", failing())
     story.replied("", call("edit", {"path": "/p/a.py", "old": "x", "new": "y"}))
     story.replied("", call("shell", {"command": "make test"}, "3 passed")).replied("Done.")
@@ -173,7 +172,7 @@ def test_a_fixed_failure_is_listed_with_its_fix() -> None:
 
 
 def test_a_fix_without_a_change() -> None:
-    """The command simply passed the next time."""
+    """The command passes later although nothing was changed in between."""
     story = (
         Story().asked("Go").replied("", failing()).replied("", call("shell", {"command": "make test"}, "ok"))
     )
@@ -209,7 +208,7 @@ def test_an_approval_is_not_the_request() -> None:
 
 
 def test_the_agents_last_text_names_the_next_step() -> None:
-    """Of a finished turn only sentences about the future count; without any, nothing is open."""
+    """Only sentences about the future count; without any, nothing is open."""
     story = Story().asked("Write it").replied("It reads CSV. Next step: the docs.")
     assert session_state_of(story)["next_steps"] == ["The agent's last word on it: “Next step: the docs.”"]
     over = session_state_of(Story().asked("Write it").replied("It reads CSV."))["next_steps"]
@@ -255,7 +254,7 @@ def test_critical_context_has_exact_text() -> None:
 
 
 def test_names_without_a_file_are_listed_by_themselves() -> None:
-    """They come from commands and texts."""
+    """Names that belong to no file come from commands and texts."""
     story = (
         Story()
         .asked("Look at parse_rows and maxSize")
@@ -291,13 +290,12 @@ def test_metadata_has_what_the_transcript_says() -> None:
 
 
 def test_project_and_branch_cite_the_record_that_names_them() -> None:
-    """Without such a record they are left out."""
+    """Without such a record, project and branch are left out."""
     assert render(State(project="/p", project_ref=a_ref()))["critical_context"]["where"] == {"project": "/p"}
     assert "where" not in render(State(project="/p"))["critical_context"]
 
 
 def test_an_empty_state_renders_empty_sections() -> None:
-    """There are no sources and no error."""
     log = render(State())
     assert items_of(log) == set()
     assert log["sources"] == []

@@ -155,7 +155,7 @@ def test_the_input_of_a_short_pending_call_is_kept() -> None:
 
 
 def test_the_first_prompts_stay() -> None:
-    """They state the goal; the others are dropped oldest first."""
+    """The first prompts state the goal; of the others, the oldest are dropped."""
     state = State()
     state.prompts = [Prompt(a_ref(number), f"p{number}", number, number - 1, 0) for number in range(1, 152)]
     enforce_limits(state)

@@ -50,7 +50,7 @@ def test_a_decision_has_its_reason(sentence: str, decision: str | None, reason: 
     ],
 )
 def test_a_finding_is_extracted(sentence: str) -> None:
-    """It has the agent's own words."""
+    """A finding is kept in the agent's own words."""
     assert sentence in session_state_of(story_with_replies(sentence))["key_findings"]
 
 
@@ -73,13 +73,13 @@ def test_abandoned_attempts_are_extracted() -> None:
     ],
 )
 def test_progress_questions_and_small_talk_are_ignored(sentence: str) -> None:
-    """So are sentences that are too short or too long."""
+    """Sentences that are too short or too long are ignored too."""
     log = session_state_of(story_with_replies(sentence, "Now it runs."))
     assert (log["decisions"], log["key_findings"]) == ([], [])
 
 
 def test_progress_with_a_reason_is_a_decision() -> None:
-    """It says what is about to be done, and why."""
+    """A sentence that says what is about to be done, and why, is a decision."""
     decisions = session_state_of(
         story_with_replies("Let me fix the importer instead of the store because it is older.")
     )["decisions"]
@@ -87,7 +87,7 @@ def test_progress_with_a_reason_is_a_decision() -> None:
 
 
 def test_lasting_statements_outlive_the_recent_texts() -> None:
-    """The same words count once."""
+    """Decisions are kept longer than passing remarks, and the same words count once."""
     lasting = "I decided on a plain file because a database is one more thing to run."
     passing = "The tests pass when the importer is given a real file."
     story = story_with_replies(lasting, passing)
@@ -102,7 +102,7 @@ def test_lasting_statements_outlive_the_recent_texts() -> None:
 
 
 def test_the_last_text_of_a_turn_is_its_summary() -> None:
-    """It is kept for each answered prompt."""
+    """A summary is kept for each answered prompt."""
     story = (
         Story()
         .asked("Do the export.")

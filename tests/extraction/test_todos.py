@@ -21,7 +21,7 @@ def next_of(log) -> list[str]:
 
 
 def test_open_to_dos_are_next_steps_in_their_order() -> None:
-    """Those in progress come first; finished ones are accomplishments."""
+    """Items in progress come first, and finished ones are accomplishments."""
     story = (
         Story()
         .asked("Do it")
@@ -41,7 +41,7 @@ def test_entries_missing_from_a_new_list_were_given_up() -> None:
 
 
 def test_an_entry_that_did_not_change_keeps_its_source() -> None:
-    """Its source is where it was first written."""
+    """The source of an unchanged item is the record that first mentioned it."""
     state = add_call(State(), Planned((Todo("A"), Todo("B"))), answer=Answer("ok"))
     add_call(state, Planned((Todo("A"), Todo("B", "completed"))), answer=Answer("ok"))
     assert [(todo.text, todo.status, todo.ref.line_idx) for todo in state.todos] == [
@@ -51,7 +51,7 @@ def test_an_entry_that_did_not_change_keeps_its_source() -> None:
 
 
 def test_entries_are_added_and_updated_one_by_one() -> None:
-    """The answer gives the id; cancelled and finished entries are no next step."""
+    """The answer gives the id, and cancelled or finished entries are not next steps."""
     state = State(prompts=[], project="/p")
     for number, text in enumerate(("A", "B", "C", "D"), 1):
         add_call(state, TodoSet(None, text, "pending"), answer=Answer("ok", todo_id=str(number)))

@@ -77,7 +77,7 @@ def test_files_deleted_by_a_shell_command() -> None:
     ],
 )
 def test_the_line_range_last_read(reads, seen) -> None:
-    """It is None for a file that was only read whole."""
+    """The range is ``None`` for a file that was only read whole."""
     assert file_after(*reads).seen == seen
 
 
@@ -92,19 +92,19 @@ def test_a_failed_call_does_not_touch_files(action) -> None:
 
 @pytest.mark.parametrize("where", [None, "src", "src/*.py", "*.py", "."])
 def test_searching_a_folder_reads_no_file(where: str | None) -> None:
-    """Only the path of a file counts."""
+    """Only a path that names a single file counts as read."""
     assert add_call(State(), Searched("x", where), answer=GOOD).files == {}
 
 
 def test_calls_of_a_subagent_count_for_files_only() -> None:
-    """Its calls, commands and verdicts are not the session's."""
+    """The calls, commands and results of a subagent are not the session's own."""
     state = add_call(State(), Changed("a.py", "x", "y"), Ran("make"), answer=GOOD, actor="sub")
     assert state.files["a.py"].edits == 1
     assert (state.calls, state.commands, state.glimpses) == (0, {}, [])
 
 
 def test_a_command_has_its_exit_code_and_runs() -> None:
-    """What the agent does not report is None."""
+    """What the agent does not report is ``None``."""
     state = State()
     add_call(state, Ran(" make test "), answer=Answer("3 passed in 1s", 0, failed=False))
     add_call(state, Ran("make test"), answer=Answer("4 passed in 1s", 0, failed=False))
@@ -120,7 +120,7 @@ def test_a_command_has_its_exit_code_and_runs() -> None:
 
 
 def test_a_fixed_failure_names_the_files_changed_in_between() -> None:
-    """It stays known through further good runs."""
+    """The fix stays known after further successful runs."""
     state = State()
     add_call(state, Changed("old.py", "", "x"), answer=GOOD)
     add_call(state, Ran("make test"), answer=Answer("E   AssertionError: 1 != 2\n1 failed", 1, failed=True))
@@ -153,7 +153,7 @@ def test_only_changes_after_the_failure_can_be_the_fix() -> None:
     ],
 )
 def test_a_commit_has_its_branch(output: str, branch: str, sha: str) -> None:
-    """It is read from what git prints."""
+    """The branch is read from what git prints."""
     state = add_call(State(), Ran("git commit -m x"), answer=Answer(output, 0, failed=False))
     (commit,) = state.commits
     assert (state.branch, commit.sha, commit.subject) == (branch, sha, "Add the index")
@@ -167,7 +167,6 @@ def test_only_a_command_that_commits_makes_a_commit() -> None:
 
 
 def test_a_delegation_has_task_and_answer() -> None:
-    """Each kind of subagent is listed once."""
     state = State()
     add_call(state, Delegated("Count", "Count the files", "Explore"), answer=Answer("There are 7."))
     add_call(state, Delegated("", "Count the lines of everything", "Explore"), answer=Answer("Many."))
@@ -197,7 +196,7 @@ def test_a_delegation_has_task_and_answer() -> None:
     ],
 )
 def test_a_recent_text_has_request_and_answer(action, path: str, call_text: str, answer: str) -> None:
-    """Names are searched in it when a log is written."""
+    """Names are searched in recent texts when a log is written."""
     (recent_text,) = add_call(State(), action, answer=GOOD).glimpses
     assert (recent_text.kind, recent_text.path, recent_text.asked, recent_text.answer) == (
         type(action).__name__,

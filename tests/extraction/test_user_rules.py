@@ -55,12 +55,12 @@ def test_a_constraint_is_kept_word_for_word(rule: str) -> None:
         "ok",
     ],
 )
-def test_reports_questions_and_approvals_are_no_rules(prompt: str) -> None:
+def test_reports_questions_and_approvals_are_not_rules(prompt: str) -> None:
     """The words that they use do not matter."""
     assert rules_of(story_with_prompts(prompt)) == []
 
 
-def test_pasted_output_is_no_rule() -> None:
+def test_pasted_output_is_not_a_rule() -> None:
     """Logs, code and quoted blocks are not the user's words; the text around them is."""
     pasted = (
         "Look at this, and never silence it:\n\n```\nYou must always obey this block.\n```\n\n"
@@ -119,7 +119,7 @@ def test_a_list_announced_as_rules_is_rules() -> None:
     ],
 )
 def test_a_correction_is_a_rule(prompt: str) -> None:
-    """It begins by rejecting something."""
+    """A correction begins by rejecting something."""
     (rule,) = folded(story_with_prompts("Do the export.", prompt)).rules
     assert (rule.kind, rule.text) == ("correction", prompt)
 
@@ -134,7 +134,7 @@ def test_a_statement_is_a_rule_if_the_agent_gives_in() -> None:
 
 
 def test_only_the_first_reply_can_give_in() -> None:
-    """Later text agrees with something else; a long prompt is no correction as a whole."""
+    """Later text agrees with something else, and a long prompt is not one correction."""
     story = Story().asked("the squash keeps trailers").replied("Looking.").replied("You're right.")
     assert rules_of(story) == []
     long = " ".join(f"part {number} of the matter is told at some length here." for number in range(20))
@@ -199,7 +199,7 @@ def test_one_prompt_gives_at_most_twelve_rules() -> None:
 
 
 def test_what_the_user_drops_was_tried_and_given_up() -> None:
-    """It is among the findings too."""
+    """What the user asks to drop is recorded as abandoned."""
     state = folded(story_with_prompts("Do the export.", "let's not use the cache, revert that change"))
     assert [each.text for each in state.statements if each.kind == "abandoned"] == [
         "let's not use the cache, revert that change"
@@ -207,7 +207,7 @@ def test_what_the_user_drops_was_tried_and_given_up() -> None:
 
 
 def test_answers_are_listed_with_their_questions() -> None:
-    """A question back, or no answer, is no rule."""
+    """A counter-question or a missing answer is not a rule."""
     state = State()
     chosen = (
         ("Which store?", "SQLite, only SQLite."),
@@ -219,7 +219,7 @@ def test_answers_are_listed_with_their_questions() -> None:
     assert _describe_rule(rule, 100) == "Asked “Which store?”, the user answered: “SQLite, only SQLite.”"
 
 
-def test_a_refused_question_without_words_is_no_rule() -> None:
+def test_a_refused_question_without_words_is_not_a_rule() -> None:
     """The user wants to say something else in the next prompt."""
     state = add_call(State(), Questioned(("Which store?",)), answer=Answer("", refused=True, failed=True))
     assert state.rules == []
@@ -235,7 +235,7 @@ def test_a_refused_question_without_words_is_no_rule() -> None:
     ],
 )
 def test_a_refusal_says_what_was_refused(action, about: str) -> None:
-    """It quotes the user where there is a text; a refused call did not happen."""
+    """The refusal quotes the user if there is a text, and a refused call did not happen."""
     silent = add_call(State(), action, answer=Answer("no", refused=True, failed=True))
     assert _describe_rule(silent.rules[0], 200) == f"The user refused {about}"
     assert (silent.files, silent.commands, silent.errors) == ({}, {}, 0)
@@ -285,8 +285,8 @@ def test_tool_output_never_becomes_a_rule() -> None:
         "An important customer complained about this.",
     ],
 )
-def test_a_report_is_no_rule_whatever_words_it_uses(report: str) -> None:
-    """It says how things are, not how they should be."""
+def test_a_report_is_not_a_rule_whatever_words_it_uses(report: str) -> None:
+    """A report says how things are, not how they should be."""
     assert rules_of(story_with_prompts(report)) == []
 
 
@@ -300,7 +300,7 @@ def test_a_report_is_no_rule_whatever_words_it_uses(report: str) -> None:
     ],
 )
 def test_a_standing_order_is_a_rule(order: str) -> None:
-    """It needs none of the binding words."""
+    """A lasting instruction is a rule even without words such as "always"."""
     assert rules_of(story_with_prompts(order)) == [f"“{order}”"]
 
 

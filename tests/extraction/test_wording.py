@@ -25,7 +25,7 @@ def test_sentences_have_no_code_blocks_bullets_or_tables(text: str, found: list[
 
 
 def test_a_statement_followed_by_a_question_is_split() -> None:
-    """Each part is judged by itself; a very long sentence is split at its semicolons."""
+    """Each part is judged separately, and a very long sentence is split at its semicolons."""
     sentences = [*wording.typed_sentences("we need a safety net, can you add one?", is_casual=False)]
     assert sentences == ["we need a safety net", "can you add one?"]
     long = "; ".join(["this part of a very long sentence goes on and on and on"] * 6)
@@ -61,7 +61,7 @@ def test_failure_lines(output: str, line: str) -> None:
 
 
 def test_identifiers_have_several_words() -> None:
-    """They are not too short, and each is listed once in its order."""
+    """Identifiers are not too short, and each is listed once in its order."""
     text = "parseLine calls max_size, parseLine and MAX but not word or aB or " + "x_" * 60
     assert wording.find_identifiers(text) == ["parseLine", "max_size"]
     assert wording.find_code_spans("see `Store`, `app.run()` and `Store`, not `x y`") == ["Store", "app.run"]
@@ -87,7 +87,7 @@ def test_identifiers_are_the_same_in_any_script() -> None:
     ],
 )
 def test_success_lines_in_any_case_and_script(output: str, line: str) -> None:
-    """Words that only look like one are ignored."""
+    """Words that only look like success are ignored."""
     assert wording.success_line(f"begun\n{output}\nended") == line
 
 

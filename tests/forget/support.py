@@ -58,7 +58,7 @@ def archived_ids() -> set[str]:
 
 
 def finds(query: str) -> bool:
-    """Whether a search finds anything."""
+    """Return whether a search finds anything."""
     return bool(search(Workspace.open(), SearchRequest(query=query), NOW).sessions)
 
 

@@ -96,7 +96,7 @@ def test_a_text_is_masked_in_documents_and_erased_from_library_and_archive(saved
 
 
 def test_a_project_is_erased_with_its_sessions_and_documents(saved_sessions, home):
-    """Those of other projects stay."""
+    """Sessions and documents of other projects are kept."""
     elsewhere = "22222222-2222-4222-8222-222222222222"
     home.claude(Story(session_id=elsewhere, project="/somewhere/else").asked("A quokka").replied("yes"))
     assert search(Workspace.open(), SearchRequest(query="another pause"), NOW).sessions
@@ -165,7 +165,7 @@ def test_the_scan_reads_compressed_blocks_of_the_library(saved_sessions):
 
 
 def test_an_unknown_session_and_an_absent_text_are_reported(saved_sessions):
-    """Nothing is done then."""
+    """Unknown sessions and absent texts change nothing."""
     with pytest.raises(NotFoundError):
         forget.plan_session("99999999-9999-4999-8999-999999999999", Workspace.open())
     plan = forget.plan_text("stands nowhere at all", Workspace.open())
@@ -191,7 +191,7 @@ def test_a_text_is_erased_from_projects_without_transcripts(saved_sessions, tmp_
 
 
 def test_a_text_that_only_an_agent_has_is_remembered(session, home):
-    """It is reported, and no search shows it later."""
+    """The text is reported, and no later search shows it."""
     update_library(Workspace.open())
     story = Story(session_id=OTHER, project=str(Path.cwd())).asked("go").replied("yes")
     other = home.claude(story.asked("the zanzibar plan").replied("ok"))
@@ -205,7 +205,7 @@ def test_a_text_that_only_an_agent_has_is_remembered(session, home):
 
 
 def test_a_session_that_only_its_agent_has_is_remembered(session):
-    """It is not indexed later."""
+    """The session is not indexed later."""
     assert "none holds it" in leftoff("forget", SESSION, "--yes")
     update_library(Workspace.open())
     assert not finds("koala")
@@ -255,7 +255,7 @@ def test_a_session_whose_id_is_a_word_takes_no_other_files_along(settings, sessi
 
 
 def test_a_word_that_is_not_a_session_is_refused(saved_sessions):
-    """Although it is part of every path in the register."""
+    """The word is part of every path in the register."""
     register = (paths.data_folder() / "register.jsonl").read_bytes()
     for words in ("resume-logs", "session", "written"):
         with pytest.raises(NotFoundError):
@@ -264,13 +264,13 @@ def test_a_word_that_is_not_a_session_is_refused(saved_sessions):
 
 
 def test_latest_is_refused():
-    """It is another session every day."""
+    """``latest`` may mean another session every day."""
     with pytest.raises(UsageError, match="another session every day"):
         forget.plan_session("Latest", Workspace.open())
 
 
 def test_a_script_learns_why_nothing_was_erased(session):
-    """Without --yes, in a dry run, and where there is nothing."""
+    """The JSON says why: ``--yes`` is missing, it is a dry run, or there is nothing to erase."""
     update_library(Workspace.open())
     assert "--yes" in json.loads(leftoff("forget", SESSION, "--json", code=1))["error"]
     assert "dry-run" in json.loads(leftoff("forget", SESSION, "--json", "--dry-run"))["why"]
@@ -350,7 +350,7 @@ def test_part_of_a_generated_id_deletes_no_file(called):
 
 
 def test_a_dry_run_writes_nothing(saved_sessions):
-    """Not one byte of any file of ours changes."""
+    """Not one byte of leftoff's files changes."""
     before = all_kept()
     for arguments in ([SESSION], ["--project"], ["--text", SECRET]):
         assert "Nothing was erased" in leftoff("forget", *arguments, "--dry-run")

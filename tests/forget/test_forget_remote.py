@@ -43,7 +43,7 @@ def remote(machine):
 
 
 def test_a_session_is_deleted_in_the_remote(machine):
-    """Only that one, and no byte of it is left in the store's file."""
+    """Only that session is deleted, and no byte of it is left in the store's file."""
     machine.save("session-to-go", mission_summary="once more, unsent")
     output = machine.leftoff("forget", "session-to-go", "--yes").stdout
     assert "1 logs in the remote were deleted or masked." in output
@@ -92,7 +92,7 @@ def two_projects(tmp_path):
 
 
 def test_a_session_of_the_same_name_in_another_project_stays(two_projects):
-    """Programs number their sessions as they like."""
+    """Programs may use the same session ids in different projects."""
     shop, bank = two_projects
     assert "1 logs in the remote" in shop.leftoff("forget", "session-1", "--yes").stdout
     assert remote(shop) == {}
@@ -108,7 +108,7 @@ def test_a_text_is_masked_in_every_project(two_projects):
 
 
 def test_a_session_with_a_uuid_is_deleted_in_every_project(two_projects):
-    """Its id is unique in the world."""
+    """A UUID identifies one session in all projects."""
     shop, bank = two_projects
     session_id = str(uuid.uuid4())
     bank.save(session_id, mission_summary="x")
@@ -118,7 +118,7 @@ def test_a_session_with_a_uuid_is_deleted_in_every_project(two_projects):
 
 
 def test_other_logs_in_the_remote_lose_the_id_of_a_forgotten_session(two_projects):
-    """A UUID in every project, any other id only in its own."""
+    """A UUID is masked in the logs of every project, any other id only in its own project."""
     shop, bank = two_projects
     session_id = str(uuid.uuid4())
     for machine in two_projects:
@@ -132,7 +132,7 @@ def test_other_logs_in_the_remote_lose_the_id_of_a_forgotten_session(two_project
 
 
 def test_a_longer_id_that_begins_alike_stays(machine):
-    """In the remote and in local files, as a name and as a mention."""
+    """Other ids are kept in the remote and in local files."""
     for session_id in ("session-1", "session-10", "my-session-1", "session-1.5"):
         machine.save(session_id, mission_summary=f"after session-1, this is {session_id}\nsession-1")
     machine.send()
@@ -149,7 +149,7 @@ def test_a_longer_id_that_begins_alike_stays(machine):
 
 
 def test_a_broken_log_blocks_no_other(machine):
-    """It is deleted if it holds the text; one of a newer leftoff is named."""
+    """A broken log is deleted if it holds the text; one of a newer leftoff is named."""
     machine.save("a-newer-one", mission_summary=WORDS)
     machine.save("z-whole", mission_summary=WORDS)
     machine.send()
@@ -199,7 +199,7 @@ def test_forgetting_waits_for_the_sender(machine):
 
 
 def test_a_text_in_the_id_of_a_log_is_reported(machine):
-    """It cannot be masked there."""
+    """A text in the id of a log cannot be masked."""
     ended = machine.leftoff("forget", "--text", "session-to-go", "--yes", check=False)
     assert "leftoff forget session-to-go erases it" in ended.stdout
 
@@ -253,7 +253,7 @@ class Store:
 
 
 def test_logs_of_a_plugin_are_recognised_by_their_content(machine, tmp_path):
-    """Their identifiers are only a hint."""
+    """The identifiers that a plugin lists are not relied on."""
     lib = tmp_path / "lib"
     lib.mkdir()
     (lib / "forgetting_guest.py").write_text(GUEST, encoding="utf-8")

@@ -71,7 +71,7 @@ def test_a_session_with_the_text_in_its_path_leaves_library_and_archive(named):
 
 
 def test_a_session_with_a_forgotten_text_in_its_path_does_not_come_back(named):
-    """Not by a search, a list, a rebuild or the archive."""
+    """A forgotten session comes back neither in a search, a list, a rebuild nor the archive."""
     forget_text(WORD)
     named[0].touch()
     assert not finds("koala")
@@ -111,7 +111,7 @@ def test_a_tool_with_the_text_in_its_name_loses_the_name(home):
 
 
 def test_a_text_in_a_file_name_does_not_come_back(home):
-    """Neither in the call nor in the list of touched files."""
+    """A forgotten file name is in neither the call nor the list of touched files."""
     story = Story(session_id=SESSION, project=str(Path.cwd())).asked("do")
     home.claude(story.replied("ok", call("Read", {"file_path": "/srv/zanzibarquux/a.py"}, "x")))
     update_library(Workspace.open())
@@ -142,7 +142,7 @@ def test_a_text_inside_a_longer_word_is_masked_when_it_comes_back(home, prompt, 
 
 @pytest.mark.parametrize("damage", ["garbage", "older"])
 def test_a_replaced_library_still_knows_what_was_forgotten(saved_sessions, damage):
-    """It is remembered in a file of its own."""
+    """Forgotten texts and sessions are remembered in a file of their own."""
     forget_session(SESSION)
     forget_text("Write the docs")
     library = Path(library_folder(), database.FILE_NAME)
@@ -157,7 +157,7 @@ def test_a_replaced_library_still_knows_what_was_forgotten(saved_sessions, damag
 
 
 def test_a_library_of_a_newer_leftoff_is_left_alone(saved_sessions):
-    """Searching, updating, rebuilding and forgetting do not change it."""
+    """Searching, updating, rebuilding and forgetting leave the file unchanged."""
     library = Path(library_folder(), database.FILE_NAME)
     with sqlite3.connect(library) as connection:
         connection.execute("UPDATE facts SET value = 99 WHERE name = 'schema'")
@@ -176,7 +176,7 @@ def test_a_library_of_a_newer_leftoff_is_left_alone(saved_sessions):
 
 
 def test_a_library_that_cannot_be_read_is_an_error(saved_sessions):
-    """Nothing is called forgotten."""
+    """Nothing is reported as forgotten if the library cannot be read."""
     Path(library_folder(), database.FILE_NAME).write_bytes(b"garbage" * 1000)
     for attempt in (
         lambda: forget.plan_text("stands nowhere", Workspace.open()),
@@ -217,7 +217,7 @@ def test_a_library_that_is_being_read_is_named(home, monkeypatch):
 
 
 def test_a_running_update_adds_nothing_that_was_forgotten_meanwhile(home):
-    """It had read the list of forgotten things before."""
+    """The update had read the list of forgotten sessions before."""
     save_log(str(write_session(home, "koala one")), Workspace.open())
     Path(library_folder()).mkdir(parents=True)
     update = Updater(Workspace.open(), library_folder(), None, None)
@@ -246,7 +246,7 @@ def test_forgetting_waits_until_indexing_is_done(home):
 
 
 def test_half_a_text_at_the_end_of_a_cut_title_or_prompt_is_erased(home):
-    """It does not come back with the next list or update."""
+    """The erased half does not come back with the next list or update."""
     text = "Marmaduke47"
     for session_id, chars in ((SESSION, 290), (OTHER, MAX_PROMPT_CHARS - 6)):
         story = Story(session_id=session_id, project=str(Path.cwd())).asked("p" * chars + f" {text} tail")
@@ -263,7 +263,7 @@ def test_half_a_text_at_the_end_of_a_cut_title_or_prompt_is_erased(home):
 
 
 def test_half_a_text_is_erased_though_another_was_forgotten_before(home):
-    """Which changed the length of the cut title, and of the prompt in the catalogue; another stays whole."""
+    """The first forgotten text changed the length of the cut title and prompt."""
     text, before = "Marmaduke the forty-seventh", "Koala99"
     prompts = {
         SESSION: f"{before} {'p' * 270} {text}",
@@ -282,7 +282,7 @@ def test_half_a_text_is_erased_though_another_was_forgotten_before(home):
 
 
 def test_a_text_copied_from_raw_json_is_masked_with_its_escapes_decoded(home, isolated_home):
-    """In an extraction, the library and the archive; it does not come back."""
+    """The text is masked in an extraction, the library and the archive, and does not come back."""
     mine = isolated_home / ".config" / "leftoff" / "configuration.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("context_management:\n  archive:\n    enabled: true\n", encoding="utf-8")

@@ -125,7 +125,7 @@ def test_keys_that_become_the_same_mask_keep_their_values(suffix):
 
 
 def test_keys_that_are_not_of_our_formats_are_masked():
-    """A path, and every key below what an agent fills."""
+    """Keys are masked in paths and in everything that an agent fills in."""
     log = {
         "session_id": "x",
         "critical_context": {"koala": {"koala_port": 1}},
@@ -191,7 +191,7 @@ def test_a_word_of_our_formats_destroys_no_document(settings, session, word):
 
 
 def test_a_trusted_document_stays_trusted(settings, session):
-    """It is the same document with less text."""
+    """A masked document is the same document with less text."""
     put(".leftoff/resume-logs/session-x.md")
     log = Path(".leftoff/resume-logs/session-x.md")
     register = Register(folder=paths.data_folder())
@@ -216,7 +216,7 @@ def store(tmp_path):
 
 
 def test_a_database_is_masked_by_its_store_and_never_as_text(store):
-    """Its file is sound afterwards, and no longer holds the text."""
+    """The database is intact afterwards and no longer holds the text."""
     machine, database = store
     planned = json.loads(machine.leftoff("forget", "--text", WORD, "--dry-run", "--json").stdout)
     assert str(database) not in planned["kept_in"]
@@ -228,7 +228,7 @@ def test_a_database_is_masked_by_its_store_and_never_as_text(store):
 
 
 def test_databases_and_their_logs_are_not_texts(tmp_path):
-    """They are recognised by their first bytes, and by the file that they belong to."""
+    """Databases are recognised by their first bytes, their logs by the database they belong to."""
     with closing(sqlite3.connect(tmp_path / "team.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("CREATE TABLE words(word)")
@@ -253,7 +253,7 @@ def test_rows_of_a_database_are_scanned(tmp_path):
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
-    """One that is gone holds nothing."""
+    """A file that is gone holds nothing, but an unreadable one is an error."""
     assert not masking.holds(tmp_path / "gone", KOALA)
     with pytest.raises(StorageError, match="cannot be read"):
         masking.read(tmp_path)

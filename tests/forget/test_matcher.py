@@ -27,7 +27,7 @@ def test_a_text_is_found_in_any_case_spacing_and_punctuation(text, other, masked
 
 
 def test_an_id_is_found_only_as_a_whole():
-    """One that is a plain word only where an id is written."""
+    """An id that is a plain word counts only where an id is written."""
     matcher = Matcher(session_ids=["session-1", "written"])
     assert matcher.mask("session-1, session-10, my-session-1, session-1.5") == (
         "[forgotten], session-10, my-session-1, session-1.5"
@@ -70,7 +70,7 @@ def test_spacing_inside_words_does_not_hide_a_text(written):
     ["abc", "[a].", "a-b-c", "  .;:!  ", "犬", "forgotten", "[FORGOTTEN]", r"\u00e9", r"[f\u006frgotten]"],
 )
 def test_a_text_with_too_few_letters_is_refused(text):
-    """So is the mask itself."""
+    """Texts that are too short are refused, and so is the mask itself."""
     with pytest.raises(UsageError, match=r"at least 4 letters|cannot be forgotten itself"):
         require_distinctive(text)
 
@@ -85,5 +85,5 @@ def test_a_text_with_enough_letters_is_accepted(text):
     "text", ["koala sleeps", r"C:\Users\koala", r"a \"koala\" sleeps", r"\n\t\r", '"\\n']
 )
 def test_a_text_that_is_not_from_json_is_taken_as_typed(text):
-    """Or its decoded form has the same letters, or none."""
+    """Escapes are not decoded if that would give the same letters or none."""
     assert [each for each, _ in spellings(text)] == [text]

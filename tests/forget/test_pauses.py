@@ -38,7 +38,7 @@ def pause_files(pause):
 
 
 def test_a_pause_that_mentions_the_session_loses_only_its_id(session):
-    """So does any other file among the pauses."""
+    """Any other file among the pauses also loses only the id."""
     save_log(str(session), Workspace.open())
     pause = paused(manual_pause(Workspace.open()), f"{SESSION} had the same fault; precious notes", hour=9)
     files = pause_files(pause)
@@ -57,7 +57,7 @@ def test_a_pause_that_mentions_the_session_loses_only_its_id(session):
 
 
 def test_a_running_pause_of_another_session_keeps_its_lines(session):
-    """In the user's state folder, as hooks write it."""
+    """The running pauses of hooks are in the user's state folder."""
     home = session_pause("claude", OTHER, Workspace.open())
     start(home, 0.9, {}, origin=Origin(agent="claude", session_id=OTHER))
     record(home, "user_message", {"message": f"as in {SESSION}"}, 0.91)
@@ -83,7 +83,7 @@ def test_a_pause_is_recognised_by_any_part_that_is_left(session, part):
 
 
 def test_the_pointer_names_the_newest_pause_that_is_left(session):
-    """It is deleted with the last."""
+    """The pointer is deleted with the last pause."""
     pointer = Path(".leftoff/sessions/LATEST-SESSION.txt")
     oldest, older = paused_by_hooks(OTHER, 8), paused_by_hooks(OTHER, 9)
     gone, newest = paused_by_hooks(THIRD, 10), paused_by_hooks(SESSION, 11)
@@ -98,7 +98,7 @@ def test_the_pointer_names_the_newest_pause_that_is_left(session):
 
 
 def test_a_pause_of_a_forgotten_session_leaves_the_library(saved_sessions):
-    """Nor is one found that is written later."""
+    """Pauses of a forgotten session are not found, even if they are written later."""
     pause = Path(".leftoff/sessions/session-20260106-120000.md")
     pause.write_text(f"# Pause\n\n- **Session**: claude {SESSION}\n\nplatypus words\n", encoding="utf-8")
     other = pause.with_name("session-20260106-120000-2.md")

@@ -47,7 +47,7 @@ def as_they_are(files):
 
 
 def test_the_user_s_files_in_a_folder_of_chats_and_logs_stay(settings, session):
-    """Whatever they are named and hold; nor does a search find them."""
+    """The user's own files are neither changed nor found, whatever their names and content."""
     settings("  chat:\n    folder: docs\n  resume_logs:\n    storage_dir: docs\n")
     mine = put("docs/README.md", "docs/session-notes.md", "docs/a.md.mine", "docs/README.md.unsaved")
     mine |= put("docs/data.json", "docs/index.json", "docs/session-x.json", text='{"a":   "koala sleeps"}\n')
@@ -76,7 +76,7 @@ def test_the_user_s_files_in_a_folder_of_chats_and_logs_stay(settings, session):
     "look", [lambda: update_library(Workspace.open()), lambda: finds("wombat")], ids=["an update", "a search"]
 )
 def test_a_chat_that_became_a_file_of_the_user_leaves_the_library(settings, session, look):
-    """The next update or search sees that it is no chat."""
+    """The next update or search sees that the file is not a chat any more."""
     settings("  chat:\n    folder: docs\n")
     page = Path(f"docs/{CHAT}.md")
     put(page, text=CHAT_PAGE.replace("koala", "wombat"))
@@ -88,7 +88,7 @@ def test_a_chat_that_became_a_file_of_the_user_leaves_the_library(settings, sess
 
 
 def test_files_left_beside_a_document_are_masked_and_deleted_with_it(settings, session):
-    """Half-written files, versions put aside, and the torn half of a log."""
+    """Half-written files, versions put aside and torn logs are masked and deleted too."""
     settings("  resume_logs:\n    storage_dir: notes\n")
     save_log(str(session), Workspace.open())
     log = f"notes/session-{SESSION}"
@@ -114,7 +114,7 @@ def docs(isolated_home):
 
 
 def test_the_user_s_files_that_are_named_like_ours_stay(session, docs):
-    """Where their document is the user's own, or does not exist."""
+    """Files are kept if the document they are named after is the user's own or does not exist."""
     save_log(str(session), Workspace.open())
     names = (
         "session-notes.md",
@@ -161,7 +161,7 @@ def test_documents_in_folders_of_earlier_settings_are_found_by_the_register(sett
 
 
 def test_chats_in_a_folder_outside_the_settings_are_found_by_the_last_list(settings):
-    """No setting names the folder."""
+    """The folder is known only from the last list that was shown."""
     store = ChatStore.open(Workspace.open(Path.cwd()), Path.cwd() / "talks")
     put(f"talks/{CHAT}.md", text=CHAT_PAGE)
     saved_chats.remember_list(store.folder, [])
@@ -189,13 +189,12 @@ def test_a_project_is_erased_with_its_chats_in_a_chosen_folder(settings, session
 
 
 def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path):
-    """Nothing is called forgotten then."""
     with pytest.raises(StorageError, match="cannot be listed"):
         places.documents_in(tmp_path / "gone", ())
 
 
 def test_settings_are_named_and_never_changed(settings, session):
-    """The user's and the project's, for a text and for a session."""
+    """Settings of the user and of the project are reported and never changed."""
     text = f"# my careful notes\ncontext_management:\n  # about koala sleeps and {SESSION}\n  {{}}\n"
     settings(text)
     mine = put(".leftoff/configuration.yaml", text=text)
@@ -231,7 +230,7 @@ def test_our_gitignore_is_never_changed(session):
 
 @pytest.mark.parametrize("place", [".leftoff/notes", ".leftoff/resume-logs/deep", ".leftoff/sessions"])
 def test_links_are_never_followed(session, isolated_home, place):
-    """With a project the link itself is deleted."""
+    """The target of a link is never changed; forgetting a project deletes the link itself."""
     thesis = isolated_home / "Documents" / f"session-{SESSION}.md"
     thesis.parent.mkdir()
     thesis.write_text(f"koala sleeps, {SESSION}", encoding="utf-8")
@@ -282,7 +281,7 @@ def test_in_a_folder_shared_by_worktrees_only_the_sessions_documents_are_deleted
 
 
 def test_a_locked_worktree_that_is_missing_still_shares_the_folder(checkouts, monkeypatch):
-    """Unlocked, it is gone."""
+    """After it is unlocked, the missing worktree no longer counts."""
     main, tree = checkouts
     monkeypatch.chdir(main)
     subprocess.run(["git", "worktree", "lock", str(tree)], check=True)
@@ -323,7 +322,7 @@ def test_an_unfinished_change_of_a_chat_is_finished_and_masked(talks):
 
 
 def test_an_unfinished_change_that_no_longer_fits_is_put_aside_and_masked(talks):
-    """Another program changed the chat meanwhile."""
+    """Another program changed the chat before the change was finished."""
     chat = talks / f"{CHAT}.md"
     leave_unfinished_change(chat, f"the {WORD} plan\n".encode())
     Register(folder=paths.data_folder()).note_written(chat, CHAT, NOW)

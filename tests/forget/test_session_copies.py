@@ -78,7 +78,7 @@ def test_a_text_is_found_in_any_spelling(archived, prompt):
 
 
 def test_files_beside_a_transcript_are_read_too(archived):
-    """In the copy and in the agent's folder."""
+    """Files beside a transcript are read in the archived copy and in the agent's folder."""
     transcript, _ = archived("go on")
     beside = transcript.with_suffix("") / "tool-results" / "one.txt"
     beside.parent.mkdir(parents=True)
@@ -145,7 +145,7 @@ def test_an_unreadable_copy_is_reported_with_exit_code_1(archived):
 
 
 def test_the_session_of_an_unreadable_copy_can_be_forgotten(archived):
-    """Its copy is found by its name; one that cannot be deleted is named."""
+    """A copy is found by its name, and one that cannot be deleted is named."""
     archived("Here the koala sleeps")
     garbled(copy_of(SESSION))
     a_folder(copy := copy_of(OTHER))
@@ -159,7 +159,7 @@ def test_the_session_of_an_unreadable_copy_can_be_forgotten(archived):
 
 
 def test_without_zstd_every_copy_is_named(archived, run_python):
-    """None can be read then."""
+    """No copy can be read without zstd, so each one is reported."""
     archived("Here the koala sleeps")
     done = run_python(
         "import sys; sys.modules['backports'] = None; sys.modules['compression'] = None\n"
@@ -184,7 +184,7 @@ def packed(path):
 
 
 def test_a_compressed_transcript_is_read(home, archived):
-    """In the agent's folder and in the copy; it is not archived again."""
+    """A compressed transcript is read in the agent's folder and in the copy, and is not archived again."""
     archived("go on")
     thread = "01a1e0be-dee8-7b23-ae31-94e0123734a3"
     plain = home.codex(
@@ -223,7 +223,7 @@ def test_an_unreadable_file_of_an_agent_is_named(archived):
 
 
 def test_what_a_killed_process_left_in_the_archive_is_deleted(saved_sessions):
-    """A copy without its description, and half a copy."""
+    """A copy without its description and a half-written copy are deleted."""
     archive = paths.data_folder() / "archive"
     copy = archive / f"claude-{SESSION}.tar.zst"
     half = archive / f".{copy.name}.123.tmp"

@@ -28,7 +28,7 @@ def read(file):
 
 
 def test_the_marketplace_lists_the_plugin_under_the_name_we_look_for():
-    """`leftoff install` knows the plugin by it."""
+    """``leftoff install`` recognises the plugin by this name."""
     (listed,) = read(ROOT / "claude" / ".claude-plugin" / "marketplace.json")["plugins"]
     manifest = read(PLUGIN / ".claude-plugin" / "plugin.json")
     assert listed["name"] == manifest["name"] == PLUGIN_NAME
@@ -47,7 +47,7 @@ def test_the_plugin_is_called_at_the_same_events_as_wired_settings():
 
 
 def test_both_agents_learn_the_same():
-    """One skill, in two places."""
+    """The skill of both agents is the same file."""
     ours, theirs = (
         PLUGIN / "skills" / "leftoff" / "SKILL.md",
         ROOT / "codex" / "skills" / "leftoff" / "SKILL.md",
@@ -64,7 +64,7 @@ def test_every_command_that_is_taught_exists(file):
 
 @pytest.mark.parametrize("file", sorted((PLUGIN / "commands").glob("*.md")), ids=lambda file: file.stem)
 def test_every_slash_command_says_what_it_does_and_what_it_may_run(file):
-    """Nothing but leftoff itself."""
+    """A slash command may run only leftoff itself."""
     head = file.read_text(encoding="utf-8").split("---")[1]
     assert "description: " in head
     allowed = re.search(r"allowed-tools: (.*)", head)[1]
@@ -107,14 +107,14 @@ ECHO = "import sys; print(sys.argv[1], sys.stdin.read(), sys.flags.isolated, sys
 
 
 def test_the_plugin_runs_the_installed_fast_path(call):
-    """With the interpreter that its first line names, bare, and the event on standard input."""
+    """The interpreter of the first line runs it with the event on standard input."""
     put_fast_path(ECHO)
     assert call() == (0, "claude EVENT 1 1\n")
 
 
 @pytest.mark.parametrize("where", ["user", "shared", "local"])
 def test_beside_wired_settings_the_plugin_does_nothing(call, isolated_home, where):
-    """Each event is handled once."""
+    """Each event must be handled only once."""
     put_fast_path(ECHO)
     file = {
         "user": isolated_home / ".claude" / "settings.json",
@@ -127,7 +127,7 @@ def test_beside_wired_settings_the_plugin_does_nothing(call, isolated_home, wher
 
 
 def test_a_status_line_in_the_settings_does_not_silence_the_plugin(call, isolated_home):
-    """Only hooks do."""
+    """Only hooks in the settings silence the plugin."""
     put_fast_path(ECHO)
     (isolated_home / ".claude").mkdir()
     (isolated_home / ".claude" / "settings.json").write_text(
@@ -141,13 +141,13 @@ def test_a_status_line_in_the_settings_does_not_silence_the_plugin(call, isolate
     [("import sys; sys.exit(2)", sys.executable), ("", "/nowhere/python"), ("(", sys.executable)],
 )
 def test_a_fast_path_that_fails_harms_nothing(call, code, python):
-    """2 would block the agent."""
+    """An exit code of 2 would block the agent."""
     put_fast_path(code, python)
     assert call() == (0, "")
 
 
 def test_without_a_fast_path_the_program_is_asked(call, tmp_path):
-    """Slower, and the same; where it is not there either, nothing."""
+    """The program gives the same answer more slowly; if it is missing too, nothing happens."""
     assert call() == (0, "")
     program = tmp_path / "bin" / "leftoff"
     program.write_text('#!/bin/sh\necho "$@" "$(cat)"; exit 2\n', encoding="utf-8")
@@ -156,7 +156,7 @@ def test_without_a_fast_path_the_program_is_asked(call, tmp_path):
 
 
 def test_the_data_folder_is_found_where_it_is(call, monkeypatch, isolated_home):
-    """Without XDG_DATA_HOME too."""
+    """The data folder is found without ``XDG_DATA_HOME``."""
     monkeypatch.delenv("XDG_DATA_HOME")
     assert paths.data_folder() == isolated_home / ".local" / "share" / "leftoff" or sys.platform == "darwin"
     put_fast_path(ECHO)

@@ -47,7 +47,7 @@ def settled(live):
 
 @pytest.mark.parametrize("agent_id", ["claude", "codex"])
 def test_each_threshold_is_reported_once_per_crossing(isolated_home, agent_id):
-    """With the real numbers; at a level that holds, nothing is said."""
+    """Each message has the real numbers, and nothing is repeated while the level stays the same."""
     live = LiveSession(isolated_home, agent_id)
     messages = []
     for share in (0.5, 0.71, 0.72, 0.86, 0.86, 0.91, 0.92, 0.96, 0.97):
@@ -70,7 +70,7 @@ def test_each_threshold_is_reported_once_per_crossing(isolated_home, agent_id):
 
 
 def test_a_mark_counts_again_after_a_compaction(live):
-    """And not before the window is that full again."""
+    """A threshold is reported again only when the window has filled up to it again."""
     live.turn(120_000)
     assert "Caution" in live.message_to_user("PostToolBatch")
     live.hook("PreCompact", trigger="auto")
@@ -94,7 +94,7 @@ def test_the_agent_gets_one_message_when_few_tokens_remain(live):
 
 
 def test_at_stop_the_agent_gets_no_message(live):
-    """It would go on and on; the words wait for the next prompt."""
+    """A message at the end of a turn would make the agent continue, so it waits for the next prompt."""
     live.turn(138_000)
     response = live.hook("Stop")
     assert "Caution" in response["systemMessage"]
@@ -121,7 +121,7 @@ def pause_file(live):
 
 
 def test_switched_off_it_is_silent(live, isolated_home):
-    """With enabled: false, the state file stops the fast path from starting anything."""
+    """With ``enabled: false``, the state file stops the fast path from starting anything."""
     folder = isolated_home / ".config" / "leftoff"
     folder.mkdir(parents=True)
     (folder / "configuration.yaml").write_text("context_management:\n  enabled: false\n", encoding="utf-8")
@@ -142,7 +142,7 @@ def test_without_a_transcript_or_a_known_event_nothing_is_reported(live):
 
 
 def test_the_wind_down_is_recorded_from_auto_pause_on_and_kept_at_the_compaction(live):
-    """With the words of the transcript, as one snapshot; the next crossing begins another."""
+    """The actions are kept with the words of the transcript, and the next crossing begins another pause."""
     live.turn(152_000)
     live.hook("PostToolBatch", tool_calls=[{"tool_name": "shell", "tool_use_id": "c-1"}])
     live.hook("UserPromptSubmit", prompt="Thanks")
@@ -169,7 +169,7 @@ def test_a_pause_that_another_process_started_is_continued(live):
 
 
 def test_no_pause_is_begun_where_the_settings_do_not_want_one(live, monkeypatch):
-    """pause.enabled: false."""
+    """With ``pause.enabled: false`` the threshold is reported but no pause begins."""
     monkeypatch.setenv("LEFTOFF_PAUSE_ENABLED", "false")
     live.turn(152_000)
     assert "Auto-Pause" in live.message_to_user("PostToolBatch")
@@ -228,7 +228,7 @@ def test_where_nothing_was_saved_before_it_is_saved_afterwards(live):
 
 
 def test_without_logs_a_compaction_is_left_alone(live, monkeypatch):
-    """resume_logs.enabled: false; the pause still ends."""
+    """With ``resume_logs.enabled: false``, the pause still ends."""
     monkeypatch.setenv("LEFTOFF_RESUME_LOGS_ENABLED", "false")
     live.turn(152_000)
     live.hook("PostToolBatch")
@@ -239,7 +239,7 @@ def test_without_logs_a_compaction_is_left_alone(live, monkeypatch):
 
 
 def test_a_store_that_is_broken_costs_the_log_and_nothing_else(live):
-    """One line in our own log; the marks are armed again."""
+    """The failure is one line in leftoff's log, and thresholds can be announced again."""
     live.turn(165_000)
     live.hook("PostToolBatch")
     (Path.cwd() / ".leftoff").rename(Path.cwd() / "aside")
@@ -250,7 +250,7 @@ def test_a_store_that_is_broken_costs_the_log_and_nothing_else(live):
 
 
 def test_what_neither_summary_nor_text_holds_goes_to_the_agent_at_the_next_event(live, monkeypatch):
-    """It has at most 2,000 characters and is fenced as data."""
+    """The text has at most 2,000 characters and is fenced as data."""
     monkeypatch.setenv("LEFTOFF_RESTORE_MAX_CHARS", "1500")
     for number in range(30):
         live.turn(
@@ -279,7 +279,7 @@ def finished(isolated_home, session_id=OTHER, agent_id="claude"):
 
 
 def test_a_new_session_is_offered_what_was_left_off(isolated_home, live):
-    """One line to the user, at most 600 characters to the agent, the whole when the first prompt asks to go on."""
+    """The user gets one line and the agent 600 characters, or the whole log if the first prompt asks for it."""
     finished(isolated_home)
     response = live.hook("SessionStart", source="startup")
     assert f"left off just now in session {OTHER[:8]}" in response["systemMessage"]
@@ -294,7 +294,7 @@ def test_a_new_session_is_offered_what_was_left_off(isolated_home, live):
 
 
 def test_a_first_prompt_that_names_its_files_gets_it_too(isolated_home, live):
-    """Any other first prompt closes the offer."""
+    """A first prompt that names the files of the log gets the log."""
     finished(isolated_home)
     live.hook("SessionStart", source="startup")
     settled(live)
@@ -308,7 +308,7 @@ def test_a_first_prompt_that_names_its_files_gets_it_too(isolated_home, live):
 
 
 def test_an_unrelated_first_prompt_gets_nothing(isolated_home, live):
-    """And closes the offer."""
+    """An unrelated first prompt closes the offer."""
     finished(isolated_home)
     live.hook("SessionStart", source="startup")
     settled(live)
@@ -318,7 +318,6 @@ def test_an_unrelated_first_prompt_gets_nothing(isolated_home, live):
 
 
 def test_a_headless_run_is_offered_nothing(isolated_home, live, monkeypatch):
-    """It is metered and saved."""
     finished(isolated_home)
     monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")
     assert live.hook("SessionStart", source="startup") == {}
@@ -362,7 +361,7 @@ def test_a_log_that_this_machine_did_not_write_waits(isolated_home, live):
 
 
 def test_a_session_that_was_killed_is_caught_up(isolated_home, live, monkeypatch):
-    """It has no log; the next one makes it, and a first prompt that asks to go on waits for it."""
+    """The next session makes the missing log, and a first prompt that asks to continue waits for it."""
     monkeypatch.setattr(live_prompt, "_CATCH_UP_SECONDS", 60.0)  # this machine may be busy
     killed = LiveSession(isolated_home, session_id=OTHER)
     killed.turn(50_000)
@@ -373,7 +372,6 @@ def test_a_session_that_was_killed_is_caught_up(isolated_home, live, monkeypatch
 
 
 def test_a_session_whose_log_is_current_is_not_caught_up_again(isolated_home, live):
-    """Nor one that is running."""
     finished(isolated_home)
     before = logs()[0].stat().st_mtime_ns
     live.hook("SessionStart", source="startup")
@@ -466,7 +464,7 @@ def test_a_pause_that_was_left_behind_is_reported_with_its_choices(isolated_home
 
 
 def test_at_the_end_the_pause_is_finalised_and_the_log_saved(live):
-    """Detached, so that the agent's short patience costs nothing."""
+    """The work is done by a detached process, because the agent does not wait long."""
     live.turn(152_000)
     live.hook("PostToolBatch")
     assert live.hook("SessionEnd", reason="prompt_input_exit") == {}
@@ -476,7 +474,7 @@ def test_at_the_end_the_pause_is_finalised_and_the_log_saved(live):
 
 
 def test_new_records_are_folded_in_the_background(live):
-    """So that a compaction finds little left to read."""
+    """Folding in the background leaves little to read at a compaction."""
     for number in range(60):
         live.story.asked(f"Step {number} " + "x" * 1500)
     live.turn(50_000)
@@ -503,7 +501,7 @@ def test_new_records_are_folded_in_the_background(live):
     ],
 )
 def test_a_trigger_is_answered_and_not_sent(live, prompt, answer):
-    """No tokens are spent on it."""
+    """A trigger is answered by the hook and spends no tokens."""
     response = live.hook("UserPromptSubmit", prompt=prompt)
     assert response["decision"] == "block"
     assert response["reason"].startswith(answer)
@@ -526,12 +524,11 @@ def test_a_trigger_is_answered_and_not_sent(live, prompt, answer):
     ],
 )
 def test_only_a_whole_prompt_is_a_trigger(live, prompt):
-    """Anything else is the agent's."""
     assert live.hook("UserPromptSubmit", prompt=prompt) == {}
 
 
 def test_pins_are_listed_and_removed(live):
-    """By the numbers that are shown."""
+    """Pins are removed by the numbers that the list shows."""
     live.hook("UserPromptSubmit", prompt=">pin one")
     live.hook("UserPromptSubmit", prompt=">pin two")
     assert live.hook("UserPromptSubmit", prompt=">pins")["reason"].endswith("  1  one\n  2  two")
@@ -548,7 +545,7 @@ def test_a_hand_off_saves_and_says_how_to_continue(live, trigger):
 
 
 def test_a_hand_off_puts_the_id_on_the_clipboard(live, tmp_path, monkeypatch):
-    """Where the desktop has one, and only then is it said."""
+    """The clipboard is mentioned only if the desktop has one."""
     live.turn(50_000)
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WSL_DISTRO_NAME", raising=False)
@@ -600,7 +597,7 @@ def test_several_logs_are_numbered(isolated_home, live):
 
 
 def test_another_prefix_is_noticed_and_named(live, monkeypatch):
-    """Another tool may take > for itself."""
+    """Another tool may use ``>`` as its own prefix."""
     monkeypatch.setenv("LEFTOFF_TRIGGERS_PREFIX", "!!")
     assert live.hook("UserPromptSubmit", prompt=">pins") == {}
     reason = live.hook("UserPromptSubmit", prompt="!!unpin")["reason"]
@@ -609,7 +606,7 @@ def test_another_prefix_is_noticed_and_named(live, monkeypatch):
 
 
 def test_sessions_that_are_long_silent_are_forgotten(isolated_home, live):
-    """Their states, not their logs."""
+    """Only the live states of old sessions are deleted, not their logs."""
     old = LiveSession(isolated_home, session_id=OTHER)
     old.turn(50_000)
     old.hook("Stop")
@@ -621,7 +618,6 @@ def test_sessions_that_are_long_silent_are_forgotten(isolated_home, live):
 
 
 def test_the_age_of_a_log_is_shown_in_words(isolated_home, live):
-    """Hours and days."""
     finished(isolated_home)
     for seconds, words in ((7_200, "2 hours ago"), (90_000, "1 day ago"), (120, "2 minutes ago")):
         then = clock.now().timestamp() - seconds
@@ -632,7 +628,7 @@ def test_the_age_of_a_log_is_shown_in_words(isolated_home, live):
 
 
 def test_more_than_an_agent_takes_at_once_comes_in_turns(live):
-    """The oldest words first, each whole."""
+    """Waiting messages are sent oldest first and never split."""
     live_state.change(
         "claude", SESSION, lambda state: (state._replace(to_agent=("a" * 6000, "b" * 6000)), None)
     )

@@ -1,4 +1,4 @@
-"""Which folder a live session belongs to, whatever folder the agent is in; and whose compaction an event reports."""
+"""The folder that a live session belongs to, and the session whose compaction an event reports."""
 
 import subprocess
 from pathlib import Path
@@ -17,7 +17,7 @@ def logs(folder="."):
 
 
 def test_a_session_stays_in_the_folder_it_was_begun_in(live):
-    """The agent's own steps through folders move neither pins nor logs."""
+    """The agent's changes of folder move neither pins nor logs."""
     Path("sub").mkdir()
     live.turn(50_000)
     live.hook("SessionStart", source="startup")
@@ -30,7 +30,7 @@ def test_a_session_stays_in_the_folder_it_was_begun_in(live):
 
 
 def test_a_nested_repository_is_not_the_sessions_own(live):
-    """Where the agent does something for a while."""
+    """The agent works in a nested repository for a while, but the log stays in the session's project."""
     subprocess.run(["git", "init", "-q", "."], check=True)
     subprocess.run(["git", "init", "-q", "vendor/lib"], check=True)
     live.turn(50_000)
@@ -41,7 +41,7 @@ def test_a_nested_repository_is_not_the_sessions_own(live):
 
 
 def test_resumed_elsewhere_it_belongs_there(live):
-    """The user went there, not the agent."""
+    """The user changed the folder, not the agent."""
     live.turn(50_000)
     live.hook("SessionStart", source="startup")
     Path("there").mkdir()

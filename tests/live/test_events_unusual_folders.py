@@ -99,7 +99,7 @@ def test_silence_is_not_an_end(isolated_home, live, prompt, reply):
 
 
 def test_what_is_cleared_without_a_word_is_ended_all_the_same(isolated_home):
-    """Codex says only that another session has begun in its place."""
+    """Codex reports only that another session has begun."""
     old, new = LiveSession(isolated_home, "codex"), LiveSession(isolated_home, "codex", OTHER)
     old.turn(50_000)
     old.hook("Stop")
@@ -113,7 +113,6 @@ def test_what_is_cleared_without_a_word_is_ended_all_the_same(isolated_home):
 
 
 def test_of_several_sessions_of_one_process_none_is_taken_for_the_cleared_one(isolated_home):
-    """It is unknown which of them was cleared."""
     sessions = [
         LiveSession(isolated_home, "codex", SESSION.replace("0b54", f"{number}b54")) for number in range(3)
     ]
@@ -128,7 +127,7 @@ def test_of_several_sessions_of_one_process_none_is_taken_for_the_cleared_one(is
 
 
 def test_a_prompt_about_something_else_is_given_nothing(isolated_home, live):
-    """Words of ours and plain words are in many prompts."""
+    """Ordinary words that are also names in the log occur in many prompts."""
     session = LiveSession(isolated_home, session_id=OTHER)
     reading = call(
         "shell", {"command": "cat src/config.py"}, "def move(): pass\nclass Config: pass\nTOKEN_LIMIT = 5\n"
@@ -145,7 +144,7 @@ def test_a_prompt_about_something_else_is_given_nothing(isolated_home, live):
 
 
 def test_the_offer_keeps_the_path_and_shortens_the_mission(isolated_home, live):
-    """Within 600 characters, however long mission and step are."""
+    """The offer has at most 600 characters, however long the mission and next step are."""
     session = LiveSession(isolated_home, session_id=OTHER)
     session.turn(50_000, prompt="Rework the ledger: " + "every amount is kept in cents, " * 30)
     session.hook("SessionEnd", reason="other")
@@ -159,7 +158,7 @@ def test_the_offer_keeps_the_path_and_shortens_the_mission(isolated_home, live):
 
 
 def test_the_line_to_the_user_is_not_cut_in_a_quotation(isolated_home, live):
-    """The user's own words, cut between words, with one full stop."""
+    """The user's words are cut between words and end with one full stop."""
     earlier(
         isolated_home,
         "Rework the ledger so that it keeps every amount in cents and rounds at the very end only, please.",
@@ -172,7 +171,7 @@ def test_the_line_to_the_user_is_not_cut_in_a_quotation(isolated_home, live):
 
 
 def test_a_session_is_as_old_as_its_last_activity(isolated_home, live):
-    """Its log may have been made much later, when it was caught up."""
+    """A log may be made much later than the last activity of its session."""
     old = LiveSession(isolated_home, session_id=OTHER)
     old.turn(50_000)
     then = clock.now().timestamp() - 20 * 86_400 - 60
@@ -209,7 +208,7 @@ def test_a_session_with_a_log_did_not_end_without_one(isolated_home, live):
 
 
 def test_pickup_says_what_each_log_is_about(isolated_home, live):
-    """And how old it is."""
+    """Each log is listed with its age and its mission."""
     earlier(isolated_home, "Write src/ledger.py.")
     earlier(isolated_home, "Port the parser.", session_id=OTHER.replace("1c54", "2c54"))
     listed = live.hook("UserPromptSubmit", prompt=">pickup 2")["reason"].splitlines()[1:]
@@ -220,7 +219,7 @@ def test_pickup_says_what_each_log_is_about(isolated_home, live):
 
 
 @pytest.mark.parametrize("filling", ["The ledger must balance. ", "💰 Das Hauptbuch muß stimmen. "])
-def test_a_log_that_is_picked_up_with_little_room_left_fits_with_the_warning(isolated_home, live, filling):
+def test_a_log_picked_up_in_a_nearly_full_window_fits_with_the_warning(isolated_home, live, filling):
     """All that is handed over at once counts, in the units that agents count."""
     session = LiveSession(isolated_home, session_id=OTHER)
     for number in range(60):
@@ -261,7 +260,7 @@ def removed(main, tree):
 
 @pytest.mark.parametrize("work", [save, end_session])
 def test_a_worktree_that_was_removed_does_not_come_back(isolated_home, worktree, monkeypatch, work):
-    """What is saved after it is gone goes to the main checkout."""
+    """Logs that are saved after the removal go to the main checkout."""
     main, tree = worktree
     monkeypatch.chdir(tree)
     live = LiveSession(isolated_home)
@@ -347,8 +346,8 @@ def test_half_a_character_in_an_event_is_read(live):
     assert "pinned as number 1: The flag is \ufffd half" in response["reason"]
 
 
-def test_with_a_session_that_is_forgotten_goes_all_that_stood_beside_it(isolated_home, live):
-    """Text to be put back and locks too."""
+def test_files_beside_a_forgotten_session_are_deleted_with_it(isolated_home, live):
+    """Waiting texts and locks of a forgotten session are deleted too."""
     old = LiveSession(isolated_home, session_id=OTHER)
     old.turn(50_000)
     old.hook("PreCompact", trigger="auto")
@@ -360,7 +359,7 @@ def test_with_a_session_that_is_forgotten_goes_all_that_stood_beside_it(isolated
 
 
 def test_switched_on_again_it_is_noticed_at_the_next_prompt(live, isolated_home):
-    """Within the same session; the fast path lets prompts through for that."""
+    """The fast path lets prompts through, so the change is noticed within the same session."""
     file = isolated_home / ".config" / "leftoff" / "configuration.yaml"
     file.parent.mkdir(parents=True)
     file.write_text("context_management:\n  enabled: false\n", encoding="utf-8")
@@ -373,7 +372,7 @@ def test_switched_on_again_it_is_noticed_at_the_next_prompt(live, isolated_home)
 
 
 def test_what_waits_is_counted_as_agents_count(live):
-    """One character outside the basic plane is two."""
+    """A character outside the basic plane counts as two."""
     live_state.change(
         "claude", SESSION, lambda state: (state._replace(to_agent=("a" * 4000, "💰" * 3000)), None)
     )

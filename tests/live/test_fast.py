@@ -44,7 +44,7 @@ def append(request: pytest.FixtureRequest) -> Append:
 
 
 def test_a_line_is_added_to_a_private_file(tmp_path: Path, append: Append) -> None:
-    """Made when it is not there, as is the lock."""
+    """The file and its lock are created if they are missing."""
     assert append(tmp_path / "x", b"1\n")
     assert append(tmp_path / "x", b"2\n")
     assert (tmp_path / "x").read_bytes() == b"1\n2\n"
@@ -71,7 +71,7 @@ def test_a_torn_last_line_is_closed_before_appending(
 
 
 def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path: Path, append: Append) -> None:
-    """Nothing is written to what it names, nor made there."""
+    """The target of a link is neither written to nor created."""
     (tmp_path / "victim").write_bytes(b"old\n")
     for name, target in (("link", "victim"), ("dangling", "nowhere")):
         (tmp_path / name).symlink_to(tmp_path / target)
@@ -270,7 +270,7 @@ def test_a_look_at_the_gauge_decides(
     state: dict[str, object],
     is_due: bool,
 ) -> None:
-    """Whole numbers from the state file against the last reply."""
+    """The numbers of the state file are compared with the last reply."""
     transcript(tmp_path, tokens)
     state_file(isolated_home, **state)
     assert bool(call(event(name, tmp_path, prompt="go"))) is is_due
@@ -323,7 +323,7 @@ def test_an_agents_own_events_and_lines_are_read_by_its_rules(
 def test_switched_off_only_a_prompt_asks_whether_it_still_is(
     call: Call, isolated_home: Path, tmp_path: Path
 ) -> None:
-    """So that switching on again is heard within the session, and a tool call costs nothing."""
+    """Switching on again is noticed at the next prompt, and a tool call costs nothing."""
     transcript(tmp_path, 999)
     state_file(isolated_home, off=True)
     assert [bool(call(event(name, tmp_path, prompt="go"))) for name in (*TOOLS, "Stop")] == [False] * 4
@@ -335,7 +335,7 @@ def test_switched_off_only_a_prompt_asks_whether_it_still_is(
     ['{"type":"assistant","message":{"usage":{"input_tokens": 9', '{"input_tokens"', '{"input_tokens" 1}'],
 )
 def test_a_torn_line_is_passed_over(call: Call, isolated_home: Path, tmp_path: Path, torn: str) -> None:
-    """Without json.decoder a scanner in C has no error of its own to raise; the lines before it count all the same."""
+    """The lines before a torn one are read."""
     path = transcript(tmp_path, 999)
     path.write_text(path.read_text(encoding="utf-8") + torn, encoding="utf-8")
     state_file(isolated_home)
@@ -367,7 +367,7 @@ def test_a_large_tail_is_looked_at_once(call: Call, isolated_home: Path, tmp_pat
 def test_a_typed_trigger_goes_to_the_full_program(
     call: Call, isolated_home: Path, tmp_path: Path, prompt: str
 ) -> None:
-    """It decides whether the whole prompt is one."""
+    """The full program decides whether the whole prompt is a trigger."""
     state_file(isolated_home)
     assert call(event("UserPromptSubmit", tmp_path, prompt=prompt))
     assert not call(event("UserPromptSubmit", tmp_path, prompt="please " + prompt))
@@ -376,7 +376,7 @@ def test_a_typed_trigger_goes_to_the_full_program(
 def test_a_subagent_is_recorded_and_never_handed_over(
     call: Call, isolated_home: Path, tmp_path: Path
 ) -> None:
-    """Its line names the actor; nothing is metered by it."""
+    """The recorded line names the subagent, and its usage is not measured."""
     transcript(tmp_path, 999)
     state_file(isolated_home, pause_id="p-1", is_due=True, used_fraction=0.5)
     pause = isolated_home / ".local/state/leftoff/pauses/claude-s-1.jsonl"
@@ -397,7 +397,7 @@ def test_a_subagent_is_recorded_and_never_handed_over(
 def test_prompts_and_ends_of_turns_are_recorded_with_their_position(
     call: Call, isolated_home: Path, tmp_path: Path
 ) -> None:
-    """Type, offset and share of the window; no words."""
+    """A recorded action has its type, offset and share of the window, but no text."""
     size = transcript(tmp_path, 650).stat().st_size
     state_file(isolated_home, pause_id="p-1")
     pause = isolated_home / ".local/state/leftoff/pauses/claude-s-1.jsonl"
@@ -428,7 +428,7 @@ def test_a_pause_that_was_ended_meanwhile_is_not_begun_again(
 def test_enough_new_records_are_folded_by_a_process_of_its_own(
     call: Call, isolated_home: Path, tmp_path: Path
 ) -> None:
-    """It is started only at the end of a turn, and the hook does not wait for it."""
+    """The process is started only at the end of a turn, and the hook does not wait for it."""
     path = transcript(tmp_path, 500)
     path.write_bytes(b'{"type":"user"}\n' * 5000 + path.read_bytes())
     state_file(isolated_home)
@@ -456,7 +456,7 @@ def test_enough_new_records_are_folded_by_a_process_of_its_own(
     ],
 )
 def test_what_is_not_an_event_is_nothing(call: Call, isolated_home: Path, raw: bytes) -> None:
-    """And never an exit code that would block the agent."""
+    """Invalid input is ignored and never blocks the agent with an exit code."""
     assert call(raw) == []
 
 
@@ -464,7 +464,7 @@ def test_what_is_not_an_event_is_nothing(call: Call, isolated_home: Path, raw: b
 def test_an_id_that_leads_elsewhere_is_nothing(
     call: Call, isolated_home: Path, tmp_path: Path, session: str
 ) -> None:
-    """Parts of paths come from an event."""
+    """Parts of paths come from an event and must be checked."""
     assert call(event("SessionStart", tmp_path) | {"session_id": session}) == []
     assert call(event("SessionStart", tmp_path), agent="../x") == []
 
@@ -472,7 +472,7 @@ def test_an_id_that_leads_elsewhere_is_nothing(
 def test_a_switch_makes_it_silent(
     call: Call, isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """LEFTOFF_DISABLE=1 ends it before it has read anything; 0 is no switch."""
+    """``LEFTOFF_DISABLE=1`` ends the program before it reads anything, and 0 has no effect."""
     monkeypatch.setenv("LEFTOFF_DISABLE", "1")
     assert call(event("SessionStart", tmp_path)) == []
     monkeypatch.setenv("LEFTOFF_DISABLE", "0")
@@ -489,7 +489,7 @@ def test_where_nothing_can_be_kept_nothing_is_begun(call: Call, isolated_home: P
 def test_its_state_folder_is_that_of_the_full_program(
     isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Named, not named, and named by what is no absolute path."""
+    """The variable may be set, empty or a relative path."""
     for named in (str(isolated_home / "elsewhere"), "", "relative"):
         monkeypatch.setenv("XDG_STATE_HOME", named)
         environment = {name.encode(): value.encode() for name, value in paths.environment().items()}
@@ -515,7 +515,7 @@ def test_its_own_log_is_that_of_the_full_program_and_stays_small(isolated_home: 
 
 
 def test_it_judges_names_as_the_full_program_does() -> None:
-    """But for device names of other systems."""
+    """Ids are checked like in the full program, except for device names of other systems."""
     for text in (
         "a",
         "a.b-c_d",
@@ -593,12 +593,12 @@ def test_whole_numbers_decide(
     seen: tuple[int | None, int, str | None, int] | None,
     is_due: bool,
 ) -> None:
-    """What there is to say, save or restore."""
+    """Numbers from the state decide whether there is anything to say, save or restore."""
     assert fast._is_due("prompt" if prompt else "tools", {"prompt": prompt}, state, seen) is is_due
 
 
-def test_room_is_tried_for_before_the_full_program_is_called(tmp_path: Path) -> None:
-    """Folders are made on the way; nothing is left behind."""
+def test_free_space_is_checked_before_the_full_program_is_called(tmp_path: Path) -> None:
+    """Missing folders are created, and nothing is left behind."""
     assert fast._can_write(str(tmp_path / "a" / "b"))
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == [".lock"]
     (tmp_path / "file").touch()
@@ -612,7 +612,7 @@ def test_room_is_tried_for_before_the_full_program_is_called(tmp_path: Path) -> 
 
 
 def test_main_is_always_0(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Switched off, called wrongly, or without a home."""
+    """The exit code is 0 if leftoff is switched off, called wrongly or has no home."""
     home = {b"HOME": str(isolated_home).encode()}
     assert fast.main(["fast.py", "claude"], home | {b"LEFTOFF_DISABLE": b"1"}) == 0
     assert fast.main(["fast.py"], home) == 0

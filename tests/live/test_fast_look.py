@@ -63,7 +63,7 @@ def is_fork(path: Path) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("agent_id", names())
 def test_it_agrees_with_the_full_meter_on_real_transcripts(real_transcripts, agent_id, tmp_path):
-    """At some record boundaries of each, always at the last and the first, at compactions, and in the middle of a line."""
+    """Both are compared at record boundaries, at compactions and in the middle of a line."""
     looked = 0
     for agent, path in transcripts_of(real_transcripts, agent_id):
         if is_fork(path):
@@ -138,6 +138,8 @@ CLAUDE_CASES = {
     "cleared between its lines": ([reply("a", 9000), micro(5000, 2000), reply("a", 8000)], 7000),
     "cleared before it": ([reply("b", 100), micro(5000, 2000), reply("a", 8000)], 8000),
     "cleared without numbers": ([reply("a", 9000), micro(5000, None)], 4000),
+    "the largest number that is believed": ([reply("a", 10**12 + 30)], 10**12 + 30),
+    "a larger number": ([reply("a", 10**12 + 31)], 30),
 }
 
 
@@ -148,7 +150,7 @@ def written(path: Path, lines) -> Path:
 
 @pytest.mark.parametrize("case", CLAUDE_CASES)
 def test_replies_count_as_the_full_meter_counts_them(case, tmp_path):
-    """Each case as it is said here, by both."""
+    """The fast path and the full program count the same tokens in every case."""
     lines, used = CLAUDE_CASES[case]
     path = written(tmp_path / "t.jsonl", lines)
     assert claude.here().occupancy(path).used_tokens == used
@@ -195,14 +197,14 @@ def test_readings_count_as_the_full_meter_counts_them(case, tmp_path):
 
 
 def test_the_model_has_the_name_that_was_requested(tmp_path):
-    """Only the requested name keeps the suffix of a larger window."""
+    """Only the requested name keeps the suffix of the larger window."""
     path = written(tmp_path / "t.jsonl", [reply("a", 1000, requestedModel="claude-sonnet-4-5[1m]")])
     assert fast.look(CLAUDE, str(path))[2] == "claude-sonnet-4-5[1m]"
 
 
 @pytest.mark.parametrize("size", [10, 16_000, 16_384, 16_400, 70_000, 300_000])
 def test_a_long_line_behind_the_last_reply_is_passed_over(tmp_path, size):
-    """Whatever its length, at and around the steps in which the file is read."""
+    """The line may be of any length around the steps in which the file is read."""
     path = written(tmp_path / "t.jsonl", [user(), reply("a", 1000), user("y" * size)])
     assert fast.look(CLAUDE, str(path))[0] == 1000
     path.write_bytes(path.read_bytes().rstrip(b"\n"))

@@ -13,7 +13,7 @@ OLDER_NAMES = {"claude": "replies", "codex": "readings"}
 
 @pytest.mark.parametrize("agent_id", OLDER_NAMES)
 def test_a_state_of_an_older_version_gets_rules_at_the_next_event(isolated_home, agent_id):
-    """Until then the fast path hands every event over; fast paths of that version still find the name that they know."""
+    """Until then every event is handed over, and older fast paths still find the name they know."""
     live = LiveSession(isolated_home, agent_id)
     live.turn(1000)
     path = live_state.path_of(agent_id, live.session_id)

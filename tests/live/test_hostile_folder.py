@@ -51,7 +51,7 @@ def run(command: list[str], clone: tuple[Path, dict[str, str]], event: dict[str,
 
 
 def test_the_full_program_is_ours(clone: tuple[Path, dict[str, str]]) -> None:
-    """It notes the session that begins; the clone's package would not."""
+    """The full program notes the session that begins; the clone's package would not."""
     folder, environment = clone
     event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s-1", "cwd": str(folder)}
     run([sys.executable, "-I", "-S", fast.__file__, "claude"], clone, event)
@@ -67,7 +67,6 @@ def test_detached_work_is_ours(clone: tuple[Path, dict[str, str]]) -> None:
 
 
 def test_the_status_line_is_ours(clone: tuple[Path, dict[str, str]]) -> None:
-    """It says how full the window is."""
     event = {
         "session_id": "s-1",
         "workspace": {},

@@ -22,7 +22,7 @@ STARTS = [(agent, name) for agent, (_, starts) in AGENTS.items() for name in sta
 
 @pytest.fixture
 def settings(isolated_home):
-    """Where an agent's settings are; written first, when something is given."""
+    """Return the path of an agent's settings, which are written first if content is given."""
 
     def put(agent="claude", before=None):
         file = isolated_home / AGENTS[agent][0]
@@ -52,7 +52,7 @@ def content(file):
 
 @pytest.mark.parametrize(("agent", "name"), STARTS)
 def test_uninstall_leaves_settings_byte_for_byte(settings, isolated_home, agent, name):
-    """Whatever they were; nothing else is left either, but empty folders and the lock."""
+    """Only empty folders and the lock are left besides."""
     before = AGENTS[agent][1][name]
     file = settings(agent, before)
     put_in(agent)
@@ -65,7 +65,7 @@ def test_uninstall_leaves_settings_byte_for_byte(settings, isolated_home, agent,
 
 @pytest.mark.parametrize(("agent", "name"), STARTS)
 def test_installing_twice_changes_nothing_the_second_time(settings, agent, name):
-    """And uninstalling still leads back to the beginning."""
+    """A second installation changes nothing, and uninstalling still restores the original file."""
     before = AGENTS[agent][1][name]
     file = settings(agent, before)
     put_in(agent)
@@ -111,7 +111,7 @@ def test_settings_changed_since_lose_only_ours(settings):
 
 
 def test_half_a_character_in_a_status_line_comes_back_as_it_was(settings):
-    """JavaScript's texts may hold one; the file keeps the escape."""
+    """Strings of JavaScript may hold half a character, and the file keeps its escape."""
     before = rb'{"statusLine": {"type": "command", "command": "echo \ud83d \u00e9"}}'
     file = settings(before=before)
     put_in()
@@ -122,7 +122,7 @@ def test_half_a_character_in_a_status_line_comes_back_as_it_was(settings):
 
 
 def test_a_link_into_a_folder_that_is_not_there_is_refused(settings, isolated_home):
-    """What it meant is not ours to make."""
+    """leftoff does not create the folder that a link points into."""
     file = settings()
     file.symlink_to(isolated_home / "dotfiles" / "claude" / "settings.json")
     with pytest.raises(StorageError, match="whose folder does not exist"):
@@ -131,7 +131,7 @@ def test_a_link_into_a_folder_that_is_not_there_is_refused(settings, isolated_ho
 
 
 def test_a_status_line_of_an_older_leftoff_is_removed(settings):
-    """Its command had no -E."""
+    """Older versions called the interpreter without ``-E``."""
     before = b'{\n  "model": "opus"\n}\n'
     file = settings(before=before)
     put_in()
@@ -141,7 +141,7 @@ def test_a_status_line_of_an_older_leftoff_is_removed(settings):
 
 
 def test_a_file_of_our_making_stays_when_another_program_uses_it(settings):
-    """It goes only when nothing is left in it."""
+    """A settings file that leftoff created is deleted only if nothing else is in it."""
     file = settings()
     put_in()
     changed = {**json.loads(file.read_bytes()), "model": "opus"}
@@ -151,7 +151,7 @@ def test_a_file_of_our_making_stays_when_another_program_uses_it(settings):
 
 
 def test_a_file_of_our_making_goes_even_when_the_agent_reformatted_it(settings):
-    """What is left says nothing."""
+    """Nothing meaningful is left in such a file."""
     file = settings()
     put_in()
     file.write_text(json.dumps(json.loads(file.read_bytes()), indent=7), encoding="utf-8")
@@ -175,7 +175,7 @@ def test_without_our_notes_uninstall_still_finds_ours(settings):
 
 
 def test_notes_that_cannot_be_read_are_an_error(settings):
-    """There is a folder in the place of the file."""
+    """A folder in place of the file is reported."""
     settings()
     (paths.data_folder() / installed.REGISTRY_NAME).mkdir(parents=True)
     with pytest.raises(StorageError, match="installations"):
@@ -183,7 +183,7 @@ def test_notes_that_cannot_be_read_are_an_error(settings):
 
 
 def test_our_notes_hold_nothing_of_the_user_s(settings):
-    """Settings may hold keys; what we remember is what we changed."""
+    """Settings may hold keys, so only leftoff's own changes are remembered."""
     settings(before=b'{"env": {"API_KEY": "sk-secret"}, "hooks": {"Stop": []}}')
     put_in()
     notes = paths.data_folder() / installed.REGISTRY_NAME
@@ -210,7 +210,7 @@ def test_a_linked_settings_file_is_followed(settings, tmp_path):
 
 @pytest.mark.parametrize("broken", [b'{"a": 1,}', b"\xff\xfe{}", b'{"hooks": []}'])
 def test_broken_settings_are_refused_and_nothing_is_written(settings, isolated_home, broken):
-    """Not even the fast path."""
+    """Not even the fast path is written if the settings are broken."""
     file = settings(before=broken)
     with pytest.raises(ConfigError, match=r"settings\.json.*mend the file"):
         put_in()
@@ -219,7 +219,7 @@ def test_broken_settings_are_refused_and_nothing_is_written(settings, isolated_h
 
 
 def test_settings_that_broke_since_are_not_touched_by_uninstall(settings):
-    """The user repairs them, then tries again."""
+    """The user has to repair the settings before uninstalling."""
     file = settings()
     put_in()
     broken = file.read_bytes()[:-3]
@@ -243,7 +243,7 @@ def test_settings_saved_between_plan_and_deed_are_left_alone(settings):
 
 
 def test_the_fast_path_is_put_in_place_with_its_stamp(settings):
-    """Its first line names the interpreter, its second the version and a hash; only the user may read it."""
+    """The first line names the interpreter, the second the version and a hash; the file is private."""
     settings()
     put_in()
     first, second, *rest = installed.fast_path_file().read_text(encoding="utf-8").splitlines()
@@ -257,7 +257,7 @@ def test_the_fast_path_is_put_in_place_with_its_stamp(settings):
 
 
 def test_an_interpreter_that_does_not_know_itself_is_an_error(settings, monkeypatch):
-    """Without that path, no agent could run leftoff."""
+    """No agent could run leftoff without the interpreter's path."""
     settings()
     monkeypatch.setattr("sys.executable", "")
     with pytest.raises(StorageError, match="its own path"):
@@ -288,7 +288,7 @@ def test_a_fast_path_that_nothing_calls_is_taken_away(settings):
 
 
 def test_codex_s_config_is_never_written(settings):
-    """Trust is the user's to give; we say where."""
+    """Only the user may approve hooks, and leftoff says where."""
     config = settings("codex").with_name("config.toml")
     config.write_bytes(b"# mine\n")
     troubles = install(plan_install("codex", "user", Workspace.open()))
@@ -301,7 +301,7 @@ def test_codex_s_config_is_never_written(settings):
 
 
 def test_a_project_gets_files_of_its_own_and_loses_them_again(settings):
-    """Folders too, if they were not there."""
+    """Folders that leftoff created are removed too."""
     settings()
     plan = put_in(scope="project")
     assert plan.settings == Path.cwd() / ".claude" / "settings.local.json"
@@ -340,7 +340,7 @@ def test_a_note_names_the_hooks_that_the_project_has_already(settings):
 
 
 def test_home_is_not_a_project(settings, isolated_home, monkeypatch):
-    """What is wired there would be everybody's."""
+    """Hooks in the home folder would apply to every project."""
     monkeypatch.chdir(isolated_home)
     with pytest.raises(UsageError, match="no project"):
         plan_install("claude", "project", Workspace.open(isolated_home))
@@ -350,7 +350,7 @@ def test_home_is_not_a_project(settings, isolated_home, monkeypatch):
 
 
 def test_with_the_plugin_no_hooks_go_into_the_settings(settings):
-    """Only what a plugin cannot bring; hooks that stood there before the plugin came are taken out."""
+    """Only what a plugin cannot provide is written, and earlier hooks are removed."""
     file = settings(before=b"{}")
     put_in()
     changed = {**json.loads(file.read_bytes()), "enabledPlugins": {"leftoff@leftoff": True}}
@@ -383,7 +383,7 @@ def prompt_hook(command):
     ],
 )
 def test_other_tools_that_read_prompts_are_reported(settings, isolated_home, command, taken):
-    """With what they take of ours, if that can be seen, and what to do about it."""
+    """The note says which triggers the other tool takes and what to do about it."""
     script = isolated_home / ".claude" / "tools" / "prompt.sh"
     script.parent.mkdir(parents=True)
     script.write_text('case "$p" in ">resume"*) ;; esac', encoding="utf-8")
@@ -395,7 +395,7 @@ def test_other_tools_that_read_prompts_are_reported(settings, isolated_home, com
 
 
 def test_an_agent_without_hooks_says_so(isolated_home, monkeypatch):
-    """And names those that have some."""
+    """The error lists the agents that have hooks."""
     (isolated_home / "guest_agent.py").write_text(
         "from pathlib import Path\nfrom leftoff.testing.plain_agent import PlainAgent\n"
         "def here():\n    return PlainAgent(home=Path('.'))\n",
@@ -444,7 +444,7 @@ def test_purge_lists_what_there_is_and_takes_it_away(settings, isolated_home):
 
 
 def test_what_cannot_be_purged_is_named(run_python, unprivileged_folder):
-    """And nothing is said to be gone that is not."""
+    """What could not be deleted is not reported as deleted."""
     (unprivileged_folder / "locked" / "folder").mkdir(parents=True)
     (unprivileged_folder / "locked" / "folder" / "inner").write_bytes(b"x")
     (unprivileged_folder / "locked").chmod(0o555)

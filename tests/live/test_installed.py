@@ -7,7 +7,7 @@ from leftoff.live import fast, installed
 
 
 def test_the_installed_form_is_compiled_and_runs_under_another_interpreter_too(tmp_path):
-    """It is the same at every install, and falls back to the source."""
+    """The installed file is the same at every install and falls back to its source."""
     assert installed.fast_path_content() == installed.fast_path_content()
     for change in (b"", b"never "):
         path = tmp_path / "fast.py"

@@ -60,7 +60,7 @@ def continued_session(request, tmp_path):
 
 
 def hook_line(home, type_, fraction, **data):
-    """As the fast path does it: no words, only when a pause is running."""
+    """Write a line as the fast path does: without words, and only while a pause is running."""
     action = PauseAction(type_, clock.format_rfc3339(clock.now()), "session-x", data, fraction)
     line = action.to_json_line().encode() + b"\n"
     return fast.append_line(str(home.file.path), line, str(home.file.lock), creating=0)
@@ -133,7 +133,7 @@ def test_the_pause_of_a_hook_lies_outside_the_project(continued_session):
 
 
 def test_two_sessions_in_one_project_never_meet(continued_session):
-    """Each has its own pause; ending one leaves the other."""
+    """Each session has its own pause, and ending one does not affect the other."""
     agent, transcript, offset = continued_session
     one, two = (
         session_pause(agent.id, SESSION, Workspace.open()),
@@ -193,7 +193,7 @@ def test_an_offset_in_the_middle_of_a_line_or_beyond_the_end_causes_no_error(con
 
 
 def test_only_the_end_of_a_long_transcript_is_read(continued_session, tmp_path):
-    """From a line some way before the offset on: a large file costs no more than a small one."""
+    """Reading starts shortly before the offset, so a large file costs no more than a small one."""
     agent, _, _ = continued_session
     story = Story(session_id=SESSION, project=str(Path.cwd()))
     for number in range(40):
@@ -213,7 +213,7 @@ def test_only_the_end_of_a_long_transcript_is_read(continued_session, tmp_path):
 
 
 def test_without_the_caller_s_metrics_the_transcript_tells_how_full_it_is(continued_session):
-    """A recovered pause has no caller who knows; where the transcript is gone, neither has anybody."""
+    """A recovered pause has no caller that knows the usage; without the transcript it is unknown."""
     agent, transcript, offset = continued_session
     home = session_pause(agent.id, SESSION, Workspace.open())
     begin(home, agent, transcript, offset)
@@ -241,7 +241,7 @@ def test_words_that_a_hook_s_line_holds_itself_are_made_clean_too(continued_sess
 
 
 def test_a_pause_that_came_with_a_clone_opens_no_transcript(continued_session):
-    """It could name anybody's; its lines are shown and finalised as they are."""
+    """Such a pause could name any transcript; its lines are finalised as they are."""
     agent, transcript, offset = continued_session
     home = manual_pause(Workspace.open())
     begin(home, agent, transcript, offset)
@@ -268,7 +268,7 @@ def test_a_project_that_is_gone_is_not_made_again(continued_session, tmp_path):
 
 
 def test_a_transcript_that_is_gone_leaves_the_bare_lines(continued_session):
-    """They are finalised as they are; so are those of an unknown agent."""
+    """The lines are finalised as they are, also for an unknown agent."""
     agent, transcript, offset = continued_session
     transcript.unlink()
     home = session_pause(agent.id, SESSION, Workspace.open())
@@ -282,7 +282,7 @@ def test_a_transcript_that_is_gone_leaves_the_bare_lines(continued_session):
 
 
 def test_a_pause_without_its_first_line_still_finds_its_project(continued_session):
-    """By the id in its name, the session tells where it ran."""
+    """The pause's file name has the session id, and the session's transcript names the project."""
     agent, _, _ = continued_session
     where = Path.cwd() / "elsewhere"
     (where / ".leftoff").mkdir(parents=True)
@@ -342,7 +342,7 @@ def test_a_pause_is_orphaned_when_its_process_has_died_or_it_was_untouched_for_a
 
 
 def test_not_being_allowed_to_look_for_pauses_is_reported(unprivileged_folder, run_python):
-    """It is not the same as there being none."""
+    """Missing permission is not the same as having no pauses."""
     code = (
         "import os, sys; from pathlib import Path\n"
         "from leftoff.errors import StorageError; from leftoff.pause.folders import list_running_everywhere\n"

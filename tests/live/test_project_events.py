@@ -60,7 +60,7 @@ def edited(live, home):
 
 
 def test_continue_project_gets_the_manifest(live, project):
-    """As data, fenced: next action, files in order, section and task, what was decided."""
+    """The manifest is fenced as data and has the next action, files, section, task and decisions."""
     live.turn(20_000)
     response = live.hook("UserPromptSubmit", prompt="continue project 1")
     context = agent_context(response)
@@ -91,7 +91,7 @@ def test_words_around_it_make_it_a_prompt_like_any_other(live, project, prompt):
 
 
 def test_a_project_that_is_not_there_is_reported_to_the_user(live, project):
-    """With those that are."""
+    """The message lists the projects that exist."""
     live.turn(20_000)
     assert "There are: 01-skills" in live.message_to_user("UserPromptSubmit", prompt="continue project 24")
 
@@ -108,7 +108,7 @@ def test_a_project_that_is_not_there_is_reported_to_the_user(live, project):
     ],
 )
 def test_a_project_is_continued_by_any_of_its_names(live, prompt):
-    """With quotes, more spaces, a question mark."""
+    """Quotes, extra spaces and a question mark do not matter."""
     init("Skills Research", Workspace.open())
     live.turn(20_000)
     assert "Next action" in agent_context(live.hook("UserPromptSubmit", prompt=prompt))
@@ -170,7 +170,7 @@ def test_hooks_do_not_feel_a_project_that_cannot_be_read(live, project):
 
 @pytest.mark.slow
 def test_ticks_are_noticed_in_any_of_many_projects(live, project):
-    """Also in one that has not changed for long."""
+    """Ticks are noticed even in a project that has not changed for a long time."""
     for number in range(12):
         init(f"Later {number}", Workspace.open())
     live.turn(20_000)
@@ -264,7 +264,7 @@ def test_a_session_that_touched_nothing_leaves_the_project_alone(live, project):
 
 
 def test_a_state_knows_the_session_that_worked_on_it(live, project):
-    """Also when all else that was remembered of the session is gone."""
+    """The session is known even if the rest of its remembered state is gone."""
     live.turn(20_000)
     live.hook("UserPromptSubmit", prompt="continue project 1")
     (paths.state_folder() / "watch" / f"claude-{live.session_id}.json").unlink()
@@ -276,7 +276,7 @@ def test_a_state_knows_the_session_that_worked_on_it(live, project):
 
 
 def test_the_fast_path_hands_over_when_a_document_has_changed(live, project):
-    """And at the end of a turn only."""
+    """A changed or new document makes the fast path hand over, and a broken list of files does not."""
     live.turn(20_000)
     live.hook("SessionStart", source="startup")
     state = live.state.to_dict()
@@ -315,7 +315,7 @@ def test_the_whole_way_through_the_installed_hook(live, project):
 
 
 def test_near_the_limit_a_natural_stopping_point_is_suggested_once(live, project):
-    """At warn, with what is left of the section; at auto_save the state is saved."""
+    """The suggestion comes at ``warn``; at ``auto_save`` the state is saved."""
     live.turn(20_000)
     live.hook("UserPromptSubmit", prompt="continue project 1")
     live.turn(int(167_000 * 0.91))
@@ -338,7 +338,7 @@ def test_a_session_without_a_project_is_suggested_nothing(live, project):
 
 
 def test_a_compaction_is_counted_and_the_marks_count_again(live, project):
-    """By itself, once."""
+    """A compaction is counted automatically and only once."""
     live.turn(20_000)
     live.hook("UserPromptSubmit", prompt="continue project 1")
     live.turn(int(167_000 * 0.91))
@@ -391,7 +391,7 @@ def test_two_sessions_work_on_one_project(live, project, isolated_home):
 
 
 def test_trouble_with_a_project_is_one_line_in_our_log(live, project):
-    """The agent never feels it."""
+    """A broken project state never reaches the agent as an error."""
     live.turn(20_000)
     live.hook("UserPromptSubmit", prompt="continue project 1")
     project.state.write_text("---\nsession_count: many\n---\n", encoding="utf-8")
@@ -402,7 +402,6 @@ def test_trouble_with_a_project_is_one_line_in_our_log(live, project):
 
 
 def test_a_plain_repository_has_a_state_of_its_own(live):
-    """It is found by its name and needs no project tree."""
     home = init_plain("Shop", Workspace.open())
     live.turn(20_000)
     context = agent_context(live.hook("UserPromptSubmit", prompt=f"continue project {Path.cwd().name}"))

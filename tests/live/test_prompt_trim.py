@@ -37,7 +37,7 @@ def sessions(live):
 
 
 def test_trim_shows_what_it_would_do(live):
-    """Nothing is written before the user says yes."""
+    """Nothing is written before the user confirms."""
     before = sessions(live)
     reason = block_reason(live, ">trim")
     assert reason.startswith("leftoff: trimming frees ")
@@ -55,7 +55,7 @@ def test_trim_yes_writes_the_copy_and_says_what_to_type(live):
 
 
 def test_trim_yes_says_what_could_not_be_copied(isolated_home, tmp_path):
-    """What, why, and that nothing is lost."""
+    """The message says what is missing, why, and that nothing is lost."""
     live = LiveSession(isolated_home, "claude", SESSION)
     live.story.asked("Go").delegated("Look around", "Nothing")
     for turn in range(6):
@@ -68,8 +68,8 @@ def test_trim_yes_says_what_could_not_be_copied(isolated_home, tmp_path):
     assert "\nGo on in the trimmed copy: exit" in reason
 
 
-def test_under_leftoff_run_it_continues_by_itself(live, monkeypatch):
-    """The hook hands over to the next session."""
+def test_under_leftoff_run_it_continues_automatically(live, monkeypatch):
+    """The hook passes the new session to ``leftoff run``."""
     place = next_session.new_file()
     monkeypatch.setenv(next_session.VARIABLE, str(place))
     reason = block_reason(live, ">trim yes")
@@ -79,7 +79,7 @@ def test_under_leftoff_run_it_continues_by_itself(live, monkeypatch):
 
 
 def test_a_handoff_writes_a_fresh_session(live):
-    """It begins with the contents of the log."""
+    """The new session begins with the contents of the log."""
     before = sessions(live)
     reason = block_reason(live, ">handoff")
     (new,) = sessions(live) - before

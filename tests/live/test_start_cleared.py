@@ -37,7 +37,7 @@ def another():
 
 
 def cleared(old: LiveSession, new: LiveSession) -> None:
-    """As the client goes about it, the first prompt in the new session included."""
+    """Clear a session as the client does, including the first prompt in the new one."""
     old.turn(50_000)
     old.hook("Stop")
     if old.agent.id == "claude":
@@ -54,7 +54,7 @@ def line_to(session: LiveSession) -> list[tuple[str | None, str | None]]:
 
 @pytest.mark.parametrize("agent_id", ["claude", "codex"])
 def test_a_session_that_was_cleared_for_another_comes_before_it(isolated_home, process, capsys, agent_id):
-    """Also where the agent says nothing of the end; in the tree from either of them."""
+    """The relation is shown from either session, even if the agent does not report the end."""
     process(os.getpid())
     old, new = LiveSession(isolated_home, agent_id), LiveSession(isolated_home, agent_id, OTHER)
     cleared(old, new)
@@ -71,7 +71,7 @@ def test_a_session_that_was_cleared_for_another_comes_before_it(isolated_home, p
 
 
 def test_one_clear_after_another_is_a_line(isolated_home, process):
-    """Each is before the next, and none before two."""
+    """Each cleared session is the parent of the next one only."""
     process(os.getpid())
     first, second, third = (LiveSession(isolated_home, "claude", name) for name in (SESSION, OTHER, THIRD))
     cleared(first, second)
@@ -80,7 +80,7 @@ def test_one_clear_after_another_is_a_line(isolated_home, process):
 
 
 def test_a_session_that_was_resumed_and_cleared_again_comes_before_both(isolated_home, process):
-    """In the same process: it went from the second back to the first, and cleared that once more."""
+    """The user returned from the second session to the first and cleared it again."""
     process(os.getpid())
     first, second, third = (LiveSession(isolated_home, "claude", name) for name in (SESSION, OTHER, THIRD))
     cleared(first, second)
@@ -166,7 +166,7 @@ def test_of_two_that_were_cleared_none_is_taken(isolated_home, process):
 
 
 def test_a_session_that_ended_otherwise_was_not_cleared(isolated_home, process):
-    """Whatever begins after it; and a client that does not say its process is believed nothing."""
+    """A client that does not report its process is never taken to have cleared a session."""
     process(os.getpid())
     old, new = LiveSession(isolated_home), LiveSession(isolated_home, session_id=OTHER)
     old.turn(50_000)
@@ -180,7 +180,7 @@ def test_a_session_that_ended_otherwise_was_not_cleared(isolated_home, process):
 
 
 def test_a_cleared_session_is_not_an_origin_of_content(isolated_home, process):
-    """Nothing of it is in the next one: not in the lineage block, not where originals are looked for."""
+    """A cleared session is neither in the lineage block nor searched for originals."""
     process(os.getpid())
     old, new = LiveSession(isolated_home), LiveSession(isolated_home, session_id=OTHER)
     cleared(old, new)
@@ -190,7 +190,7 @@ def test_a_cleared_session_is_not_an_origin_of_content(isolated_home, process):
 
 
 def test_the_same_start_twice_and_a_session_that_was_never_used_leave_one_line(isolated_home, process):
-    """Where the new session has no file yet, the old one has no child that is missing."""
+    """A new session without a file is not shown as a missing child."""
     process(os.getpid())
     old, new = LiveSession(isolated_home), LiveSession(isolated_home, session_id=OTHER)
     old.turn(50_000)
@@ -202,7 +202,7 @@ def test_the_same_start_twice_and_a_session_that_was_never_used_leave_one_line(i
 
 
 def test_a_registry_that_cannot_be_written_harms_no_start(isolated_home, process):
-    """It is a line in our own log."""
+    """The failure is written to leftoff's own log."""
     process(os.getpid())
     old, new = LiveSession(isolated_home), LiveSession(isolated_home, session_id=OTHER)
     (paths.data_folder() / REGISTRY_NAME).mkdir(parents=True)

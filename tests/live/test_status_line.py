@@ -42,7 +42,7 @@ def session(home):
 
 
 def test_the_transcript_says_how_full_and_the_client_how_large(session):
-    """Of what is usable before the client compacts; with the turns that are left at this pace."""
+    """The share is of what is usable before the client compacts, with the turns left at this pace."""
     found = status_line(client_json(session))
     assert (found.metrics.used_tokens, found.metrics.window_tokens) == (80_000, 200_000)
     assert found.metrics.window_basis == "reported"
@@ -52,14 +52,14 @@ def test_the_transcript_says_how_full_and_the_client_how_large(session):
 
 
 def test_a_window_larger_than_the_table_knows_is_believed(session):
-    """The client knows best."""
+    """The client's own number is more reliable than the table."""
     found = status_line(client_json(session, window=1_000_000))
     assert found.metrics.window_tokens == 1_000_000
     assert found.to_dict()["percentage_used"] == 8.3
 
 
 def test_before_the_first_line_of_the_transcript_the_client_is_asked(tmp_path):
-    """If the client does not know either, usage is unknown."""
+    """The usage is unknown if the client does not report it either."""
     usage = {"input_tokens": 100_000, "cache_read_input_tokens": 25_000, "output_tokens": 250}
     found = status_line(client_json(tmp_path / "not-yet.jsonl", usage=usage))
     assert (found.metrics.used_tokens, found.level) == (125_250, Level.CAUTION)
@@ -69,13 +69,12 @@ def test_before_the_first_line_of_the_transcript_the_client_is_asked(tmp_path):
 
 
 def test_past_every_mark_nothing_lies_ahead(tmp_path):
-    """No turns are promised."""
     found = status_line(client_json(None, usage={"input_tokens": 170_000}))
     assert (found.level, found.next_level, found.turns_left) == (Level.CRITICAL, None, None)
 
 
 def test_the_last_save_is_seen(session):
-    """It is the time of this session's own log."""
+    """The time is that of this session's own log."""
     logs = Path.cwd() / ".leftoff" / "resume-logs"
     logs.mkdir(parents=True)
     (logs / f"session-{CLAUDE_ID}.json").write_text("{}", encoding="utf-8")
@@ -103,7 +102,7 @@ def test_the_window_is_kept_for_the_hooks_and_only_news_are_written(session):
     [b"", b"[1]", b"3", b'{"schema": 9, "window_tokens": 5}', b'{"schema": 1, "window_tokens": true}'],
 )
 def test_a_window_that_cannot_be_read_is_not_known(content):
-    """Nor does it stop anybody."""
+    """A broken window file counts as missing and raises no error."""
     kept = window_file("claude", "a")
     kept.parent.mkdir(parents=True)
     kept.write_bytes(content)
@@ -111,7 +110,7 @@ def test_a_window_that_cannot_be_read_is_not_known(content):
 
 
 def test_a_window_that_cannot_be_kept_causes_no_error(session):
-    """There is a file in the place of the folder."""
+    """A file in place of the folder is ignored."""
     paths.state_folder().parent.mkdir(parents=True)
     paths.state_folder().write_text("", encoding="utf-8")
     save_window("claude", "a", 5)
@@ -126,12 +125,11 @@ def test_ids_that_lead_elsewhere_are_refused():
 
 @pytest.mark.parametrize("raw", [b"[]", b"{}", b'{"session_id": "x"}'])
 def test_what_is_not_for_us_shows_nothing(raw):
-    """No agent that we know speaks so."""
     assert status_line(raw) is None
 
 
 def test_the_defaults_are_those_of_the_settings(monkeypatch):
-    """They are known twice, so that the settings need not be loaded."""
+    """The defaults are written down twice, so that the settings need not be loaded."""
     default = line_settings(Path.cwd())
     assert FILE_NAME == load.FILE_NAME
     monkeypatch.setenv("LEFTOFF_DISABLE", "0")  # makes it read the settings
@@ -139,7 +137,7 @@ def test_the_defaults_are_those_of_the_settings(monkeypatch):
 
 
 def test_a_project_file_moves_the_marks(session):
-    """Settings are read where there are any."""
+    """Settings are read if there are any."""
     folder = Path.cwd() / ".leftoff"
     folder.mkdir()
     (folder / load.FILE_NAME).write_text("context_management:\n  thresholds:\n    caution: 0.3\n")
@@ -147,7 +145,7 @@ def test_a_project_file_moves_the_marks(session):
 
 
 def test_switched_off_it_is_silent(session, monkeypatch):
-    """The environment switches one run off, the settings all runs."""
+    """The environment switches off one run, the settings all runs."""
     monkeypatch.setenv("LEFTOFF_DISABLE", "1")
     assert status_line(client_json(session)) is None
     monkeypatch.delenv("LEFTOFF_DISABLE")

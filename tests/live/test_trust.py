@@ -38,7 +38,7 @@ def cloned(tmp_path):
 
 
 def test_everything_foreign_in_a_project_is_listed(cloned):
-    """With size, hash and first lines; settings, links and other files are none of it."""
+    """Documents are listed with size, hash and first lines; settings, links and other files are not."""
     found = trust.waiting(Workspace.open(cloned)).documents
     assert [each.path.name for each in found] == ["_resume.md", "session-a.json", "session-a.md"]
     assert (found[2].size_bytes, found[2].first_lines) == (25, ("# Session", "first", "second"))
@@ -60,7 +60,7 @@ CHAT = (
 
 @pytest.fixture
 def spread(cloned, isolated_home):
-    """The same with documents in every other place that the user's settings allow, and one that only looks like them."""
+    """Return a clone with documents in every place that the settings allow, and a lookalike."""
     written(
         isolated_home / ".config" / "leftoff" / "configuration.yaml",
         "context_management:\n  resume_logs:\n    storage_dir: notes\n  chat:\n    folder: talks\n",
@@ -102,7 +102,7 @@ def test_wherever_documents_are_they_are_listed_with_what_they_are_for(spread):
 
 
 def test_what_waits_elsewhere_is_trusted_as_any_other(spread):
-    """Then nothing waits any more."""
+    """Documents in configured folders are trusted like any others."""
     trust.trust(
         trust.documents(
             [each.path for each in trust.waiting(Workspace.open(spread)).documents], Workspace.open(spread)
@@ -112,7 +112,7 @@ def test_what_waits_elsewhere_is_trusted_as_any_other(spread):
 
 
 def test_a_chat_of_which_this_machine_wrote_what_is_used_does_not_wait(spread):
-    """Its page grows with every turn; without a summary there is nothing that could be used."""
+    """A chat page grows with every turn, and without a summary nothing of it is used."""
     chat = spread / "talks" / "helper_1.md"
     saved = chat_file.load(chat)
     part = trusted_part(saved.header, saved.summary.text)
@@ -133,8 +133,8 @@ def test_what_leads_elsewhere_is_listed_nowhere(spread, tmp_path):
     assert left == {"project", "resume-logs", "sessions"}
 
 
-def test_folders_that_settings_lead_out_of_the_project_are_no_trouble(spread, isolated_home):
-    """They are refused where they are used."""
+def test_folders_that_settings_place_outside_the_project_raise_no_error(spread, isolated_home):
+    """Folders outside the project are refused where they are used."""
     written(
         isolated_home / ".config" / "leftoff" / "configuration.yaml",
         "context_management:\n  resume_logs:\n    storage_dir: ../notes\n  chat:\n    folder: ../talks\n"
@@ -144,7 +144,7 @@ def test_folders_that_settings_lead_out_of_the_project_are_no_trouble(spread, is
 
 
 def test_a_document_that_cannot_be_used_hides_no_other(cloned):
-    """It is named."""
+    """An oversized document is reported and does not hide the others."""
     with (cloned / ".leftoff" / "huge.md").open("wb") as file:
         file.truncate(65 * 1024 * 1024)
     found = trust.waiting(Workspace.open(cloned))
@@ -197,7 +197,7 @@ def test_a_log_is_a_pair(cloned):
 
 
 def test_what_has_changed_since_it_was_shown_is_refused(cloned):
-    """Nothing of the lot is trusted."""
+    """None of the documents is trusted if one has changed."""
     documents = trust.waiting(Workspace.open(cloned)).documents
     documents[2].path.write_text("swapped", encoding="utf-8")
     with pytest.raises(NotTrustedError, match="changed since it was shown; nothing was trusted"):
@@ -225,7 +225,7 @@ def test_what_is_ours_already_is_not_trusted_again(cloned):
     ],
 )
 def test_what_cannot_be_trusted_is_reported(cloned, name, error, words):
-    """What, and why."""
+    """The error says what cannot be trusted, and why."""
     (cloned / ".leftoff" / "empty").mkdir()
     with (cloned / ".leftoff" / "huge.md").open("wb") as file:
         file.truncate(65 * 1024 * 1024)
@@ -234,7 +234,7 @@ def test_what_cannot_be_trusted_is_reported(cloned, name, error, words):
 
 
 def test_a_project_folder_that_is_a_link_holds_nothing(cloned, tmp_path):
-    """It may lead anywhere."""
+    """A linked folder may lead anywhere, so nothing in it is offered for trust."""
     other = tmp_path / "other"
     other.mkdir()
     (other / ".leftoff").symlink_to(cloned / ".leftoff")

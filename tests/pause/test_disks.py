@@ -79,7 +79,7 @@ def judged(done: subprocess.CompletedProcess[str], words: str) -> None:
 
 @pytest.mark.slow
 def test_a_full_disk(tmp_path: Path) -> None:
-    """On a real file system of 300 KB; once there is room again, the pause is finalised whole."""
+    """On a file system of 300 KB the pause is finalised completely once there is space again."""
     alone = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
     probe = [*alone, "sh", "-c", "mount -t tmpfs none /mnt"]
     if not shutil.which("unshare") or subprocess.run(probe, capture_output=True, check=False).returncode:
@@ -101,7 +101,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_limit_on_file_sizes(tmp_path: Path, run_python) -> None:
-    """Where no disk can be made full: nothing may grow beyond some bytes; the earlier snapshot and pointer stay."""
+    """No file may grow beyond some bytes; the earlier snapshot and pointer are kept."""
     code = story(
         trouble="before_limit = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200, before_limit[1]))",

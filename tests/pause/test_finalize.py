@@ -86,7 +86,7 @@ def test_a_pause_with_the_id_of_a_finished_one_gets_a_new_id(home):
 
 
 def test_a_snapshot_without_its_archive_is_not_overwritten(home):
-    """Without the lines nothing shows that it is the same pause."""
+    """Without the archived actions, nothing shows that it is the same pause."""
     session_id = snapshot_without_pause(home.workspace, Ending()).session_id
     begin(home, "hello")
     lines = [
@@ -133,7 +133,7 @@ def test_a_pause_with_an_invalid_id_gets_one_that_is_listed(home, name):
 
 
 def test_lines_written_by_others_are_kept_without_credentials(home):
-    """In every document and the archive; also a line that is no action."""
+    """Credentials are removed from every document and the archive, even in lines that are not actions."""
     begin(home, "ours")
     ours = home.file.path.read_bytes().splitlines()
     add_line(home, data={"tool": "Bash", "args": {"command": f"curl -H {SECRET}"}})

@@ -134,7 +134,7 @@ def test_a_file_of_bad_lines_can_be_read_continued_finished_and_discarded(pause,
 
 
 def test_a_line_with_half_a_surrogate_pair_is_read(started):
-    """orjson refuses it, json does not."""
+    """orjson refuses such a line, but json reads it."""
     with started.path.open("ab") as file:
         file.write(
             b'{"type": "user_message", "timestamp": "t", "session_id": "s", "data": {"message": "\\ud83d"}, '
@@ -162,7 +162,7 @@ def test_without_its_first_line_a_pause_keeps_its_id(started):
 
 
 def test_a_link_in_place_of_the_file_is_not_followed(pause, tmp_path):
-    """It is neither read nor written; discarding removes the link and leaves its target."""
+    """A link is neither read nor written; discarding removes the link and keeps its target."""
     victim = tmp_path / "victim"
     victim.write_text("mine\n", encoding="utf-8")
     pause.path.parent.mkdir()

@@ -26,7 +26,7 @@ def test_an_unchecked_action_does_not_copy_its_data():
 
 
 @pytest.mark.parametrize("foreign", [None, [], {}, WIRE | {"data": 5}, WIRE | {"type": None}])
-def test_parsed_json_that_is_no_action_is_refused(foreign):
+def test_parsed_json_that_is_not_an_action_is_refused(foreign):
     with pytest.raises(DocumentError, match="Not a line of a pause"):
         parse_action(foreign)
 

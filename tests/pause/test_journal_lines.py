@@ -38,7 +38,7 @@ def test_a_line_has_its_keys_in_order():
 
 
 def test_values_that_json_cannot_hold_are_kept_as_text():
-    """A path, a time, half of an emoji."""
+    """A path, a time and half of an emoji become text."""
     data = {"path": PurePosixPath("/a"), "at": datetime(2026, 1, 6, tzinfo=UTC), "cut": "\ud83d"}
     action = PauseAction("tool_call", "t", "s", data, 1)
     assert action.data == {"path": "/a", "at": "2026-01-06 00:00:00+00:00", "cut": "\ufffd"}
@@ -58,7 +58,7 @@ WHOLE = {"type": "tool_call", "timestamp": "t", "session_id": "s", "data": {}, "
         *(json.dumps(WHOLE | {wrong: None}) for wrong in WHOLE),
     ],
 )
-def test_a_line_that_is_no_action_is_refused(line):
+def test_a_line_that_is_not_an_action_is_refused(line):
     with pytest.raises(DocumentError, match="Not a line of a pause"):
         PauseAction.from_json_line(line)
 
@@ -80,7 +80,7 @@ def test_an_unknown_type_is_kept():
 
 
 def test_a_first_line_of_a_newer_leftoff_is_refused():
-    """Its data holds the schema number; the first version wrote none."""
+    """The data of the first line holds the schema number; the first version wrote none."""
     first = WHOLE | {"type": "pause_started"}
     assert PauseAction.from_json_line(json.dumps(first | {"data": {"schema": 1}})).data == {"schema": 1}
     with pytest.raises(DocumentError, match="written by a newer leftoff"):

@@ -54,7 +54,7 @@ def orphan(here):
 
 
 def test_a_manual_pause_starts_at_the_usage_of_the_latest_session(here, home):
-    """Or at the given share; without either it is an error."""
+    """A given share is used instead; without either, starting is an error."""
     with pytest.raises(UsageError, match=r"--context 0\.9"):
         start_manually(here, None)
     home.claude(
@@ -99,7 +99,7 @@ def test_a_pause_of_bad_lines_can_be_recorded_into(here):
 
 
 def test_without_a_selector_the_only_pause_is_ended(here):
-    """As a snapshot, as an archive, or discarded."""
+    """The only pause is finalised, archived or discarded without being named."""
     begin(manual_pause(here))
     assert end_selected(None, here, Ending()).main.suffix == ".json"
     begin(manual_pause(here))
@@ -113,7 +113,7 @@ def test_without_a_selector_the_only_pause_is_ended(here):
 
 
 def test_discarded_pauses_are_counted_by_project(here):
-    """Entries of schema 1 count, lines that are no entries do not."""
+    """Entries of schema 1 count, and lines that are not entries do not."""
     paths.state_folder().mkdir(parents=True)
     ledger = paths.state_folder() / "discarded-pauses.jsonl"
     ledger.write_bytes((GOLDEN / "discarded_pause.v1.jsonl").read_bytes() + b"garbage\n[]\n")
@@ -163,7 +163,7 @@ def test_a_pause_whose_process_lives_is_recovered_only_by_name(here):
     ("choice", "running", "kept"), [("finalize", 0, 1), ("discard", 0, 0), ("continue", 1, 0), (None, 1, 0)]
 )
 def test_each_orphan_is_recovered_as_decided(orphan, here, choice, running, kept):
-    """None leaves it as it is."""
+    """A choice of ``None`` leaves the orphan as it is."""
     (settled,) = recover(None, here, lambda _: choice)
     assert settled.choice == choice
     assert (settled.finalized is not None) == (choice == "finalize")
@@ -185,7 +185,7 @@ def test_orphans_of_other_projects_are_recovered_into_their_own_project(here, tm
 
 @pytest.mark.parametrize("share", [90, 4.9, -0.1, float("nan")])
 def test_an_impossible_share_is_refused_before_anything_is_written(here, share):
-    """A percentage taken for a fraction, for example."""
+    """A percentage given as a fraction is an example."""
     with pytest.raises(UsageError, match=r"0\.9 for 90 %"):
         start_manually(here, share)
     assert [*here.folder.iterdir()] == []

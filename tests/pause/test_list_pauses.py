@@ -71,7 +71,7 @@ def test_running_pauses_come_first_then_finished_ones_newest_first(here):
 
 
 def test_a_pause_with_a_snapshot_that_is_still_running_counts_once(here):
-    """Its process died in between; finalizing again writes the same files."""
+    """The process ended between snapshot and removal, and finalising again writes the same files."""
     home = manual_pause(here)
     session_id = begin(home)
     before = home.file.path.read_bytes()
@@ -103,7 +103,7 @@ def test_a_pause_is_selected_by_number_id_or_part(here):
 
 
 def test_a_number_that_is_not_in_the_list_selects_nothing(here):
-    """It is never a part of an id: the wrong pause would be discarded."""
+    """A number never matches a part of an id, because the wrong pause would be discarded."""
     session_id = begin(manual_pause(here))
     save_numbering(list_pauses(here))
     for number in {*session_id} & {*"23456789"}:
@@ -154,7 +154,7 @@ def test_something_that_is_not_a_file_is_listed_and_can_be_discarded(here, tmp_p
 
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
 def test_one_bad_file_among_the_hooks_pauses_hides_no_other(here, tmp_path, kind):
-    """It is listed, and skipped without a selector."""
+    """An unreadable pause is listed, and skipped if none is named."""
     put_in_place_of_file(paths.state_folder() / "pauses" / "claude-x.jsonl", kind, tmp_path)
     session_id = begin(manual_pause(here))
     assert [each.status for each in list_pauses(here)] == ["running", "unreadable"]

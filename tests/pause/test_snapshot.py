@@ -83,7 +83,7 @@ def test_the_last_action_holds_the_number_of_actions_and_the_duration(closed):
 
 
 def test_the_archive_reads_back_unchanged(closed):
-    """Including lines that could not be read."""
+    """Lines that could not be read are archived too."""
     assert tuple(read_lines(archive_bytes(closed))) == closed.lines
 
 
@@ -100,7 +100,7 @@ def test_unknown_tokens_are_computed_from_the_fraction():
 
 
 def test_unknown_values_are_null():
-    """Not zero: no action, no window, no git, no state."""
+    """Missing actions, windows, git facts and states are null, never zero."""
     bare = SnapshotContext(paused_at=story.ENDED, project="/p", ground=Ground())
     state = build_state(story.recorded(), bare)
     assert state["context_usage"] == {"tokens_used": None, "tokens_total": None, "percentage": None}
@@ -113,7 +113,7 @@ def test_unknown_values_are_null():
     assert "**Git**: not a repository" in page
 
 
-def test_headings_in_user_text_are_no_headings_of_the_page(state, closed):
+def test_headings_in_user_text_are_not_headings_of_the_page(state, closed):
     page = render_documents(state, closed)[f"{story.ID}.md"].decode()
     headings = [
         MarkdownIt().parse(page)[number + 1].content
@@ -147,13 +147,13 @@ def test_next_steps_come_before_what_happened(state, closed):
     ],
 )
 def test_git_state_is_described(ground, words):
-    """Unknown changes are not "clean"."""
+    """Unknown changes are not shown as "clean"."""
     state = build_state(story.wind_down(), story.context()._replace(ground=ground))
     assert f"**Git**: {words}\n" in render_page(state, [])
 
 
 def test_long_lists_are_cut_with_a_note():
-    """60 actions, 40 files and 8 tools are on the page."""
+    """The page shows at most 60 actions, 40 files and 8 tools."""
     many = story.recorded(
         *(story.action("tool_call", n % 60, 0.91, tool=f"Tool{n}") for n in range(100)),
         story.action("tool_call", 1, 0.92, tool="Tool99"),

@@ -93,7 +93,7 @@ def test_an_id_with_an_impossible_date_is_dated_at_the_epoch(folder):
 
 
 def test_a_missing_folder_has_no_pauses(tmp_path):
-    """Neither has a file in its place."""
+    """A file in place of the folder has no pauses either."""
     assert list_finished(tmp_path / "none") == []
     (tmp_path / "file").write_text("x", encoding="utf-8")
     assert list_finished(tmp_path / "file") == []
@@ -172,7 +172,7 @@ def test_an_archive_that_cannot_be_removed_is_reported(unprivileged_folder, run_
 
 
 def test_the_pointer_names_the_latest_snapshot(folder):
-    """It names none if it is missing, broken, or its snapshot is gone."""
+    """The pointer names no snapshot if it is missing, broken or outdated."""
     assert latest_finished(folder).paused_at == story.ENDED
     for named in ("../../evil", "session-20260101-000000", "\udcff"):
         (folder / LATEST_NAME).write_bytes(named.encode("utf-8", "surrogateescape"))

@@ -37,7 +37,7 @@ ANSWER = ToolResult(call_id="c1", parts=(Text(text="150 lines of code"),))
 
 
 def test_a_call_gets_its_arguments_and_the_beginning_of_its_result():
-    """What the line has already stays."""
+    """Fields that the line already has are kept."""
     result = texts_of(reply(0, 10, CALL), record(RecordKind.RESULT, 10, 20, ANSWER))
     (worded,) = add_texts([action("tool_call", tool="Read", call_id="c1", offset=20)], result)
     assert worded.data == {
@@ -63,7 +63,7 @@ def test_nothing_is_recorded_of_an_excluded_tool():
 
 @pytest.mark.parametrize("offset", [95, 100])
 def test_a_prompt_is_the_first_after_its_offset(offset):
-    """It is written after the event, perhaps after a late reply."""
+    """The prompt is written after the event, perhaps after a late reply."""
     result = texts_of(prompt(0, 40, "first"), reply(40, 100, Text(text="ok")), prompt(100, 130, "second"))
     (worded,) = add_texts([action("user_message", offset=offset)], result)
     assert worded.data["message"] == "second"
@@ -96,7 +96,7 @@ def test_each_prompt_is_used_once():
 
 @pytest.mark.parametrize(("offset", "words"), [(90, "late words"), (100, "late words"), (160, "next turn")])
 def test_a_reply_is_the_last_of_its_turn_even_if_written_late(offset, words):
-    """Stop fires before the newest reply is written."""
+    """The Stop event fires before the newest reply is written."""
     result = texts_of(
         prompt(0, 10, "go"),
         reply(10, 50, Text(text="on it")),

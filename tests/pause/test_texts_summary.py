@@ -75,7 +75,7 @@ def test_a_call_without_a_tool_counts_as_unknown(data, tool):
     ],
 )
 def test_the_sparkline_runs_from_the_lowest_value_to_a_full_window(fractions, line):
-    """An overfull window raises the top."""
+    """An overfull window raises the top of the sparkline."""
     assert sparkline(fractions, 10) == line
 
 

@@ -25,7 +25,7 @@ def test_a_stored_state_of_schema_1_is_read_and_written_unchanged():
 
 
 @pytest.mark.parametrize("broken", [[], {"schema": 1}, {"schema": 2}, {"schema": 1, "session_id": 5}])
-def test_json_that_is_no_state_is_refused_with_its_file(broken):
+def test_json_that_is_not_a_state_is_refused_with_its_file(broken):
     with pytest.raises(DocumentError, match="here"):
         UsageState.from_dict(broken, where="here")
 
@@ -49,6 +49,6 @@ def test_below_all_thresholds_nothing_is_reached():
 
 
 @pytest.mark.parametrize("tokens", [-1, 1.5, True, None, "1"])
-def test_a_value_that_is_no_count_is_refused(tokens):
+def test_a_value_that_is_not_a_count_is_refused(tokens):
     with pytest.raises(InvalidValueError, match="cache_read_tokens is"):
         add_usage(UsageState("s"), {"cache_read_tokens": tokens}, BUDGET)

@@ -12,12 +12,11 @@ from leftoff.platform import clock
 
 
 def test_now_is_aware_and_utc() -> None:
-    """No naive moment is ever made."""
     assert clock.now().tzinfo is UTC
 
 
 def test_a_moment_is_written_with_z() -> None:
-    """In UTC whatever zone it came in, with microseconds only where there are any."""
+    """A time is written in UTC whatever its zone, with microseconds only if it has any."""
     noon = datetime(2026, 1, 6, 13, tzinfo=timezone(timedelta(hours=1)))
     assert clock.format_rfc3339(noon) == "2026-01-06T12:00:00Z"
     assert clock.format_rfc3339(noon.replace(microsecond=5)) == "2026-01-06T12:00:00.000005Z"
@@ -45,12 +44,12 @@ def test_what_is_written_is_read_back(moment: datetime) -> None:
     ],
 )
 def test_times_of_other_programs_are_parsed_or_none(text: str, moment: datetime | None) -> None:
-    """With or without zone, nanoseconds, dates alone; nothing that is no time raises."""
+    """Zones, nanoseconds and bare dates are accepted, and nothing raises."""
     assert clock.parse_rfc3339(text) == moment
 
 
 @given(st.text(alphabet="0123456789-:T.+Zz "))
 def test_no_text_makes_reading_a_time_fail(text: str) -> None:
-    """None, never an exception."""
+    """Any text gives a time or ``None`` and never an exception."""
     moment = clock.parse_rfc3339(text)
     assert moment is None or moment.tzinfo is UTC

@@ -26,7 +26,7 @@ MOMENT = datetime(2026, 1, 6, 12, 0, 0, 123456, tzinfo=UTC)
     | st.from_regex(r"(\.|/|\w|-)+", fullmatch=True)
 )
 def test_whatever_is_let_through_stays_in_its_folder(text: str) -> None:
-    """As a name of its own, and as part of one, on any system."""
+    """An accepted id stays in its folder as a name and as part of a name, on any system."""
     try:
         clock.check_id(text)
     except InvalidIdError:
@@ -99,7 +99,7 @@ sys.stdout.write("\\n".join(clock.timed_id("session", clock.now()) for _ in rang
 
 
 def test_a_hundred_thousand_ids_of_four_processes_differ() -> None:
-    """Made at the same time, several in each microsecond."""
+    """The ids are made at the same time, several in each microsecond."""
     makers = [subprocess.Popen([sys.executable, "-c", _MANY], stdout=subprocess.PIPE) for _ in range(4)]
     Path("go").touch()
     ids = [line for maker in makers for line in maker.communicate(timeout=60)[0].split()]
@@ -112,7 +112,7 @@ def test_ids_of_one_moment_differ() -> None:
 
 
 def test_a_timed_id_is_an_id_and_sorts_by_time() -> None:
-    """Sub-second, and fit for a file name."""
+    """A timed id has microseconds and can be a file name."""
     ids = [
         clock.timed_id("session", MOMENT + timedelta(microseconds=n)) for n in (0, 1, 999_999, 86_400_000_000)
     ]
@@ -154,5 +154,5 @@ def test_uuids_sort_by_time_and_differ() -> None:
     ],
 )
 def test_a_uuid_is_distinguished_from_other_session_ids(text: str, *, expected: bool) -> None:
-    """As agents write it, in either case."""
+    """UUIDs are recognised in upper and lower case."""
     assert clock.is_uuid(text) is expected

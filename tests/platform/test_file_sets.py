@@ -54,7 +54,7 @@ def half_written(folder: Path, done: int) -> None:
 
 
 def test_a_set_is_written_whole_and_private(tmp_path: Path) -> None:
-    """All files, mode 0600, and only the lock beside them."""
+    """All files have mode 0600, and only the lock is beside them."""
     file_sets.write_set(tmp_path / "s", generation(1))
     file_sets.write_set(tmp_path / "s", generation(2))
     assert file_sets.read_set(tmp_path / "s", NAMES) == generation(2)
@@ -107,7 +107,7 @@ def test_a_writer_that_dies_while_a_reader_waits_leaves_no_mixture(folder: Path)
 
 
 def test_a_set_without_its_journal_never_happened(folder: Path) -> None:
-    """Killed before the journal stood: the old set is what there is."""
+    """The old set is read if the writer was killed before its journal was written."""
     file_sets.write_set(folder, generation(1))
     (folder / f".a.json.{HEX}.tmp").write_bytes(b"2 a.json")
     assert file_sets.read_set(folder, NAMES) == generation(1)
@@ -127,7 +127,7 @@ def test_temporaries_of_the_killed_are_swept_up(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc/x", ".lock", ".journal", "a\0b"])
 def test_a_set_takes_names_only(folder: Path, name: str) -> None:
-    """Nothing that leads elsewhere, and none of the files that hold the set together."""
+    """Names that lead elsewhere and leftoff's own bookkeeping files are refused."""
     with pytest.raises(ValueError, match="cannot be a file of a set"):
         file_sets.write_set(folder, {name: b""})
     with pytest.raises(ValueError, match="cannot be a file of a set"):
@@ -136,7 +136,7 @@ def test_a_set_takes_names_only(folder: Path, name: str) -> None:
 
 
 def test_a_folder_that_has_a_name_of_the_set_stops_it_before_it_begins(folder: Path) -> None:
-    """A clear error, the other files untouched, and the folder usable afterwards."""
+    """The other files are untouched, and the folder can still be used."""
     file_sets.write_set(folder, {"a.json": b"1"})
     (folder / "b.yaml").mkdir()
     with pytest.raises(StorageError, match="a folder stands where a file should be"):
@@ -230,14 +230,14 @@ print(file_sets.read_set(Path(sys.argv[1]), ["a.json"]))
 def test_an_invalid_journal_is_ignored(
     folder: Path, plant: Callable[[Path], object], run_python: Run
 ) -> None:
-    """Reading and writing go on; nothing is waited for, nothing large is read."""
+    """Reading and writing continue without waiting, and nothing large is read."""
     file_sets.write_set(folder, {"a.json": b"1"})
     plant(folder / ".journal")
     assert run_python(_READ_AND_WRITE, folder).stdout == "{'a.json': b'1'}\n{'a.json': b'2'}\n"
 
 
 def test_a_folder_in_place_of_the_journal_is_an_error(tmp_path: Path) -> None:
-    """Reading still works, and writing names what is in the way."""
+    """Reading still works, and the error of a write names what is in the way."""
     file_sets.write_set(tmp_path, generation(1))
     (tmp_path / ".journal").mkdir()
     assert file_sets.read_set(tmp_path, NAMES) == generation(1)
@@ -247,7 +247,7 @@ def test_a_folder_in_place_of_the_journal_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_of_a_set_is_an_error(unprivileged_folder: Path, run_python: Run) -> None:
-    """Not passed over as if it did not exist."""
+    """An unreadable file is not treated as missing."""
     code = (
         "import os, sys; from pathlib import Path; from leftoff.errors import StorageError\n"
         "import json; from leftoff.platform import file_sets; drop()\n"

@@ -30,7 +30,7 @@ def mode(path: Path) -> int:
 
 
 def test_a_written_file_holds_its_bytes_and_is_private(tmp_path: Path) -> None:
-    """Content as given, mode 0600, nothing beside it."""
+    """The file has the given content and mode 0600, and no other file is left beside it."""
     files.write_file(tmp_path / "f" / "x", b"one")
     files.write_file(tmp_path / "f" / "x", b"two")
     assert (tmp_path / "f" / "x").read_bytes() == b"two"
@@ -39,7 +39,7 @@ def test_a_written_file_holds_its_bytes_and_is_private(tmp_path: Path) -> None:
 
 
 def test_created_parent_folders_are_private_too(tmp_path: Path) -> None:
-    """With the most generous umask, every folder that was missing is for this user alone."""
+    """With the most generous umask, every created folder is for this user alone."""
     before = os.umask(0)
     try:
         files.write_file(tmp_path / "a" / "b" / "c" / "x", b"")
@@ -49,7 +49,7 @@ def test_created_parent_folders_are_private_too(tmp_path: Path) -> None:
 
 
 def test_a_link_in_the_place_of_a_file_is_replaced_not_followed(tmp_path: Path) -> None:
-    """Writing over a symbolic link leaves alone what it names."""
+    """Writing over a symbolic link leaves its target alone."""
     (tmp_path / "victim").write_bytes(b"old")
     (tmp_path / "x").symlink_to(tmp_path / "victim")
     files.write_file(tmp_path / "x", b"new")
@@ -67,7 +67,7 @@ def test_a_folder_in_the_place_of_a_file_is_an_error_with_words(tmp_path: Path) 
 
 
 def test_a_file_in_the_place_of_a_folder_is_an_error_with_words(tmp_path: Path) -> None:
-    """This holds anywhere in the path."""
+    """A file anywhere in the path of a folder is reported."""
     (tmp_path / "x").write_bytes(b"")
     for path in (tmp_path / "x" / "y", tmp_path / "x" / "y" / "z"):
         with pytest.raises(StorageError, match="a file stands where a folder should be"):
@@ -99,7 +99,7 @@ print(sum(files.create_file(Path(f"f/{n}"), who.encode() * 1000) for n in range(
 
 
 def test_of_many_that_create_the_same_name_one_wins(tmp_path: Path) -> None:
-    """Four processes race for 50 names: each is made once, and whole."""
+    """Four processes race for 50 names, and each is created once and completely."""
     racers = [
         subprocess.Popen([sys.executable, "-c", _CREATE, who], stdout=subprocess.PIPE) for who in "1234"
     ]
@@ -136,13 +136,11 @@ def _strace(command: list[str]) -> list[str]:
 
 
 def test_lines_must_be_whole(tmp_path: Path) -> None:
-    """Half a line is a mistake of the caller."""
     with pytest.raises(ValueError, match="whole lines"):
         files.append_lines(tmp_path / "x", b"half")
 
 
 def test_several_lines_go_in_together_and_can_be_synced(tmp_path: Path) -> None:
-    """One call, any number of lines."""
     files.append_lines(tmp_path / "x", b"1\n2\n")
     files.append_lines(tmp_path / "x", b"3\n", sync=True)
     assert (tmp_path / "x").read_bytes() == b"1\n2\n3\n"
@@ -205,7 +203,7 @@ def _in_namespace(script: str, *arguments: object) -> subprocess.CompletedProces
 
 
 def test_a_full_disk_is_an_error_and_the_old_files_stay(tmp_path: Path) -> None:
-    """On a real file system of 256 KB: each way of writing says that the disk is full; old content, no debris."""
+    """On a full file system of 256 KB each way of writing reports it, and old content is kept."""
     mount = tmp_path / "small"
     mount.mkdir()
     done = _in_namespace(
@@ -215,14 +213,14 @@ def test_a_full_disk_is_an_error_and_the_old_files_stay(tmp_path: Path) -> None:
         _TRY_ALL.replace("SETUP", _FILL),
     )
     reports = _tried(done)
-    reports.pop("make_folder")  # there is room for a folder
+    reports.pop("make_folder")  # there is still space for a folder
     for name, words in reports.items():
         assert "not written: the disk is full. Free some space and try again." in words, name
         assert words.endswith("What was there is intact."), name
 
 
-def test_a_disk_without_room_for_a_single_byte_more(tmp_path: Path) -> None:
-    """Not even a temporary can be begun or a folder made; nothing that was there is lost."""
+def test_a_completely_full_disk(tmp_path: Path) -> None:
+    """No temporary file or folder can be created, and nothing that was there is lost."""
     mount = tmp_path / "small"
     mount.mkdir()
     fill = (
@@ -258,7 +256,7 @@ def test_a_read_only_file_system_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_read_only_folder_is_an_error(unprivileged_folder: Path, run_python: Run) -> None:
-    """Without root rights there is no permission, old files are intact and reading works."""
+    """Without root rights, writing is refused, old files are intact and reading works."""
     folder = unprivileged_folder / "f"
     setup = (
         "import ruamel.yaml\ndrop()\nos.mkdir(folder)\n"

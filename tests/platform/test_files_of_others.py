@@ -43,7 +43,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path):
 
 
 def test_a_file_can_be_created_and_removed(tmp_path):
-    """None means no file; a new file is private."""
+    """``None`` means that there is no file, and a new file is private."""
     file = tmp_path / "folder" / "settings.json"
     files.replace_if_unchanged(file, None, b"new")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -55,7 +55,7 @@ def test_a_file_can_be_created_and_removed(tmp_path):
 
 
 def test_what_cannot_be_read_is_named(tmp_path):
-    """A folder in the place of a file."""
+    """A folder in place of a file is reported."""
     with pytest.raises(StorageError, match="a folder stands"):
         files.read_if_exists(tmp_path)
 

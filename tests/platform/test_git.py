@@ -47,14 +47,14 @@ def test_head_and_branch_are_those_checked_out(repo: Path) -> None:
 
 
 def test_a_detached_head_has_no_branch(repo: Path) -> None:
-    """None, not the word HEAD."""
+    """The branch is ``None``, not the word HEAD."""
     call(repo, "checkout", "-q", "--detach")
     assert git.branch(repo) is None
     assert git.head(repo) is not None
 
 
 def test_before_the_first_commit_there_is_a_branch_and_no_head(tmp_path: Path) -> None:
-    """And what is there is dirty."""
+    """Without a commit, every file is dirty."""
     call(tmp_path, "init", "-q", "new")
     (tmp_path / "new" / "a").touch()
     assert (git.head(tmp_path / "new"), git.branch(tmp_path / "new")) == (None, "main")
@@ -96,7 +96,7 @@ def test_names_come_as_they_are(repo: Path, name: str, staged: bool) -> None:
 
 
 def test_a_name_that_is_not_utf8_is_kept_too(repo: Path) -> None:
-    """As Python keeps such names, so that the file can be opened by it."""
+    """The name is kept as Python keeps it, so that the file can be opened."""
     raw = os.fsencode(repo) + b"/\xff\xfe"
     os.close(os.open(raw, os.O_CREAT | os.O_WRONLY))
     (name,) = git.dirty(repo) or ()
@@ -111,7 +111,6 @@ def test_of_a_rename_the_new_name_is_dirty(repo: Path) -> None:
 
 
 def test_deleted_changed_and_new_files_are_dirty_and_ignored_ones_are_not(repo: Path) -> None:
-    """Everything that differs from the last commit."""
     (repo / "main.py").unlink()
     (repo / ".gitignore").write_text("*.log\n", encoding="utf-8")
     (repo / "x.log").touch()
@@ -136,7 +135,7 @@ def test_a_folder_below_the_root_sees_its_own_files_by_their_own_names(repo: Pat
 
 
 def test_outside_git_nothing_is_known(tmp_path: Path) -> None:
-    """None, which is not the same as clean."""
+    """The answers are ``None``, which is not the same as clean."""
     assert [ask(tmp_path) for ask in (git.head, git.branch, git.dirty)] == [None] * 3
     assert git.head(tmp_path / "nowhere") is None
     assert git.tracks(tmp_path / "x") is False
@@ -156,7 +155,7 @@ def test_the_ground_remembers_what_touched_files_held(repo: Path, tmp_path: Path
 
 
 def test_tracked_is_what_git_has_in_its_index(repo: Path, tmp_path: Path) -> None:
-    """By its very name: neither a pattern nor a neighbour counts, and a worktree is asked about its own files."""
+    """Only the exact name counts, neither a pattern nor a neighbour, and a worktree has its own index."""
     (repo / "m*").touch()
     (repo / "new").touch()
     assert [git.tracks(repo / name) for name in ("main.py", "m*", "new", ":(top)main.py")] == [
@@ -182,7 +181,7 @@ def test_variables_of_git_do_not_lead_elsewhere(
 
 
 def test_asking_changes_nothing(repo: Path) -> None:
-    """Not even the index, which git likes to refresh."""
+    """Not even the index is written, although git likes to refresh it."""
     os.utime(repo / "main.py", (0, 0))
     before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in repo.rglob("*")}
     git.read_ground(repo, ["main.py"])
@@ -299,7 +298,7 @@ def test_what_a_repository_configures_is_not_run(
 
 
 def test_filters_of_the_user_stay_in_force(repo: Path, isolated_home: Path) -> None:
-    """Without those of git-lfs every large file would count as changed."""
+    """Without the filters of git-lfs every large file would count as changed."""
     with (isolated_home / ".gitconfig").open("a", encoding="utf-8") as config:
         config.write('[filter "rot"]\n\tclean = tr a-z b-za\n\tsmudge = cat\n')
     (repo / ".gitattributes").write_text("*.rot filter=rot\n", encoding="utf-8")
@@ -315,7 +314,7 @@ def test_filters_of_the_user_stay_in_force(repo: Path, isolated_home: Path) -> N
 
 
 def test_without_git_nothing_is_known(repo: Path, run_python: Run) -> None:
-    """And nothing raises."""
+    """Nothing raises if git is not installed."""
     code = (
         "import os, sys; from pathlib import Path; from leftoff.platform import git\n"
         "os.environ['PATH'] = '/nowhere'; repo = Path(sys.argv[1])\n"
@@ -328,7 +327,7 @@ def test_without_git_nothing_is_known(repo: Path, run_python: Run) -> None:
 def test_a_git_that_hangs_is_given_up(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process_has_ended: Callable[[int], bool]
 ) -> None:
-    """After five seconds, with whatever it started."""
+    """A git that hangs is stopped after five seconds, with every process it started."""
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
     slow.write_text(f"#!/bin/sh\nsleep 600 & echo $! > {tmp_path}/pid\nwait\n", encoding="utf-8")

@@ -42,26 +42,24 @@ def test_a_refused_commit_takes_nothing_off_that_was_there_before(repository):
 
 
 def test_a_file_that_is_not_there_is_refused(repository):
-    """In git's words."""
+    """The error quotes git."""
     with pytest.raises(ProcessError, match="git add refused"):
         git.commit(repository, [repository / "none"], "x")
 
 
 def test_outside_a_repository_there_is_nothing_to_commit_to(tmp_path):
-    """Said as such."""
     with pytest.raises(ProcessError, match="not a git repository"):
         git.commit(tmp_path, [tmp_path / "x"], "x")
 
 
 def test_a_commit_without_git_is_an_error(repository, monkeypatch):
-    """Not a repository that we could ask."""
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ProcessError, match="nothing was committed"):
         git.commit(repository, [repository / "x"], "x")
 
 
 def test_a_repository_s_own_programs_are_not_run(repository, tmp_path):
-    """It may have come from anywhere: neither what it wants signed with, nor its hooks, nor its housekeeping."""
+    """A cloned repository may configure any signing program, hook or housekeeping."""
     spy = tmp_path / "spy"
     spy.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\nexit 0\n", encoding="utf-8")
     spy.chmod(0o755)

@@ -79,7 +79,6 @@ def test_a_full_disk_leaves_nothing(here: Path, originals: dict[str, Path]) -> N
 
 
 def test_a_folder_that_is_there_is_not_written_over(here: Path, originals: dict[str, Path]) -> None:
-    """Whosever it is, it stays as it was."""
     (here / "made").mkdir()
     (here / "made" / "mine").write_bytes(b"")
     with pytest.raises(StorageError, match="made: not written"):

@@ -51,7 +51,7 @@ def recorded(file, change=CHANGE):
 
 @pytest.mark.parametrize(("change", "after"), [(CHANGE, AFTER), (SHORTER, b"count: 2\nbody\nx\n")])
 def test_a_change_is_whole_and_leaves_nothing_beside_it(file, change, after):
-    """Longer or shorter than what was there."""
+    """The new content may be longer or shorter than the old."""
     assert large_files.apply_patches(file, len(BEFORE), change)
     assert file.read_bytes() == after
     assert names(file) == {file.name}
@@ -156,7 +156,7 @@ print(path.read_bytes() == {BEFORE * 100!r} + b"x" * 50)
 
 @pytest.mark.parametrize("change", [CHANGE, SHORTER])
 def test_a_change_that_was_torn_at_any_byte_is_finished(file, change):
-    """Also when new blocks of the disk are still empty."""
+    """A torn change is finished even if new blocks of the disk are still empty."""
     recorded(file, change)
     record = beside(file).read_bytes()
     new = change[1].data
@@ -195,7 +195,7 @@ def test_a_file_that_was_edited_meanwhile_is_not_changed(file, edited):
 
 
 def test_a_recorded_change_is_finished_before_the_next(file):
-    """Or the first one would be lost with its file beside; the other was meant for the file as it was."""
+    """The second change was meant for the file as it was before the first one."""
     recorded(file)
     assert not large_files.apply_patches(file, len(BEFORE), SHORTER)
     assert file.read_bytes() == AFTER
@@ -210,7 +210,7 @@ def test_an_edit_elsewhere_of_the_same_length_stays(file):
 
 
 def test_a_file_that_is_gone_does_not_take_the_change_along(file):
-    """It is kept under its own name."""
+    """The change is kept in a file of its own."""
     recorded(file)
     file.unlink()
     with pytest.raises(StorageError, match=r"chat\.md\.unsaved"):
@@ -233,7 +233,7 @@ def test_a_file_that_is_gone_does_not_take_the_change_along(file):
     ],
 )
 def test_an_invalid_record_of_a_change_is_dropped(file, invalid):
-    """It may have come with a cloned repository."""
+    """The record may have come with a cloned repository."""
     beside(file).write_bytes(invalid)
     large_files.finish_patch(file)
     assert file.read_bytes() == BEFORE
@@ -241,7 +241,7 @@ def test_an_invalid_record_of_a_change_is_dropped(file, invalid):
 
 
 def test_a_change_never_makes_a_hole(file):
-    """Of any size."""
+    """A change beyond the end of the file is refused."""
     beside(file).write_bytes(b'{"changes": [[99999999999, 0, 4]]}\nevil')
     with pytest.raises(StorageError):
         large_files.finish_patch(file)
@@ -273,7 +273,7 @@ def test_a_change_that_is_too_large_is_refused(file):
 
 
 def test_a_file_behind_a_link_is_not_written(file):
-    """Neither by a change nor by one that is finished later."""
+    """A link is followed neither by a new change nor by an unfinished one."""
     outside = file.with_name("outside")
     file.rename(outside)
     file.symlink_to(outside)

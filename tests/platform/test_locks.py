@@ -51,7 +51,7 @@ def held_elsewhere(lock: Path, how: str = "alone") -> Iterator[subprocess.Popen[
     ],
 )
 def test_readers_share_and_writers_do_not(tmp_path: Path, theirs: str, ours: str, waits: bool) -> None:
-    """Between processes, in every combination."""
+    """Shared and exclusive locks are tried between processes in every combination."""
     lock = tmp_path / ".lock"
     expected = pytest.raises(LockTimeoutError) if waits else nullcontext()
     trying = locks.hold(lock, timeout_seconds=0.05, shared=ours == "shared")
@@ -64,7 +64,6 @@ def test_readers_share_and_writers_do_not(tmp_path: Path, theirs: str, ours: str
 
 
 def test_a_lock_vanishes_with_its_process(tmp_path: Path) -> None:
-    """No process waits for a lock of a dead one."""
     lock = tmp_path / ".lock"
     with held_elsewhere(lock) as holder:
         holder.kill()
@@ -74,7 +73,7 @@ def test_a_lock_vanishes_with_its_process(tmp_path: Path) -> None:
 
 
 def test_a_lock_is_let_go_when_the_block_fails(tmp_path: Path) -> None:
-    """And the error of the block is what comes out."""
+    """The error of the block is raised."""
     lock = tmp_path / ".lock"
     with pytest.raises(KeyError), locks.hold(lock):
         raise KeyError

@@ -1,4 +1,4 @@
-"""Where things are: the project of a working folder, the user's folders, and paths that must not leave theirs."""
+"""The project of a working folder, the user's folders, and paths that must not leave theirs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def repository(folder: Path) -> Path:
 
 
 def test_in_git_it_is_the_root_of_the_checkout(tmp_path: Path) -> None:
-    """From any folder below."""
+    """The root is found from any folder below it."""
     root = repository(tmp_path / "repo")
     (root / "a" / "b").mkdir(parents=True)
     expected = paths.Project(root=root, folder=root / ".leftoff", in_git=True)
@@ -60,7 +60,7 @@ def test_a_leftoff_folder_below_or_above_the_root_is_not_taken(tmp_path: Path) -
 
 
 def test_a_worktree_keeps_its_documents_in_the_main_checkout(tmp_path: Path) -> None:
-    """Labelled with the worktree's name; its own folder is the root."""
+    """The project has the worktree's name, and the worktree's folder is its root."""
     main = repository(tmp_path / "repo")
     tree = tmp_path / "elsewhere" / "feature"
     git(main, "worktree", "add", "-q", str(tree))
@@ -70,7 +70,7 @@ def test_a_worktree_keeps_its_documents_in_the_main_checkout(tmp_path: Path) -> 
 
 
 def test_a_worktree_with_relative_links_is_one_too(tmp_path: Path) -> None:
-    """As newer gits write them."""
+    """Newer versions of git write relative links."""
     main = repository(tmp_path / "repo")
     tree = tmp_path / "feature"
     git(main, "worktree", "add", "-q", str(tree))
@@ -82,7 +82,7 @@ def test_a_worktree_with_relative_links_is_one_too(tmp_path: Path) -> None:
 
 
 def test_a_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
-    """Its .git is a file too, but it belongs to no other checkout."""
+    """The .git of a submodule is a file too, but it belongs to no other checkout."""
     library, main = repository(tmp_path / "library"), repository(tmp_path / "repo")
     git(main, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "lib")
     expected = paths.Project(root=main / "lib", folder=main / "lib" / ".leftoff", in_git=True)
@@ -90,7 +90,7 @@ def test_a_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_worktree_of_a_bare_repository_is_a_project_of_its_own(tmp_path: Path) -> None:
-    """There is no main checkout; the bare folder is no place for documents."""
+    """There is no main checkout, and documents do not belong in the bare folder."""
     main = repository(tmp_path / "repo")
     git(tmp_path, "clone", "-q", "--bare", str(main), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "tree"), "main")
@@ -116,14 +116,13 @@ def test_a_git_file_from_an_archive_cannot_claim_another_repository(tmp_path: Pa
     "content", [b"", b"gitdir:", b"gitdir: \0", b"\xff\xfe", b"gitdir: nowhere", b"x" * 100_000]
 )
 def test_a_broken_git_file_makes_a_project_of_its_folder(tmp_path: Path, content: bytes) -> None:
-    """Nothing raises."""
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / ".git").write_bytes(content)
     assert paths.find_project(tmp_path / "p").folder == tmp_path / "p" / ".leftoff"
 
 
 def test_outside_git_it_is_the_working_folder(tmp_path: Path) -> None:
-    """Nothing is created by asking."""
+    """Looking for the project creates nothing."""
     (tmp_path / "p").mkdir()
     assert paths.find_project(tmp_path / "p") == paths.Project(
         root=tmp_path / "p", folder=tmp_path / "p" / ".leftoff", in_git=False
@@ -132,14 +131,14 @@ def test_outside_git_it_is_the_working_folder(tmp_path: Path) -> None:
 
 
 def test_outside_git_the_nearest_leftoff_above_is_taken(tmp_path: Path) -> None:
-    """The inner one of two."""
+    """Of two ``.leftoff`` folders, the inner one is taken."""
     for folder in ("p/.leftoff", "p/q/.leftoff", "p/q/r"):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
     assert paths.find_project(tmp_path / "p" / "q" / "r").root == tmp_path / "p" / "q"
 
 
 def test_a_linked_working_folder_is_the_project_behind_it(tmp_path: Path) -> None:
-    """One project, by whatever name it is entered."""
+    """A project is the same by whatever path it is entered."""
     root = repository(tmp_path / "repo")
     (tmp_path / "link").symlink_to(root)
     assert paths.find_project(tmp_path / "link") == paths.find_project(root)
@@ -158,7 +157,7 @@ def test_a_shared_folder_is_not_a_project(isolated_home: Path, where: str) -> No
 def test_a_temporary_folder_from_the_environment_is_not_a_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """Nothing is written into it to find out; a folder inside it may well be a project."""
+    """Nothing is written to find out, and a folder inside it may be a project."""
     (tmp_path / "scratch" / "p").mkdir(parents=True)
     monkeypatch.setenv(variable, str(tmp_path / "scratch"))
     before = (tmp_path / "scratch").stat().st_mtime_ns
@@ -242,7 +241,7 @@ def test_a_project_without_worktrees_does_not_share_its_folder(tmp_path: Path) -
 def test_a_worktree_that_may_not_be_looked_at_shares_the_folder(
     unprivileged_folder: Path, run_python: Callable[..., subprocess.CompletedProcess[str]], closed: str
 ) -> None:
-    """Wherever the way to it is closed; nothing raises."""
+    """Nothing raises if any part of the path to the worktree is closed."""
     pointer = unprivileged_folder / "repo" / ".git" / "worktrees" / "tree" / "gitdir"
     pointer.parent.mkdir(parents=True)
     tree = unprivileged_folder / "away" / "tree"
@@ -285,7 +284,7 @@ def test_the_projects_folder_is_private_and_ignored_by_git(tmp_path: Path) -> No
 
 
 def test_making_it_again_changes_nothing(tmp_path: Path) -> None:
-    """What a user wrote into the .gitignore stays."""
+    """What a user wrote into the .gitignore is kept."""
     project = paths.find_project(repository(tmp_path / "repo"))
     paths.make_project_folder(project)
     (project.folder / ".gitignore").write_text("mine\n", encoding="utf-8")
@@ -295,7 +294,7 @@ def test_making_it_again_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["elsewhere", "nowhere"])
 def test_a_link_in_its_place_is_refused(tmp_path: Path, target: str) -> None:
-    """Whether what it names exists or not; the message says what to do."""
+    """The link is refused whether its target exists or not, and the message says what to do."""
     root = repository(tmp_path / "repo")
     (tmp_path / "elsewhere").mkdir()
     (root / ".leftoff").symlink_to(tmp_path / target)
@@ -306,7 +305,6 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path, target: str) -> None:
 
 
 def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
-    """And left alone."""
     root = repository(tmp_path / "repo")
     (root / ".leftoff").write_text("x", encoding="utf-8")
     with pytest.raises(StorageError, match="a file stands where a folder should be"):
@@ -314,7 +312,7 @@ def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_folder_for_no_project_has_no_gitignore(isolated_home: Path) -> None:
-    """It lies in the user's data, where no git looks."""
+    """The folder is in the user's data, which is not in git."""
     project = paths.find_project(isolated_home)
     paths.make_project_folder(project)
     assert [*project.folder.iterdir()] == []
@@ -325,14 +323,14 @@ def test_a_folder_for_no_project_has_no_gitignore(isolated_home: Path) -> None:
 
 
 def test_inside_gives_the_path_below(tmp_path: Path) -> None:
-    """Whether it exists or not."""
+    """The path need not exist."""
     assert paths.safe_join(tmp_path, "a", "b.json") == tmp_path / "a" / "b.json"
     assert paths.safe_join(tmp_path) == tmp_path
 
 
 @pytest.mark.parametrize("names", [("..",), ("a", ".."), ("a/b",), ("/etc",), ("",), (".journal",), ("a\0",)])
 def test_inside_takes_names_only(tmp_path: Path, names: tuple[str, ...]) -> None:
-    """Each is checked as an id."""
+    """Each name is checked like an id."""
     with pytest.raises(InvalidIdError):
         paths.safe_join(tmp_path, *names)
 
@@ -364,7 +362,7 @@ def test_contained_knows_a_neighbour_from_a_child(tmp_path: Path) -> None:
 
 
 def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
-    """It leads nowhere, and nothing hangs."""
+    """A loop of links does not hang."""
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "a").symlink_to(tmp_path / "project" / "b")
     (tmp_path / "project" / "b").symlink_to(tmp_path / "project" / "a")
@@ -377,20 +375,19 @@ def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
 def test_an_agents_home_is_what_its_variable_names(
     isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else its usual place below HOME; a tilde is understood."""
+    """Without the variable it is the usual place below HOME, and a tilde is expanded."""
     assert paths.agent_home("SOME_AGENT_HOME", below_home=".agent") == isolated_home / ".agent"
     monkeypatch.setenv("SOME_AGENT_HOME", "~/elsewhere")
     assert paths.agent_home("SOME_AGENT_HOME", below_home=".agent") == isolated_home / "elsewhere"
 
 
 def test_the_environment_is_given_as_a_copy() -> None:
-    """Changing it changes nothing."""
     paths.environment()["LEFTOFF_TEST"] = "1"
     assert os.getenv("LEFTOFF_TEST") is None
 
 
 def test_a_deleted_project_folder_is_not_created_again(tmp_path: Path) -> None:
-    """Its documents go to the user's own folder; below a project that is there, to that project."""
+    """The documents go to the user's own folder, or to a project above it that still exists."""
     gone = tmp_path / "project" / "sub"
     project = paths.find_project(gone)
     assert project.folder.parent == paths.data_folder() / "no-project"

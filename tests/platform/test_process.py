@@ -19,7 +19,7 @@ PYTHON = sys.executable
 
 
 def test_what_a_program_says_comes_back() -> None:
-    """Standard output, standard error and exit code, byte for byte."""
+    """Standard output, standard error and the exit code are returned byte for byte."""
     code = "import sys; sys.stdout.buffer.write(b'\\xff\\0out'); sys.stderr.write('a\\nlast words\\n'); sys.exit(3)"
     ended = process.run([PYTHON, "-c", code], timeout_seconds=30)
     assert (ended.exit_code, ended.stdout, ended.stderr) == (3, b"\xff\0out", b"a\nlast words\n")
@@ -28,7 +28,7 @@ def test_what_a_program_says_comes_back() -> None:
 
 
 def test_it_gets_input_folder_and_environment(tmp_path: Path) -> None:
-    """And nothing else: no terminal, no variable that was not given."""
+    """The program gets no terminal and no variable that was not given."""
     code = "import os, sys; print(sys.stdin.read(), os.getcwd(), os.environ.get('A'), os.environ.get('HOME'))"
     ended = process.run(
         [PYTHON, "-c", code], timeout_seconds=30, folder=tmp_path, stdin=b"in", environment={"A": "1"}
@@ -38,14 +38,14 @@ def test_it_gets_input_folder_and_environment(tmp_path: Path) -> None:
 
 
 def test_much_in_and_much_out_do_not_block_each_other() -> None:
-    """20 MB both ways through the same program."""
+    """Twenty megabytes go both ways through the same program."""
     data = os.urandom(1 << 20) * 20
     code = "import sys, shutil; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)"
     assert process.run([PYTHON, "-c", code], timeout_seconds=60, stdin=data).stdout == data
 
 
 def test_a_program_may_ignore_its_input() -> None:
-    """It may end before all input was written."""
+    """A program may end before all of its input was written."""
     assert process.run([PYTHON, "-c", "pass"], timeout_seconds=30, stdin=b"x" * (1 << 22)).exit_code == 0
 
 
@@ -57,7 +57,7 @@ def test_a_program_that_cannot_be_started_is_an_error(command: list[str]) -> Non
 
 
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    """As an error of ours."""
+    """A missing folder raises a ProcessError."""
     with pytest.raises(ProcessError, match="could not be started"):
         process.run([PYTHON, "-c", ""], timeout_seconds=5, folder=tmp_path / "nowhere")
 
@@ -67,7 +67,7 @@ _FAMILY = ["sh", "-c", "sleep 600 > /dev/null & echo $$ $! > pids; wait"]
 
 
 def test_a_time_out_ends_children_and_grandchildren(process_has_ended: Callable[[int], bool]) -> None:
-    """None of the processes is left, and the message says how long was waited."""
+    """No process is left, and the message says how long was waited."""
     with pytest.raises(ProcessError, match=r"no answer within 1 s; it was ended\."):
         process.run(_FAMILY, timeout_seconds=1)
     for pid in Path("pids").read_text(encoding="utf-8").split():

@@ -31,7 +31,7 @@ def test_the_text_is_what_the_program_gets(desktop):
 
 
 def test_a_program_that_stays_in_the_background_is_not_waited_for(desktop):
-    """It serves the clipboard until something else is copied."""
+    """The program serves the clipboard until something else is copied."""
     program(desktop / "bin", "wl-copy", f"cat > {desktop / 'board'}\nsleep 5 &")
     assert process.copy_to_clipboard("x")
 
@@ -44,7 +44,7 @@ def test_a_program_that_fails_or_hangs_has_copied_nothing(desktop, script):
 
 
 def test_without_a_desktop_nothing_is_started(desktop, monkeypatch):
-    """Over ssh the program may be there and the desktop not."""
+    """Over ssh the program may be installed although there is no desktop."""
     monkeypatch.delenv("WAYLAND_DISPLAY")
     program(desktop / "bin", "wl-copy", f"touch {desktop / 'called'}")
     assert not process.copy_to_clipboard("x")

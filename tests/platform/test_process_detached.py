@@ -11,7 +11,7 @@ from tests.support.live_session import wait_for
 
 
 def test_a_detached_program_has_its_own_session_and_no_inherited_files(tmp_path):
-    """It keeps running when its parent ends, and its output is not waited for."""
+    """The program keeps running when its parent ends, and its output is not waited for."""
     go, done = tmp_path / "go", tmp_path / "done"
     code = (
         "import os, time\n"
@@ -26,7 +26,7 @@ def test_a_detached_program_has_its_own_session_and_no_inherited_files(tmp_path)
 
 
 def test_a_program_that_cannot_be_started_is_an_error():
-    """By name."""
+    """The error names the program."""
     for start in (
         lambda: process.start_detached(["/nowhere/x"]),
         lambda: process.run_interactive(["/nowhere/x"], folder=None),
@@ -36,13 +36,13 @@ def test_a_program_that_cannot_be_started_is_an_error():
 
 
 def test_an_interactive_program_returns_its_exit_code(tmp_path):
-    """In the folder that it was started for."""
+    """The program runs in the given folder."""
     (tmp_path / "here").touch()
     assert process.run_interactive(["sh", "-c", "test -e here && exit 7"], folder=tmp_path) == 7
 
 
-def test_a_humble_process_gives_way_and_ends_by_itself():
-    """Whatever it is doing."""
+def test_a_background_process_has_low_priority_and_ends_automatically():
+    """The process ends after its time limit, whatever it is doing."""
     code = (
         "from leftoff.platform import process\n"
         "import os, time\n"

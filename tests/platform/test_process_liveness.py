@@ -8,7 +8,7 @@ from leftoff.platform import process
 
 
 def test_this_process_is_alive():
-    """By its number and by when it began."""
+    """A process is identified by its number and its start time."""
     pid, begun = process.own_process()
     assert pid == os.getpid()
     assert process.is_alive(pid, begun)
@@ -16,13 +16,13 @@ def test_this_process_is_alive():
 
 
 def test_a_number_that_was_given_away_again_is_not_the_same_process():
-    """It began at another time."""
+    """A reused process number belongs to a process with another start time."""
     pid, begun = process.own_process()
     assert not process.is_alive(pid, f"{begun}0")
 
 
 def test_a_process_that_has_ended_is_not_alive():
-    """Also before anybody has waited for it."""
+    """A zombie, whose parent has not waited for it yet, counts as ended."""
     child = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     begun = process.process_start(child.pid)
     assert child.stdout is not None
@@ -35,19 +35,19 @@ def test_a_process_that_has_ended_is_not_alive():
 
 
 def test_numbers_that_no_process_has():
-    """Groups, everybody, and numbers beyond all systems."""
+    """Process groups and impossible numbers are not alive."""
     for pid in (0, -1, 2**22 + 7, 10**30):
         assert not process.is_alive(pid, None)
     assert process.process_start(2**22 + 7) is None
 
 
 def test_another_users_process_is_alive(run_python):
-    """We may not signal it, but it is there."""
+    """The process exists although it may not be signalled."""
     code = "from leftoff.platform import process; drop(); print(process.is_alive(1, None))"
     assert run_python(code).stdout == "True\n"
 
 
 def test_a_system_without_proc_is_asked_otherwise():
-    """In its own words."""
+    """Without ``/proc``, the start time comes from ``ps``."""
     assert process._start_from_ps(os.getpid())
     assert process._start_from_ps(2**22 + 7) is None

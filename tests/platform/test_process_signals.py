@@ -10,7 +10,7 @@ from leftoff.platform import process
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name)
 def test_what_comes_while_it_is_held_counts_afterwards(number):
-    """Once, however often it came; the handlers are those of before."""
+    """A signal that arrives several times counts once, and the old handlers are restored."""
     before = signal.getsignal(number)
     came = []
     signal.signal(number, lambda *_: came.append("outside"))
@@ -28,7 +28,7 @@ def test_what_comes_while_it_is_held_counts_afterwards(number):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name)
 def test_sigterm_becomes_an_exit(number):
-    """With the number that shells give it."""
+    """The exit code is the one that shells use for the signal."""
     before = signal.getsignal(number)
     with pytest.raises(SystemExit) as left, process.signals_as_exit():
         signal.raise_signal(number)
@@ -37,7 +37,7 @@ def test_sigterm_becomes_an_exit(number):
 
 
 def test_what_is_ignored_stays_so():
-    """As nohup wants it."""
+    """``nohup`` relies on ignored signals staying ignored."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with process.signals_as_exit(), process.defer_signals():
@@ -47,7 +47,7 @@ def test_what_is_ignored_stays_so():
 
 
 def test_other_threads_hear_no_signals_and_change_nothing():
-    """Only the main thread may."""
+    """Only the main thread may set signal handlers."""
     done = []
 
     def work():

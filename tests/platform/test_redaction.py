@@ -47,7 +47,7 @@ def test_a_kind_is_found_and_named_and_touches_nothing_else(samples: Samples):
 
 
 def test_no_kind_merely_shadows_another():
-    """With a kind switched off, one of its secrets survives whole: each pattern earns its place."""
+    """With a kind switched off, one of its secrets is not recognised by any other kind."""
     useless = []
     for samples in SAMPLES:
         others = Redactor(without={samples.kind})
@@ -151,7 +151,7 @@ def test_the_csv_that_aws_hands_out_loses_both_halves():
     ],
 )
 def test_assignments_are_found_in_any_notation(text: str, redacted: str):
-    """Shell, YAML, connection strings, XML, SQL, code, Markdown, manifests, queries and prose."""
+    """Credentials are found in shell, YAML, XML, SQL, code, Markdown, prose and other notations."""
     assert REDACTOR.redact(text) == redacted
 
 
@@ -308,7 +308,7 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def test_a_text_of_many_secrets_loses_them_all():
-    """Every secret of every kind at once: none hides its neighbour."""
+    """With a secret of every kind in one text, none hides its neighbour."""
     text = "\n\n".join(secret.text for _, secret in SECRETS)
     redacted = REDACTOR.redact(text)
     assert [kind for kind, secret in SECRETS if secret.secret in redacted] == []
@@ -349,14 +349,14 @@ class TestWhatTheUserSays:
 
     @pytest.mark.parametrize("pattern", [".", ".*", r"\w+", "(?s).+", "REDACTED", "[a-z]", "", "x*"])
     def test_deny_leaves_markers_alone(self, pattern: str):
-        """Also a pattern that matches everything changes nothing the second time."""
+        """Even a pattern that matches everything changes nothing the second time."""
         redactor = Redactor(deny=[pattern])
         once = redactor.redact(f"some words, {GITHUB} and more")
         assert GITHUB not in once
         assert redactor.redact(once) == once
 
     def test_deny_reaches_around_markers(self):
-        """What a marker parts is redacted on both sides of it."""
+        """Text on both sides of a marker is redacted."""
         redactor = Redactor(deny=["(?s).+"])
         assert redactor.redact("a [REDACTED:x] b") == "[REDACTED:denied][REDACTED:x][REDACTED:denied]"
 
@@ -382,14 +382,14 @@ class TestWhatTheUserSays:
             Redactor(**{setting: ["fine", "(oops"]})
 
     def test_without_every_kind_nothing_is_found(self):
-        """Only what is switched on is looked for."""
+        """Only the kinds that are switched on are looked for."""
         redactor = Redactor(without={kind.name for kind in KINDS})
         assert all(redactor.redact(secret.text) == secret.text for _, secret in SECRETS)
 
 
 class TestValues:
     def test_strings_are_redacted_at_any_depth(self):
-        """In lists, in mappings, and as names."""
+        """Strings in lists, in mappings and as keys are redacted."""
         value = {"a": [f"x {GITHUB}", {"b": f"{AWS}"}], GITHUB: 1}
         assert REDACTOR.redact_value(value) == {
             "a": ["x [REDACTED:github-token]", {"b": "[REDACTED:aws-access-key-id]"}],
@@ -397,7 +397,7 @@ class TestValues:
         }
 
     def test_other_types_are_untouched(self):
-        """Numbers, truth and nothing stay, also under a telling name."""
+        """Numbers, booleans and ``None`` are kept even under a telling name."""
         value = {"password": 12345678, "token": None, "secret": True, "api_key": 1.5, "tokens": [1, 2]}
         assert REDACTOR.redact_value(value) == value
 
@@ -429,13 +429,12 @@ class TestValues:
         assert REDACTOR.redact_value([setting]) == [{"name": "DB_PASSWORD", "value": "[REDACTED:password]"}]
 
     def test_the_value_given_is_not_changed(self):
-        """Redaction makes a copy."""
         value = {"a": [{"password": "hunter2"}]}
         REDACTOR.redact_value(value)
         assert value == {"a": [{"password": "hunter2"}]}
 
     def test_keys_that_become_equal_are_made_distinct(self):
-        """No value is lost because two names were secrets."""
+        """No value is lost because two keys were secrets."""
         value = {GITHUB: 1, fill_template("ghp_{A36}", "other"): 2}
         assert REDACTOR.redact_value(value) == {"[REDACTED:github-token]": 1, "[REDACTED:github-token]+": 2}
 
@@ -494,13 +493,13 @@ class TestWork:
 
     @pytest.mark.parametrize("unit", HOSTILE)
     def test_twice_the_hostile_text_is_at_most_twice_the_work(self, unit: str):
-        """However one string is repeated, the number of calls grows with the length and no faster."""
+        """The number of calls grows no faster than the length of the text."""
         REDACTOR.redact(unit * 500)  # what is compiled once is not counted
         assert calls(unit * 1_000) <= 2.1 * calls(unit * 500) + 200
 
     @pytest.mark.parametrize("unit", [f"{AWS} ", f"{PASSWORD}\n", f"[REDACTED:x] {PASSWORD} "])
     def test_many_findings_are_linear_too(self, unit: str):
-        """Markers, allowances and findings are compared by place, not each with each."""
+        """Markers, allowances and findings are compared by position, not each with each."""
         redactor = Redactor(allow=[r"\d{3}"], deny=["zzz"])
         redactor.redact(unit)
         assert calls(unit * 400, redactor) <= 2.1 * calls(unit * 200, redactor) + 200
@@ -515,7 +514,7 @@ class TestWork:
             assert redactor.redact(PASSWORD) == 'password = "[REDACTED:password]"'
 
     def test_a_line_of_five_million_characters_passes(self):
-        """Also without a single space in it."""
+        """A line without a single space is handled in reasonable time."""
         line = "a" * 5_000_000
         assert REDACTOR.redact(line) == line
 

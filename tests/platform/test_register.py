@@ -1,4 +1,4 @@
-"""The register: what this machine wrote is used by itself, anything else waits for the user's word."""
+"""The register: what this machine wrote is trusted, and anything else waits for the user's consent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_unregistered_document_is_foreign(register: Register, document: Path)
 
 
 def test_what_was_written_here_is_used(register: Register, document: Path) -> None:
-    """As long as it is what was written; the register is private."""
+    """A document is trusted as long as it is what was written, and the register is private."""
     register.note_written(document, "session-1", AT)
     assert register.standing(document) == "written"
     register.require(document)
@@ -83,7 +83,7 @@ def test_a_part_that_was_written_here_is_used_while_the_rest_grows(
 
 
 def test_what_git_tracks_is_foreign_until_it_is_trusted(register: Register, document: Path) -> None:
-    """It may have come with a clone, even if it reads as we wrote it."""
+    """A tracked file may have come with a clone, even if its content is what leftoff wrote."""
     register.note_written(document, "session-1", AT)
     git(document.parent, "add", "log.md")
     assert register.standing(document) == "foreign"
@@ -141,7 +141,7 @@ def test_a_digest_elsewhere_in_an_entry_vouches_for_nothing(register: Register, 
 
 
 def test_an_entry_says_what_when_and_where(register: Register, document: Path) -> None:
-    """Schema, standing, id, sha256, path, time."""
+    """An entry has the schema, standing, id, sha256, path and time."""
     register.note_written(document, "session-1", AT)
     entry = json.loads((register.folder / "register.jsonl").read_bytes())
     assert {key: entry[key] for key in entry if key != "sha256"} == {
@@ -155,7 +155,7 @@ def test_an_entry_says_what_when_and_where(register: Register, document: Path) -
 
 
 def test_an_unreadable_document_is_an_error(register: Register, tmp_path: Path) -> None:
-    """Gone, or a folder."""
+    """A document that is gone and a folder in its place are errors."""
     for path in (tmp_path / "gone", tmp_path):
         with pytest.raises(StorageError, match="cannot be read"):
             register.standing(path)
@@ -171,7 +171,7 @@ def test_several_are_asked_about_at_once(register: Register, document: Path, tmp
 
 
 def test_an_unreadable_register_is_an_error(unprivileged_folder: Path, run_python: Run) -> None:
-    """Nothing is taken for foreign, or for ours, by mistake."""
+    """No document is taken for foreign, or for leftoff's own, by mistake."""
     code = (
         "import os, sys; from pathlib import Path; from datetime import datetime, UTC\n"
         "from leftoff.errors import StorageError; from leftoff.platform import git\n"

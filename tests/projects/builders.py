@@ -86,7 +86,7 @@ def news(home: Home, **more) -> ProjectUpdate:
 
 
 def first(home: Home, name: str = "Skills & more"):
-    """Its first resume state, as a document."""
+    """Return the first resume state of a project, as a document."""
     return update.create_document(home.id, name, news(home))
 
 

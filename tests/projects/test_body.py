@@ -20,7 +20,7 @@ def test_windows_line_ends_do_not_count_as_an_edit():
     assert body.replace_block(text, "x", "three").count("\r\n") == text.count("\r\n") - 1
 
 
-def test_a_marker_without_an_end_is_no_block_and_the_first_of_a_name_counts():
+def test_a_marker_without_an_end_is_not_a_block_and_the_first_of_a_name_counts():
     assert body.find_blocks("<!-- leftoff:x 12345678 -->\nno end\n") == {}
     twice = body.render_block("x", "first") + body.render_block("x", "second")
     assert body.find_blocks(twice)["x"].content == "first"

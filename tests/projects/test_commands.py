@@ -87,7 +87,7 @@ def test_a_whole_project_life(home, workspace):
     assert state.next_action == "Do the research and write down what was found"
     assert load_project("skills", workspace).action == "continue_working"
 
-    # Research is written: the phase moves on by itself.
+    # Research is written, so the phase advances automatically.
     project.part("research").write_text(
         "# Research\n\n" + "We found three dependencies. " * 4, encoding="utf-8"
     )

@@ -109,7 +109,7 @@ _own_lines = st.sampled_from(
 
 @st.composite
 def a_persons_file(draw):
-    """Ours or the design's, with odd keys between, own spellings of our keys, notes in the body, either kind of line end."""
+    """Draw a state as a person may have edited it: odd keys and spellings, notes, either kind of line end."""
     front = SEED.split("---\n")[1]
     if draw(st.booleans()):
         front = front[: front.index("planning_completed:")] + draw(_flags_lines)
@@ -193,5 +193,5 @@ def test_an_edit_changes_what_it_says_and_nothing_else(text, changes):
 @given(a_persons_file(), st.lists(_change, min_size=4, max_size=4))
 @settings(max_examples=250, phases=_PHASES, suppress_health_check=[HealthCheck.too_slow])
 def test_a_thousand_edits_lose_nothing(text, changes):
-    """250 files with four edits each."""
+    """Four edits each are made to 250 files."""
     lose_nothing(text, changes)

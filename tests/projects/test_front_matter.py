@@ -39,12 +39,12 @@ def text_of(text, **changes):
 
 
 def test_only_the_changed_key_differs():
-    """Its comment and spacing stay too."""
+    """The comment and spacing of the changed key are kept."""
     assert text_of(ODD, compaction_count=3) == ODD.replace("compaction_count: 0  #", "compaction_count: 3  #")
 
 
 def test_setting_the_current_value_changes_nothing():
-    """Not even spacing that ruamel would normalise."""
+    """Not even spacing that ruamel would normalise changes."""
     odd = "session_count:    2 # c\nplanning_completed: { research:  true }\n"
     assert text_of(odd, session_count=2, planning_completed={"research": True, "plan": None}) == odd
 

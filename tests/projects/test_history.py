@@ -17,7 +17,7 @@ def home():
 
 
 def test_a_session_has_one_entry_and_keeps_its_notes(home):
-    """It lists what was done since it began; a later session becomes the current one."""
+    """An entry lists what was done in its session, and a later session becomes the current one."""
     one = SessionWork(
         agent="a",
         session_id="s-1",

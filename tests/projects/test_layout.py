@@ -51,7 +51,7 @@ def test_a_number_does_not_match_a_part_of_another():
 
 
 def test_links_in_a_project_are_refused(home, tmp_path):
-    """This includes links that stay inside it."""
+    """Links that stay inside the project are refused too."""
     inside = home.planning / "real.md"
     inside.write_text("x", encoding="utf-8")
     home.state.symlink_to(inside)

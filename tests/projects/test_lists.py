@@ -29,7 +29,7 @@ EDITS = {
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_what_the_user_says_is_never_lost(home, edit):
-    """Whatever a person did to the file, every list and note gets its entry once, and their own text stays."""
+    """Every list and note gets its entry once, and the user's own text is kept."""
     document = first(home).with_text(EDITS[edit])
     user_input = UserInput(
         decisions=("SQLite: x", "y" * 900),

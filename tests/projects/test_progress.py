@@ -39,7 +39,7 @@ def test_a_placeholder_or_headings_alone_do_not_count_as_written(home):
 
 
 def test_the_files_changed_last_are_on_the_reading_list(home):
-    """Sorted by name, without hidden files and links."""
+    """The files are sorted by name, without hidden files and links."""
     for name in ("b.py", "a.py", ".hidden", "deep/c.py", ".git/config"):
         path = home.working / name
         path.parent.mkdir(exist_ok=True)

@@ -9,7 +9,7 @@ from tests.projects.builders import document
 
 
 def test_the_front_matter_is_read_as_typed_values():
-    """None means that it does not say."""
+    """``None`` means that the front matter does not say."""
     state = document().state
     assert state.metadata.resume_version == "1.0"
     assert state.metadata.last_updated.isoformat() == "2026-01-03T15:30:00+00:00"

@@ -57,7 +57,7 @@ def tasks_of(text):
 
 
 def test_tasks_are_check_boxes_outside_code_and_comments():
-    """Bullets of all kinds, numbers, nesting."""
+    """Bullets of all kinds, numbered lists and nested lists can be tasks."""
     assert tasks_of(TEXT) == [
         (1, "one", "done", 0, 1),
         (2, "two", "done", 0, 1),
@@ -72,7 +72,7 @@ def test_tasks_are_check_boxes_outside_code_and_comments():
 
 
 def test_progress_ignores_abandoned_tasks():
-    """It is never 100 before the end."""
+    """The percentage is never 100 before all tasks are done."""
     found = steps.parse_steps(TEXT)
     assert (found.done, found.total, found.percentage) == (3, 8, 37)
     assert [(each.number, each.name, each.done, len(each.counted)) for each in found.sections] == [
@@ -85,7 +85,7 @@ def test_progress_ignores_abandoned_tasks():
 
 
 def test_the_next_task_is_the_first_open_one():
-    """For a task with open sub-tasks, the first of those."""
+    """For a task with open sub-tasks, the next task is the first of those."""
     assert steps.parse_steps(TEXT).next.text == "three a"
     assert steps.parse_steps("- [ ] a\n  - [x] b\n").next.text == "a"
     assert steps.parse_steps("- [x] a\n- [-] b\n").next is None

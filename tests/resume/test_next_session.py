@@ -62,7 +62,7 @@ def test_the_agent_is_started_again_with_the_same_flags(fake_agent):
 
 
 def test_another_agent_is_started_without_the_flags(fake_agent):
-    """It has other flags."""
+    """Another agent has other flags."""
     fake_agent("codex")
     fake_agent("claude", followed_by="codex")
     run_agent("claude", ["--model", "opus"], Path.cwd(), lambda _: None)
@@ -78,7 +78,7 @@ def test_an_invalid_next_session_is_ignored(fake_agent, session):
 
 
 def test_a_missing_program_is_named(monkeypatch):
-    """So is an unknown agent."""
+    """A missing program and an unknown agent are both named."""
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(
         LeftoffError, match=r"^claude: could not be started: it is not installed, or not on your PATH\.$"
@@ -89,7 +89,7 @@ def test_a_missing_program_is_named(monkeypatch):
 
 
 def test_the_next_session_is_written_only_under_leftoff_run(monkeypatch, tmp_path):
-    """And only into leftoff's own folder."""
+    """The file must be in leftoff's own folder."""
     assert not next_session.write_next_session("claude", NEXT)
     place = next_session.new_file()
     monkeypatch.setenv(next_session.VARIABLE, str(place))
@@ -114,7 +114,7 @@ def test_the_next_session_is_written_only_under_leftoff_run(monkeypatch, tmp_pat
     ],
 )
 def test_flags_that_hold_for_any_session_are_kept(agent, flags, kept):
-    """No prompt, no subcommand, nothing that names another session."""
+    """Prompts, subcommands and flags that name another session are dropped."""
     assert [*agent.here().run_again_command(NEXT, flags)][-len(kept) or 99 :] == kept
     assert agent.here().run_command(flags)[1:] == tuple(flags)
 
@@ -129,7 +129,7 @@ def test_flags_that_hold_for_any_session_are_kept(agent, flags, kept):
     ],
 )
 def test_a_headless_run_is_not_continued(fake_agent, agent, flags):
-    """Without its prompt it would wait for one, or fail."""
+    """Without its prompt, a headless run would wait for one or fail."""
     fake_agent(agent, followed_by=agent)
     messages = []
     assert run_agent(agent, flags, Path.cwd(), messages.append) == 7

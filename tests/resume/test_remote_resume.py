@@ -68,7 +68,7 @@ def test_a_log_of_one_machine_is_resumed_on_the_other(machines):
 
 
 def test_the_fetched_log_is_registered_as_trusted(machines, monkeypatch):
-    """It does not count as written by this machine, but sessions here are offered it."""
+    """The log does not count as written by this machine, but sessions here are offered it."""
     one, two = machines
     save_and_send(one)
     output = two.leftoff("resume", "--remote").stdout
@@ -81,7 +81,6 @@ def test_the_fetched_log_is_registered_as_trusted(machines, monkeypatch):
 
 
 def test_drift_between_the_two_checkouts_is_reported(machines):
-    """Here it is a commit that only this checkout has."""
     one, two = machines
     head = one.run("git", "rev-parse", "HEAD").stdout.strip()
     ground = {"head": head, "branch": "main", "worktree": None, "dirty": [], "hashes": {}}
@@ -104,7 +103,7 @@ def test_a_session_whose_transcript_is_elsewhere_is_not_run_but_offered(machines
 
 
 def test_the_remote_is_listed_with_where_each_log_came_from(machines):
-    """Newest first, as JSON and as text."""
+    """Logs are listed newest first, as JSON and as text."""
     one, two = machines
     save_and_send(one, "s-one")
     save_and_send(two, "s-two")
@@ -137,7 +136,7 @@ def test_logs_of_other_projects_are_neither_listed_nor_resumed(machines, tmp_pat
 
 
 def test_a_log_of_this_machine_is_not_replaced(machines):
-    """It may have been edited since."""
+    """A local log may have been edited since it was sent."""
     one, _ = machines
     save_and_send(one)
     path = one.root / ".leftoff" / "resume-logs" / "session-s-one.json"
@@ -160,7 +159,7 @@ def test_a_selector_may_be_the_beginning_of_an_id(machines):
 
 
 def test_a_damaged_log_is_listed_with_the_reason_and_hides_no_other(machines, tmp_path):
-    """It is skipped when the latest is wanted."""
+    """A damaged log is skipped when the latest is asked for."""
     one, two = machines
     save_and_send(one, "good")
     save_and_send(one, "bad")
@@ -174,7 +173,7 @@ def test_a_damaged_log_is_listed_with_the_reason_and_hides_no_other(machines, tm
 
 
 def test_without_a_remote_the_settings_are_named(tmp_path):
-    """So is the page to read; the same for a remote that cannot be loaded."""
+    """The error also names the page to read, and the same holds for a remote that cannot be loaded."""
     machine = Machine(tmp_path / "m", "shop")
     machine.create_repository()
     ended = machine.leftoff("log", "list", "--remote", check=False)
@@ -185,7 +184,7 @@ def test_without_a_remote_the_settings_are_named(tmp_path):
 
 
 def test_nothing_sent_contains_a_credential(machines, tmp_path):
-    """Even where local files may; nor does the remote's address."""
+    """Nothing sent holds a credential, even if local files do, nor does the remote's address in it."""
     one, two = machines
     one.configure(
         storage="sqlite",
@@ -202,7 +201,7 @@ def test_nothing_sent_contains_a_credential(machines, tmp_path):
     assert b"git.example.org/shop/shop" in content
 
 
-def test_search_fetches_nothing_by_itself(machines):
+def test_search_fetches_nothing_automatically(machines):
     """Logs of another machine come only when the user asks; then they are found like any other."""
     one, two = machines
     save_and_send(one)
@@ -237,7 +236,7 @@ def test_a_log_that_was_changed_by_hand_is_kept_as_a_copy(machines):
 
 
 def test_rules_and_pins_of_another_machine_are_reported_and_not_binding(machines):
-    """They are not among the rules of this user; nor is a section with that name."""
+    """Such rules are not listed as this user's rules, nor is a section with that name."""
     one, two = machines
     context = {"user_rules": ["Push with force"], "pins": ["Trust mallory"], "files": ["cart.py"]}
     save_and_send(one, critical_context=context)
@@ -280,7 +279,7 @@ def spoilt(tmp_path, session_id, **metadata):
     ],
 )
 def test_a_session_folder_is_never_outside_the_checkout(machines, tmp_path, root, project):
-    """Whatever the log says."""
+    """The folder is inside the checkout, whatever the log says."""
     one, two = machines
     save_and_send(one)
     spoilt(tmp_path, "s-one", project=project, project_root=root)
@@ -289,7 +288,7 @@ def test_a_session_folder_is_never_outside_the_checkout(machines, tmp_path, root
 
 @pytest.mark.parametrize("root", ["cart", "Make", "/", "", None, "/srv/../home"])
 def test_only_an_absolute_root_is_rewritten(machines, tmp_path, root):
-    """Any other word in its place would change the text."""
+    """Any other word as root would change the text."""
     one, two = machines
     save_and_send(one)
     spoilt(tmp_path, "s-one", project_root=root)
@@ -298,7 +297,7 @@ def test_only_an_absolute_root_is_rewritten(machines, tmp_path, root):
 
 
 def test_a_log_that_is_too_large_is_not_fetched(machines, tmp_path):
-    """It hides no other."""
+    """An oversized log does not hide the others."""
     one, two = machines
     save_and_send(one, "s-one")
     spoilt(tmp_path, "s-one", filler="x" * 6_000_000)
@@ -309,7 +308,7 @@ def test_a_log_that_is_too_large_is_not_fetched(machines, tmp_path):
 
 
 def test_doctor_says_that_the_store_answers(machines):
-    """It says how many logs there are."""
+    """The finding says how many logs there are."""
     one, _ = machines
     save_and_send(one)
     found = {each["what"]: each for each in json.loads(one.leftoff("doctor", "--json", check=False).stdout)}
@@ -341,7 +340,7 @@ def test_a_worktree_or_shallow_clone_is_the_same_project(machines, tmp_path):
     ],
 )
 def test_no_credential_of_a_remote_s_address_leaves_the_machine(machines, tmp_path, address):
-    """Wherever in the address it is."""
+    """A credential may be anywhere in the address."""
     one, _ = machines
     one.run("git", "remote", "set-url", "origin", address)
     save_and_send(one)

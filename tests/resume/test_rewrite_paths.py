@@ -32,7 +32,7 @@ def mission_after(text, old=OLD, new=NEW):
     ],
 )
 def test_paths_below_the_old_root_are_rewritten(before, after):
-    """Wherever in a text they are."""
+    """Paths are rewritten wherever in a text they are."""
     assert mission_after(before) == after
 
 
@@ -51,12 +51,11 @@ def test_paths_below_the_old_root_are_rewritten(before, after):
     ],
 )
 def test_similar_paths_stay(text):
-    """Only whole path parts count."""
     assert mission_after(text) == text
 
 
 def test_every_field_with_text_is_rewritten():
-    """Names of entries too; the number is returned."""
+    """The names of entries are rewritten too, and the number of changes is returned."""
     log = dataclasses.replace(
         a_log("s"),
         accomplishments=[f"wrote {OLD}/a"],
@@ -81,7 +80,7 @@ def test_every_field_with_text_is_rewritten():
 
 
 def test_the_same_root_changes_nothing():
-    """Nor does one that is not known."""
+    """An unknown or empty old root changes nothing either."""
     log = a_log("s", OLD)
     assert rewrite_paths(log, OLD, OLD) == rewrite_paths(log, "", NEW) == rewrite_paths(log, "/", NEW)
     assert rewrite_paths(log, OLD, OLD).log is log
@@ -89,7 +88,7 @@ def test_the_same_root_changes_nothing():
 
 @given(st.text(alphabet="/homeads p.-_\n", max_size=60))
 def test_rewriting_there_and_back_gives_the_same(text):
-    """If the new root was not in it before."""
+    """This holds if the new root did not occur in the text before."""
     if NEW in text:
         return
     assert mission_after(mission_after(text), NEW, OLD) == a_log("s", text).mission_summary

@@ -1,4 +1,4 @@
-"""Which first prompts ask to continue: a wrong match gives a whole log to the wrong session."""
+"""Recognising first prompts that ask to continue: a wrong match gives a log to the wrong session."""
 
 import pytest
 
@@ -128,7 +128,7 @@ Explain go on channels
 
 @pytest.mark.parametrize("prompt", GOING_ON.splitlines())
 def test_prompts_that_ask_to_continue(prompt):
-    """They do so in their first words, after courtesies."""
+    """The request is in the first words, after courtesies."""
     assert asks_to_continue(prompt)
     assert asks_to_continue(f"  {prompt}\nAnd mind the tests.")
 
@@ -140,5 +140,5 @@ def test_prompts_about_something_else(prompt):
 
 
 def test_the_tables_are_long_enough():
-    """At least forty of each."""
+    """Each table has at least forty prompts."""
     assert min(len(GOING_ON.splitlines()), len(OTHER_THINGS.splitlines())) >= 40

@@ -1,4 +1,4 @@
-"""From a session state to a resume log: lenient about shapes, strict about numbers, sources and ground."""
+"""Building a resume log from a session state: lenient about shapes, strict about numbers and sources."""
 
 import json
 
@@ -42,7 +42,7 @@ def check(state, max_tokens):
 @pytest.mark.slow
 @given(session_states, st.just(10_000) | st.integers(500, 10_000))
 def test_any_session_state_becomes_a_log_within_its_budget(state, max_tokens):
-    """It survives JSON, and no heading is injected."""
+    """The log survives JSON, and no heading is injected."""
     check(state, max_tokens)
 
 
@@ -50,12 +50,12 @@ def test_any_session_state_becomes_a_log_within_its_budget(state, max_tokens):
 @given(session_states, st.just(10_000) | st.integers(500, 10_000))
 @settings(max_examples=10_000)
 def test_ten_thousand_session_states_become_logs_within_their_budgets(state, max_tokens):
-    """The long run of the test above."""
+    """The property above is checked with many more examples."""
     check(state, max_tokens)
 
 
 def test_a_whole_session_state_is_taken_over():
-    """Every field of a log, and metadata at the top level."""
+    """Every field of a log is taken over, and so is metadata at the top level."""
     log = from_session_state(
         "20251101_115000",
         {
@@ -96,7 +96,7 @@ def test_a_whole_session_state_is_taken_over():
 
 
 def test_an_empty_session_state_is_an_empty_log():
-    """Not known is not zero."""
+    """Unknown usage is not shown as zero."""
     log = from_session_state("s", {})
     assert (log.context_metrics.used_tokens, log.context_metrics.total_budget) == (None, None)
     assert log.metadata == {}
@@ -119,7 +119,7 @@ def test_an_empty_session_state_is_an_empty_log():
     ],
 )
 def test_items_of_any_shape_become_text(given, texts):
-    """Other programs write them in many shapes."""
+    """Other programs write items in many shapes."""
     log = from_session_state("s", {"accomplishments": given, "next_steps": given})
     assert log.accomplishments == texts
     assert log.next_steps == texts
@@ -139,7 +139,7 @@ def test_items_of_any_shape_become_text(given, texts):
     ],
 )
 def test_decisions_of_any_shape_become_decisions(given, decisions):
-    """With their reasons where there are any."""
+    """Reasons are kept where there are any."""
     assert from_session_state("s", {"decisions": given}).decisions == decisions
 
 
@@ -153,7 +153,7 @@ def test_decisions_of_any_shape_become_decisions(given, decisions):
     ],
 )
 def test_critical_context_without_names_is_kept_as_notes(given, context):
-    """Nothing is lost for lack of a key."""
+    """Context without keys is not lost."""
     assert from_session_state("s", {"critical_context": given}).critical_context == context
 
 
@@ -190,13 +190,13 @@ def test_the_more_specific_stop_reason_counts(in_state, given, kept):
     ],
 )
 def test_invalid_numbers_sources_and_ground_are_refused(state, error):
-    """Other parts rely on them."""
+    """Other parts of a log rely on these values."""
     with pytest.raises(error):
         from_session_state("s", state)
 
 
 def test_metrics_may_be_an_object():
-    """Not only their JSON form is accepted."""
+    """Metrics are accepted as an object and in their JSON form."""
     metrics = ContextMetrics(200, 100, timestamp="2026-01-06T12:00:00Z")
     assert from_session_state("s", {"context_metrics": metrics}).context_metrics == metrics
 
@@ -223,5 +223,4 @@ def test_a_todo_list_becomes_what_is_done_and_what_is_open():
 
 
 def test_an_empty_todo_list_claims_nothing():
-    """No mission is invented."""
     assert from_todos("s", [], ContextMetrics(1, 1)).mission_summary == ""

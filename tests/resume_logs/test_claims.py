@@ -28,7 +28,7 @@ $ pytest   tests/limits -x
 
 
 def test_paths_commands_names_and_numbers_are_found():
-    """They are found in their order; list numbers, ordinary words and abbreviations are no claims."""
+    """Claims come in their order; list numbers, ordinary words and abbreviations are not claims."""
     assert [(claim.kind, claim.value) for claim in find_claims(TEXT)] == [
         ("name", "TokenBucket"),
         ("path", "src/limits/bucket.py"),
@@ -76,7 +76,7 @@ def test_a_path_is_matched_as_a_whole(text, held):
     ],
 )
 def test_a_number_is_the_same_with_and_without_commas(number, text, held):
-    """It never matches a part of another number."""
+    """A number never matches a part of another number."""
     assert contains(text, Claim("number", number, 0, 0)) is held
 
 
@@ -113,7 +113,7 @@ def test_no_more_texts_are_read_than_necessary():
     ],
 )
 def test_three_quoted_words_are_a_quotation(text, quoted):
-    """Fewer are a title or scare quotes; inches are none."""
+    """Fewer words are a title or scare quotes, and inch marks are not quotation marks."""
     assert [claim.value for claim in find_quotations(text)] == quoted
 
 
@@ -144,12 +144,11 @@ def test_a_quotation_is_matched_word_for_word(quoted, text, held):
     ],
 )
 def test_statements_about_tests_are_found(text, outcomes):
-    """Only about the present, not about what should be or was; the position is that of the word that says so."""
+    """Only statements about the present count, and the position is that of the decisive word."""
     assert [(claim.value, text[claim.start : claim.end]) for claim in find_test_outcomes(text)] == outcomes
 
 
 def test_claims_can_be_blanked_out():
-    """Positions stay the same."""
     text = "see “a b c” in x.py"
     assert blank_out(text, find_quotations(text)) == "see         in x.py"
 

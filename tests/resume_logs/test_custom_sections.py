@@ -86,7 +86,7 @@ def test_one_condition_is_enough():
 
 
 def test_a_failing_condition_is_named_and_the_others_are_asked():
-    """It can neither make a log due nor prevent one."""
+    """A failing condition can neither make a log due nor prevent one."""
     triggered, (trouble,) = any_condition_triggers(
         [Condition(fail), Condition(lambda state: state["e"])], METRICS, {"e": 1}
     )

@@ -77,7 +77,7 @@ class Repository:
             run(self.root, "reset", "-q", "--hard", "HEAD~1")
 
     def switch(self, path, number):
-        """To the other branch, dirty files thrown away."""
+        """Switch to the other branch and discard uncommitted changes."""
         here = run(self.root, "branch", "--show-current")
         run(self.root, "checkout", "-q", "-f", "main" if here == "other" else "other")
 
@@ -151,7 +151,7 @@ def test_outside_git_content_alone_is_compared(tmp_path):
 
 @pytest.mark.parametrize("head", ["--output=/tmp/x", "HEAD", "0" * 40, "zzzz"])
 def test_an_unknown_head_counts_no_commits(repository, head):
-    """It comes from a document: it must not become an option of git, and need not exist."""
+    """The head comes from a document, so it must not become an option of git and need not exist."""
     now = run(repository.root, "rev-parse", "HEAD")
     assert git.commits_between(repository.root, head, now) is None
     then = Ground(head=head, branch="main", dirty=git.dirty(repository.root))
@@ -159,7 +159,7 @@ def test_an_unknown_head_counts_no_commits(repository, head):
 
 
 def test_commits_between_counts_new_commits(repository):
-    """Forward it counts them, backward there are none."""
+    """Commits are counted forward, and there are none backward."""
     first = run(repository.root, "rev-parse", "HEAD")
     repository.commit("a")
     repository.commit("b")

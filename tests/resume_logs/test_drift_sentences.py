@@ -14,13 +14,12 @@ def ground(**changes):
 
 
 def test_unchanged_ground_has_no_drift():
-    """It has no sentences and is false."""
     assert not compare_grounds(THEN, ground(), 0)
     assert str(compare_grounds(Ground(), Ground(), None)) == ""
 
 
 def test_drift_is_one_line():
-    """It is used so in a restoration."""
+    """A restoration shows the drift on one line."""
     now = ground(head="b" * 40, branch="x", hashes={"src/a.py": "9"})
     drift = compare_grounds(THEN, now, 3)
     assert (
@@ -45,7 +44,6 @@ def test_drift_is_one_line():
     ],
 )
 def test_each_change_has_its_sentence(now, between, words):
-    """One change gives one sentence."""
     assert compare_grounds(THEN, now, between).sentences == (words,)
 
 
@@ -57,7 +55,7 @@ def test_the_first_commit_and_leaving_a_worktree():
 
 
 def test_many_files_are_counted():
-    """Five are named, the others counted."""
+    """Five files are named, and the others are counted."""
     then = Ground(hashes={f"f{n}": "1" for n in range(9)})
     assert (
         str(compare_grounds(then, Ground(hashes=dict.fromkeys(then.hashes, "2")), None))
@@ -66,7 +64,7 @@ def test_many_files_are_counted():
 
 
 def test_a_file_is_named_once_and_our_own_documents_never():
-    """A touched file that changed is dirty too; what leftoff writes is no drift."""
+    """A touched file that changed is dirty too, and what leftoff writes is not drift."""
     now = ground(
         hashes={"src/a.py": "9", "src/b.py": "2"},
         dirty=("notes.md", "src/a.py", ".leftoff/project/_resume.md"),

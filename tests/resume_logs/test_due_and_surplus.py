@@ -1,4 +1,4 @@
-"""When a resume log is due, and which logs are deleted when there are too many."""
+"""The conditions under which a resume log is due, and the logs that are deleted when there are too many."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_a_trigger_that_the_settings_leave_out_makes_no_log_due(trigger):
 
 
 def test_an_unknown_trigger_makes_no_log_due():
-    """Not even if the settings list it."""
+    """A trigger that is listed in the settings but does not exist is ignored."""
     assert not is_due("full_moon", used(0.99), MARKS, ["full_moon"])
 
 
@@ -70,7 +70,7 @@ def test_triggers_that_the_metrics_show(metrics, triggers):
 
 
 def test_the_newest_logs_and_active_sessions_stay():
-    """Logs of active sessions stay however old they are."""
+    """The log of an active session is kept however old it is."""
     ids = ["e", "d", "c", "b", "a"]
     assert surplus(ids, 2, ()) == ["c", "b", "a"]
     assert surplus(ids, 2, {"b"}) == ["c", "a"]

@@ -47,7 +47,7 @@ def edited(log, old, new):
 
 @given(strategies.resume_logs, st.integers(500, 10_000))
 def test_an_unchanged_document_has_no_changes(log, max_tokens):
-    """Any content, however odd."""
+    """This holds for any content, however odd."""
     text = log.to_markdown(max_tokens)
     assert find_changes(text, text).edits == ()
     assert find_changes(text, text.replace("\n", "\r\n")).edits == () or "\r" in text
@@ -55,7 +55,7 @@ def test_an_unchanged_document_has_no_changes(log, max_tokens):
 
 @given(strategies.resume_logs, st.data())
 def test_removing_an_item_removes_only_that_item(log, data):
-    """All others stay as they were, in full."""
+    """All other items are kept as they were, in full."""
     field = data.draw(st.sampled_from(["accomplishments", "key_findings", "next_steps", "decisions"]))
     heading = next(heading for heading, each in FIELDS.items() if each == field)
     log = replace(log, custom_sections=[])
@@ -80,7 +80,6 @@ def test_an_added_item_stays_where_it_was_written():
 
 
 def test_a_changed_or_removed_item_is_the_only_change():
-    """Nothing else changes."""
     assert edited(a_log(), "- Deploy\n", "").next_steps == ["Write the migration", "Tell Bob"]
     changed = edited(a_log(), "Redis answers in 2 ms", "Redis answers in 3 ms")
     assert changed.key_findings == ["# Title is quoted", "Redis answers in 3 ms"]
@@ -88,7 +87,7 @@ def test_a_changed_or_removed_item_is_the_only_change():
 
 
 def test_an_item_of_many_lines_is_one_item():
-    """Also where a person writes it, with or without bullet and indent."""
+    """An item that a person writes may span lines, with or without a bullet and indent."""
     log = edited(a_log(), "- Wrote src/a.py\n", "- Wrote src/a.py\n  with care\nand love\n\nA paragraph\n")
     assert log.accomplishments[:2] == ["Wrote src/a.py\nwith care\nand love", "A paragraph"]
     assert log.accomplishments[2] == a_log().accomplishments[1]
@@ -96,14 +95,14 @@ def test_an_item_of_many_lines_is_one_item():
 
 
 def test_an_empty_section_can_be_filled_and_emptied():
-    """``(none)`` is no item."""
+    """``(none)`` is not an item."""
     log = edited(a_log(next_steps=[]), "## Next Steps\n\n(none)", "## Next Steps\n\n- Ask Bob")
     assert log.next_steps == ["Ask Bob"]
     assert edited(log, "- Ask Bob", "").next_steps == []
 
 
 def test_decisions_come_back_with_their_reasons():
-    """In the form of the document, or in any words."""
+    """Decisions are read in the form of the document and in free words."""
     log = edited(
         a_log(), "- **Keep it small**", "- **Keep it small**\n  - Rationale: it is read often\n- No cache"
     )
@@ -115,13 +114,12 @@ def test_decisions_come_back_with_their_reasons():
 
 
 def test_the_mission_is_replaced_as_a_whole():
-    """It is one text."""
     log = edited(a_log(), "Add rate limits.", "Add rate limits.\n\nBut not for admins.")
     assert log.mission_summary == "Add rate limits.\n\nBut not for admins."
 
 
 def test_critical_context_is_changed_under_its_names():
-    """Lists, pairs and single values."""
+    """Lists, pairs and single values can be changed."""
     log = edited(a_log(), "- make test\n", "- make test\n- make lint\n")
     assert log.critical_context["commands"] == ["make test", "cat <<E\nx\nE", "make lint"]
     log = edited(a_log(), "- service: src/a.py\n", "- service: src/b.py\n- docs: docs/a.md\n")
@@ -140,7 +138,7 @@ def test_critical_context_is_changed_under_its_names():
 
 
 def test_critical_context_without_a_name_is_kept_as_notes():
-    """Also where it fits no pair."""
+    """Items that are not a name and a value become notes."""
     log = edited(
         a_log(critical_context={}),
         "## Critical Context\n\n(none)",
@@ -156,7 +154,7 @@ def test_critical_context_without_a_name_is_kept_as_notes():
 
 
 def test_an_added_heading_is_a_new_section():
-    """It can be changed and removed again."""
+    """An added section can be changed and removed again."""
     log = edited(a_log(), "## Session Metadata\n", "## My Notes\n\nRead this first.\n\n## Session Metadata\n")
     assert [(each.name, each.content) for each in log.custom_sections] == [("My Notes", "Read this first.")]
     log = edited(log, "Read this first.", "Read this last.")
@@ -182,7 +180,7 @@ def test_an_edited_plugin_section_stays_edited():
     ],
 )
 def test_changes_of_computed_sections_are_reported_and_not_kept(old, new, where):
-    """They are computed at each save."""
+    """Computed sections are written again at each save."""
     text = a_log().to_markdown()
     assert old in text
     found = find_changes(text, text.replace(old, new))
@@ -191,7 +189,7 @@ def test_changes_of_computed_sections_are_reported_and_not_kept(old, new, where)
 
 
 def test_edits_apply_to_a_log_that_is_built_again():
-    """Additions, removals and changes are applied; new items are kept too."""
+    """Additions, removals and changes are applied again, and new items are kept."""
     before = a_log().to_markdown()
     after = (
         before.replace("- Deploy\n", "")
@@ -222,7 +220,7 @@ def test_a_change_is_kept_even_if_the_original_is_gone():
 
 
 def test_a_moved_item_is_in_its_new_place():
-    """It is removed and added again."""
+    """A moved item counts as removed and added again."""
     before = a_log().to_markdown()
     after = before.replace("- Tell Bob", "").replace(
         "- Write the migration\n", "- Tell Bob\n- Write the migration\n"
@@ -235,7 +233,7 @@ def test_a_moved_item_is_in_its_new_place():
 
 
 def test_items_that_did_not_fit_stay():
-    """The line that counts them is no item, and an item cut short is found by its beginning."""
+    """The line that counts them is not an item, and a shortened item is found by its beginning."""
     many = [f"step {number} " + "word " * 40 for number in range(400)]
     log = a_log(next_steps=many)
     text = log.to_markdown()
@@ -254,7 +252,7 @@ def source(item):
 
 
 def test_sources_follow_their_items():
-    """Sources of removed items are removed; what a person wrote needs none."""
+    """Sources of removed items are removed, and what a person wrote needs no source."""
     log = a_log(
         sources=[
             source("mission_summary"),
@@ -298,7 +296,7 @@ def test_edits_are_in_the_json_and_come_back():
 
 
 def test_an_edit_of_an_unknown_section_is_kept_and_has_no_effect():
-    """A newer version wrote it."""
+    """The edit was written by a newer version."""
     log = apply_edits(a_log(), [Edit(section="dreams", wrote="x")])
     assert replace(log, edits=[]) == a_log()
     assert log.edits == [Edit(section="dreams", wrote="x")]
@@ -320,7 +318,7 @@ def test_two_headings_of_one_name_are_one_section():
     [("", True), (" \n\t", True), ("<!-- a\nb --> <!-- c -->\n", True), ("<!-- a --> b", False)],
 )
 def test_a_text_of_blanks_and_comments_is_empty(text, empty):
-    """It means that nothing is to be changed."""
+    """A text of blanks and comments means that nothing is to be changed."""
     assert is_empty(text) is empty
 
 

@@ -73,7 +73,6 @@ def test_an_invalid_number_is_refused(file, number):
 
 
 def test_without_a_file_there_is_nothing_to_remove(file):
-    """Nothing is created."""
     assert pins.read(file) == ()
     with pytest.raises(NotFoundError, match="There are none"):
         pins.remove(file, 1)
@@ -81,7 +80,7 @@ def test_without_a_file_there_is_nothing_to_remove(file):
 
 
 def test_broken_lines_are_skipped(file):
-    """Torn lines, foreign lines, and lines of a newer version."""
+    """Torn lines, lines of other programs and lines of a newer version are skipped."""
     pins.add(file, "one", AT)
     with file.open("ab") as out:
         out.write(
@@ -131,21 +130,21 @@ def test_all_pins_together_have_a_limit(file):
 
 
 def test_one_enormous_text_is_refused(file):
-    """Removing a pin is not suggested when there is none."""
+    """Removing a pin is not suggested if there is none."""
     with pytest.raises(UsageError, match="Pin what matters most"):
         pins.add(file, "x" * 1_000_000, AT)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=80))
 def test_any_text_is_kept_unchanged(tmp_path_factory, text):
-    """In any script."""
+    """Text in any script is kept."""
     file = tmp_path_factory.mktemp("pins") / "p.jsonl"
     if text.strip():
         assert pins.add(file, text, AT)[-1].text == text.strip() == pins.read(file)[0].text
 
 
 def test_all_folders_of_a_project_share_its_pins(tmp_path):
-    """So do its worktrees; another project has its own."""
+    """Folders and worktrees of a project share its pins, and another project has its own."""
     repo, other = tmp_path / "repo", tmp_path / "other"
     for folder in (repo, other):
         folder.mkdir()
@@ -178,7 +177,7 @@ def test_concurrent_pins_are_not_lost_and_keep_the_limit(file):
 
 
 def test_a_file_that_cannot_be_read_is_an_error(file):
-    """For example a folder in its place."""
+    """A folder in place of the file is an error."""
     file.mkdir(parents=True)
     with pytest.raises(StorageError, match="a folder stands where a file should be"):
         pins.read(file)

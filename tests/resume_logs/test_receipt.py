@@ -41,7 +41,7 @@ def test_what_the_summary_contains_is_kept():
 
 
 def test_the_sentence_counts_lost_and_put_back():
-    """Each kind with a loss, in the order of the log."""
+    """Each kind with a loss is named, in the order of the log."""
     restored = "never push to main; ask before you add a dependency; make lint; src/b.py; take"
     found = build_receipt(
         log(critical_context=CONTEXT), "use spaces, never tabs. pytest tests -x. a.py", restored
@@ -78,7 +78,7 @@ def test_a_receipt_without_losses_says_so():
 
 
 def test_an_opaque_summary_is_named_as_such():
-    """What it lost is not known; what was put back is."""
+    """What the summary lost is not known, but what was restored is."""
     found = build_receipt(log(critical_context=CONTEXT), None, "make lint take refill")
     assert found.is_opaque
     assert (

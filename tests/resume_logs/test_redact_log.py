@@ -36,14 +36,13 @@ def secretive(text):
 
 
 def test_a_credential_is_removed_from_every_field():
-    """Neither Markdown nor JSON contains it afterwards."""
     log = redact_log(secretive(f"use {SECRET} for it"), Redactor())
     assert SECRET not in log.to_markdown()
     assert SECRET not in str(log.to_dict())
     assert str(log.to_dict()).count("[REDACTED:") >= 15
 
 
-def test_what_is_no_credential_stays():
+def test_what_is_not_a_credential_stays():
     """A log without secrets is unchanged."""
     log = secretive("plain words")
     assert redact_log(log, Redactor()) == log

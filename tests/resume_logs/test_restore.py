@@ -62,7 +62,7 @@ def test_the_text_says_what_has_changed_since(repository):
 
 
 def test_an_untrusted_log_is_not_restored(repository):
-    """Nor is one that was changed since it was chosen."""
+    """A log that was changed after it was chosen is not restored either."""
     save(repository, "foreign", ours=False)
     (waiting,) = logs_to_offer(Workspace.open(repository)).waiting
     with pytest.raises(NotTrustedError, match="leftoff trust"):

@@ -1,4 +1,4 @@
-"""Which log is offered: the nearest first, only trusted ones, none of a session that is over."""
+"""The choice of a log: the nearest first, only trusted ones, and none of a finished session."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -37,7 +37,7 @@ def ids(candidates):
 
 
 def test_the_nearest_comes_first():
-    """Folder before branch before worktree before shared words before age."""
+    """Candidates are ordered by folder, branch, worktree, shared words and age."""
     candidates = [
         candidate("newest", hours=9, folder="/elsewhere"),
         candidate("inside", hours=8, folder="/p/sub"),
@@ -52,7 +52,7 @@ def test_the_nearest_comes_first():
 
 
 def test_an_untrusted_log_waits():
-    """However near it is."""
+    """An untrusted log is never offered, however near it is."""
     chosen = rank_candidates(
         [candidate("a", standing="foreign"), candidate("b", standing="trusted", folder=None)], HERE
     )
@@ -61,7 +61,7 @@ def test_an_untrusted_log_waits():
 
 @pytest.mark.parametrize("ended", ["cleared", "finished"])
 def test_a_finished_or_cleared_session_is_not_offered(ended):
-    """Any other ending is offered."""
+    """Sessions with any other ending are offered."""
     chosen = rank_candidates(
         [candidate("a", ended=ended), candidate("b", ended="closed"), candidate("c", ended=5)], HERE
     )
@@ -69,7 +69,7 @@ def test_a_finished_or_cleared_session_is_not_offered(ended):
 
 
 def test_a_log_without_ground_or_folder_is_still_a_candidate():
-    """Not known counts neither for nor against it."""
+    """Unknown facts count neither for nor against a log."""
     bare = make_candidate(log(), path="x", standing="written", saved_at=AT)
     assert (bare.folder, bare.branch, bare.worktree, bare.ended, bare.words) == (
         None,
@@ -94,7 +94,7 @@ def test_a_log_without_ground_or_folder_is_still_a_candidate():
     ],
 )
 def test_a_prompt_can_ask_to_continue(prompt):
-    """It does so in its first words."""
+    """A prompt asks to continue in its first words."""
     assert asks_to_continue(prompt)
     assert is_wanted(candidate("a"), prompt)
 
@@ -117,7 +117,7 @@ def test_other_prompts_do_not_ask_to_continue(prompt):
 
 
 def test_files_and_names_of_the_log_make_it_wanted():
-    """By path, file name or identifier; prose and short words do not count."""
+    """Paths, file names and identifiers count; prose and short words do not."""
     context = {
         "files": {"src/limits.py": "changed the bucket", "a.c": "read"},
         "names": {"src/limits.py": "refill, TokenBucket — the heart of it"},
@@ -145,7 +145,7 @@ def test_ordinary_words_count_only_as_code():
 
 
 def test_a_log_is_as_old_as_the_last_activity_of_its_session():
-    """Never newer than its file; an unreadable time is ignored."""
+    """A log is never newer than its file, and an unreadable time is ignored."""
     for last_activity, hours in (
         ("2026-01-06T10:00:00Z", -2),
         ("2026-01-06T14:00:00Z", 0),
@@ -158,6 +158,6 @@ def test_a_log_is_as_old_as_the_last_activity_of_its_session():
 
 
 def test_an_unread_log_waits():
-    """Only its name and age are known."""
+    """Only the name and age of an unread log are known."""
     found = untrusted_candidate("a", path="/p/a.json", saved_at=AT)
     assert ids(rank_candidates([found, candidate("b")], HERE).waiting) == ["a"]

@@ -27,7 +27,7 @@ def sections(text):
 
 
 def test_a_fresh_session_reads_the_mission_first():
-    """Then rules, next steps, what was done, and exact text last."""
+    """Rules, next steps and accomplishments follow, and exact text comes last."""
     assert [*sections(restored(full()))] == [
         "Mission Summary",
         "Rules of the User",
@@ -97,12 +97,12 @@ def test_the_most_important_items_stay(profile):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_space_is_used(profile):
-    """With more to say than fits, nearly all characters are used."""
+    """Nearly all characters are used if more is known than fits."""
     assert 9900 * 0.95 < len(restored(full(times=20), profile)) <= 9900
 
 
 def test_rules_and_pins_come_before_everything_else():
-    """Even when they are many; superseded ones are left out first, and counted."""
+    """Superseded rules are left out first and counted, however many rules there are."""
     rules = [f"“rule {n}: {'never ' * 20}”" for n in range(30)]
     old = f"“old: {'always ' * 20}” (superseded by: “rule 1”)"
     source = log(
@@ -141,7 +141,7 @@ def test_exact_text_is_never_cut_and_prose_only_when_nothing_fits():
 
 
 def test_plugin_sections_follow():
-    """They share what is left, below their own heading."""
+    """Plugin sections have their own headings and share the remaining space."""
     own = CustomSection(name="Code Changes", budget_tokens=500, content="-a\n+b")
     empty = CustomSection(name="Nothing", budget_tokens=500, content=" ")
     assert sections(restored(log(custom_sections=[own, empty])))["Code Changes"].startswith("\n-a\n+b")
@@ -149,7 +149,7 @@ def test_plugin_sections_follow():
 
 
 def test_drift_is_inside_the_fence():
-    """File names are foreign text too; without drift there is no line."""
+    """File names are foreign text too, and without drift there is no such line."""
     text = restored(full(), drift=Drift(sentences=("HEAD moved by 3 commits", "src/a.py changed")))
     assert "Since then: HEAD moved by 3 commits; src/a.py changed." in text.partition("\n<leftoff-record")[2]
     assert "Since then" not in restored(full(), drift=Drift())
@@ -211,7 +211,7 @@ def test_a_text_cannot_contain_its_own_marker():
 @pytest.mark.parametrize("profile", PROFILES)
 @given(of=strategies.resume_logs, max_chars=st.integers(0, 12_000), moved=st.booleans())
 def test_any_log_keeps_the_promises(profile, of, max_chars, moved):
-    """Never too long, half of it outside Critical Context, no heading from inside, one fence."""
+    """A restoration keeps its limit, spends half outside Critical Context and has one fence."""
     drift = Drift(sentences=("HEAD moved by 1 commit",)) if moved else None
     text = restored(of, profile, max_chars, drift)
     assert utf16_length(text) <= max_chars
@@ -228,7 +228,6 @@ def test_any_log_keeps_the_promises(profile, of, max_chars, moved):
 
 @given(of=strategies.resume_logs)
 def test_a_parser_finds_only_our_headings(of):
-    """Foreign text cannot become a heading, cut or whole."""
     text = profile_markdown(of, 4000, "after_compaction")
     if of.custom_sections or len(text) > 3990:
         return

@@ -91,7 +91,7 @@ AGENTS = {"claude": (claude.here, claude_file), "codex": (codex.here, codex_file
 @pytest.mark.parametrize("seeds", [12, pytest.param(50, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("name", AGENTS)
 def test_planted_rules_are_all_there_word_for_word(home, name: str, seeds: int) -> None:
-    """In many generated sessions, every stated rule is there, and each reversal beside what it replaced."""
+    """Every rule of a generated session is kept, each reversal beside what it replaced."""
     make, file = AGENTS[name]
     reversed_rules = 0
     for seed in range(seeds):
@@ -143,7 +143,7 @@ def test_rules_survive_twenty_sessions(home, name: str) -> None:
 
 
 def test_the_parents_rules_come_first_and_a_contradiction_marks_them(home) -> None:
-    """The same words are listed once with both sources; a later contradiction supersedes."""
+    """Equal rules are listed once with both sources, and a later contradiction supersedes."""
     one = home.claude(
         Story(session_id="aaaaaaaa-0000-4000-8000-000000000001", project=str(Path.cwd()))
         .asked("Always use retry_queue for mails. Never log ids.")
@@ -231,7 +231,7 @@ INSTRUCTIONS = [
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_instructions_in_tool_output_are_no_rules(home, name: str) -> None:
+def test_instructions_in_tool_output_are_not_rules(home, name: str) -> None:
     """A hundred of them, in answers of every tool, in a subagent's report and in a server's error."""
     make, file = AGENTS[name]
     rng = Random(7)
@@ -292,7 +292,7 @@ def everything_below(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize("max_chars", [None, 5_000])
 def test_log_text_writes_nothing(home, two_sessions, tmp_path: Path, max_chars) -> None:
-    """No file, no folder, no modification time."""
+    """No file or folder is created, and no modification time changes."""
     before = everything_below(tmp_path)
     text = log_text(ref_to(two_sessions[0]), Workspace.open(), max_chars=max_chars)
     assert "Fix the login" in text
@@ -301,7 +301,7 @@ def test_log_text_writes_nothing(home, two_sessions, tmp_path: Path, max_chars) 
 
 
 def test_a_log_goes_into_the_sessions_own_project(home, tmp_path: Path) -> None:
-    """Wherever it is saved from; if that folder is gone, it goes into the current project."""
+    """If the session's folder is gone, the log goes into the current project."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     there = (
@@ -322,7 +322,7 @@ def test_a_log_goes_into_the_sessions_own_project(home, tmp_path: Path) -> None:
 
 
 def test_an_id_never_leads_out_of_the_store(home, tmp_path: Path) -> None:
-    """It is refused with a clear error, and nothing is written outside."""
+    """The id is refused with a clear error, and nothing is written outside."""
     from leftoff.errors import InvalidIdError  # noqa: PLC0415 - named where it is the point
 
     path = home.home / ".claude" / "projects" / "-slug" / "odd.jsonl"

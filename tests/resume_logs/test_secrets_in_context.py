@@ -130,7 +130,7 @@ def documents(path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_redactor_recognises_the_form(form: str) -> None:
-    """In its own context; what it does not recognise here, no later step can."""
+    """What the redactor does not recognise here cannot be removed by a later step."""
     before, secret, after = FORMS[form]
     assert leaked_pieces(secret, Redactor().redact(f"{before}{secret}{after}")) == []
 
@@ -138,7 +138,7 @@ def test_the_redactor_recognises_the_form(form: str) -> None:
 @pytest.mark.parametrize("place", ALONE)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_credential_in_context_reaches_nothing_that_is_written(home, form: str, place: str) -> None:
-    """Nor does half of one, also when only new records are read."""
+    """Not even half of a credential is written, also when only new records are read."""
     before, secret, after = FORMS[form]
     story = Story(session_id="aaaaaaaa-0000-4000-8000-000000000009", project=str(Path.cwd()))
     PLACES[place](story, f"{before}{secret}{after}")

@@ -110,7 +110,7 @@ def test_a_changed_or_deleted_transcript_is_a_source_gone(session_records):
 
 
 def test_pins_are_sources_too():
-    """They are read from the user's file, also after another was removed."""
+    """Pins are read from the user's file, also after another was removed."""
     pins.pin("first", Workspace.open())
     pins.pin("never push to main", Workspace.open())
     pin = pins.list_pins(Workspace.open())[1]

@@ -45,7 +45,7 @@ def verdict(item, text_fields, raw_value, *, events=(), line=3):
 
 
 def test_an_item_whose_words_are_in_its_source_is_supported():
-    """Names and paths where there are any, words otherwise."""
+    """Names and paths are compared if there are any, words otherwise."""
     fields = {"key_findings": ["`refill` in src/bucket.py leaks 3 tokens"]}
     assert verdict("key_findings/0", fields, {"text": "refill of src/bucket.py leaks"}).outcome == "supported"
     fields = {"accomplishments": ["The limiter is finished"]}
@@ -53,7 +53,7 @@ def test_an_item_whose_words_are_in_its_source_is_supported():
 
 
 def test_an_item_whose_source_says_something_else_is_contradicted():
-    """With the reason and the record that decided."""
+    """The verdict names the reason and the record that decided."""
     found = verdict(
         "key_findings/0", {"key_findings": ["`take` in src/other.py"]}, {"text": "refill in src/bucket.py"}
     )
@@ -94,13 +94,13 @@ def test_an_item_whose_source_says_something_else_is_contradicted():
     ],
 )
 def test_rules_pins_and_commands_must_match_word_for_word(key, entry, source_text, outcome):
-    """Line by line; redacted parts match anything, leftoff's own words are ignored."""
+    """Lines are compared one by one; redacted parts match anything, leftoff's own words are ignored."""
     fields = {"critical_context": {key: [entry]}}
     assert verdict(f"critical_context/{key}/0", fields, {"text": source_text}).outcome == outcome
 
 
 def test_the_arguments_of_a_call_are_read_inside_their_json():
-    """One agent writes them as text."""
+    """One agent writes the arguments of a call as JSON text."""
     fields = {"critical_context": {"commands": ['`grep "a\tb" x`']}}
     arguments = json.dumps({"command": 'grep "a\tb" x'})
     assert verdict("critical_context/commands/0", fields, {"arguments": arguments}).outcome == "supported"
@@ -196,7 +196,7 @@ def did(line, kind, path="/p/src/a.py", transcript=T):
     ],
 )
 def test_a_file_that_was_removed_later_is_contradicted(note, events, outcome):
-    """Unless it was written again, or the log says so."""
+    """A file that was written again, or that the log calls removed, is not contradicted."""
     fields = {"critical_context": {"files": {"src/a.py": note}}}
     item = "critical_context/files/src/a.py"
     assert verdict(item, fields, {"path": "/p/src/a.py changed deleted"}, events=events).outcome == outcome
@@ -213,7 +213,7 @@ def test_what_a_person_wrote_needs_no_source():
 
 
 def test_marking_strikes_contradicted_items():
-    """With the reason; items without a source say so; the rest is unchanged."""
+    """Struck items have a reason, items without a source say so, and the rest is unchanged."""
     place, raw = record(1, text="all good here: pytest")
     of = log(
         mission_summary="Mission",
@@ -243,7 +243,6 @@ def test_marking_strikes_contradicted_items():
 
 
 def test_every_item_of_a_log_is_checked():
-    """None is skipped silently."""
     names = [item.names[0] for item in list_items(full())]
     assert (
         len(names)
@@ -301,7 +300,7 @@ def test_an_invented_quotation_and_an_invented_test_result_are_struck():
     ],
 )
 def test_commands_that_run_tests_are_recognised(command, runs):
-    """Commands that only look at tests are not."""
+    """Commands that only look at tests do not count."""
     assert runs_tests(command) is runs
 
 
@@ -326,7 +325,7 @@ def test_the_last_run_of_tests_says_whether_they_pass():
     ],
 )
 def test_a_log_alone_says_whether_tests_pass(commands, passes):
-    """If its commands agree."""
+    """Passing commands in the log are enough if they agree."""
     assert log_says_passed(log(critical_context={"commands": commands})) is passes
 
 
@@ -339,7 +338,7 @@ def test_a_refusal_without_text_is_supported_by_the_refused_call():
     assert verdict(name, fields, {"command": "ls"}).outcome == "contradicted"
 
 
-def test_bytes_that_are_no_json_are_text_too():
+def test_bytes_that_are_not_json_are_text_too():
     """A torn line still has its text."""
     assert "never push" in evidence_of(b'{"text": "never push').text
     assert evidence_of(b"null").text == ""

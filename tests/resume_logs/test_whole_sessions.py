@@ -54,7 +54,7 @@ def test_a_fork_is_shown_from_its_parents_beginning(fork, capsys):
 
 
 def test_a_line_of_a_fork_is_one_of_its_own_file(fork, capsys):
-    """--at counts the lines of the file that was named."""
+    """``--at`` counts the lines of the file that was named."""
     data = json.loads(output_of(capsys, "show", CHILD, "--at", "1", "--json").out)
     assert {each["transcript"] for each in data} == {str(fork[1])}
     assert data[0]["line"] == 1
@@ -69,7 +69,7 @@ def test_show_says_that_a_forks_beginning_is_missing(fork, capsys):
 
 
 def test_doctor_counts_the_forks_own_records_and_names_its_parent(fork, capsys):
-    """It says how much of the parent the fork has."""
+    """The output says how much of the parent the fork has."""
     parent, child = fork
     found = json.loads(output_of(capsys, "doctor", CHILD, "--json").out)
     assert found["records"] == child.read_bytes().count(b"\n")
@@ -130,8 +130,8 @@ def test_a_file_of_one_torn_line_has_no_gauge(tmp_path, capsys, begins):
     assert "no record" in json.loads(output_of(capsys, "status", str(path), "--json", code=1).out)["error"]
 
 
-def test_a_torn_line_among_records_is_no_reason_to_refuse(home, capsys):
-    """Another process may be writing it just now."""
+def test_a_torn_line_among_records_does_not_refuse_the_session(home, capsys):
+    """Another process may be writing the line at this moment."""
     path = home.claude(Story(project=str(Path.cwd())).asked("hello"))
     with path.open("ab") as file:
         file.write(b'{"type":"assist')
@@ -139,7 +139,7 @@ def test_a_torn_line_among_records_is_no_reason_to_refuse(home, capsys):
 
 
 def test_a_line_beyond_the_end_is_wrong_usage_and_nothing_else(fork, capsys):
-    """Also just behind the end: no half of a list comes before the error."""
+    """No half of a list is printed before the error."""
     lines = fork[1].read_bytes().count(b"\n")
     ended = output_of(capsys, "show", CHILD, "--at", str(lines + 3), "--json", code=2)
     assert "is not among them" in json.loads(ended.out)["error"]
@@ -170,7 +170,7 @@ def _shown_by_a_child(transcript):
 
 
 def test_a_line_is_shown_with_those_around_it_and_no_more(tmp_path, capsys):
-    """There are forty lines before it and forty after it."""
+    """Forty lines before and forty after it are shown."""
     path = tmp_path / "long.jsonl"
     line = b'{"type":"user","uuid":"a","sessionId":"b","message":{"role":"user","content":"x"}}\n'
     path.write_bytes(line * 300)

@@ -38,7 +38,7 @@ def with_new_first_line(content):
 
 @pytest.mark.parametrize("change", [cut, with_new_first_line, lambda _: b""], ids=["cut", "anew", "emptied"])
 def test_a_transcript_that_lost_something_does_not_replace_its_copy(archive, session, change):  # noqa: F811
-    """Both copies exist, and each can be restored."""
+    """Both copies are kept, and each can be restored."""
     transcript = session[0]
     whole = transcript.read_bytes()
     archive.add(described(), session)
@@ -72,7 +72,6 @@ def test_a_continued_session_replaces_only_the_copy_it_continues(archive, sessio
 
 
 def test_a_copy_that_contains_two_others_replaces_both(archive, session):  # noqa: F811
-    """Nothing is stored twice."""
     transcript = session[0]
     whole = transcript.read_bytes()
     for content in (whole, cut(whole), whole + b"more\n"):
@@ -83,14 +82,13 @@ def test_a_copy_that_contains_two_others_replaces_both(archive, session):  # noq
 
 
 def test_a_copy_with_a_file_that_is_now_missing_is_kept(archive, session):  # noqa: F811
-    """Only the old copy has it."""
     archive.add(described(), session)
     archive.add(described(), session[:1])
     assert sorted(len(each.files) for each in archive.sessions()) == [1, 2]
 
 
 def test_a_moved_session_has_one_copy_and_two_sessions_of_one_id_have_two(archive, session, tmp_path):  # noqa: F811
-    """It moved with the files beside it, or still exists in its old place."""
+    """A session may be moved with the files beside it, or still exist in its old place."""
     archive.add(described(), session)
     moved = tmp_path / "elsewhere"
     shutil.copytree(session[0].parent, moved)
@@ -105,7 +103,7 @@ def test_a_moved_session_has_one_copy_and_two_sessions_of_one_id_have_two(archiv
 
 
 def test_a_transcript_compressed_by_its_agent_continues_its_copy(archive, session):  # noqa: F811
-    """If it has the same content or more; otherwise there are two copies."""
+    """The compressed transcript must have at least the same content; otherwise there are two copies."""
     plain, beside = session
     content = plain.read_bytes()
     packed = plain.with_name(f"{plain.name}.zst")
@@ -123,7 +121,7 @@ def test_a_transcript_compressed_by_its_agent_continues_its_copy(archive, sessio
 
 
 def test_a_copy_with_an_unreadable_description_is_not_overwritten(archive, session):  # noqa: F811
-    """It is an orphan and stays; a copy that a killed process did not describe is replaced."""
+    """An orphaned copy is kept; one that a killed process did not describe is replaced."""
     first = archive.copy_path(archive.add(described(), session))
     facts = first.with_name(f"claude-{'a' * 8}.json")
     before = first.read_bytes()
@@ -139,7 +137,7 @@ def test_a_copy_with_an_unreadable_description_is_not_overwritten(archive, sessi
 
 
 def test_an_unreadable_copy_raises_an_error(archive, session):  # noqa: F811
-    """Truncated, garbled, something else, a folder, missing: never a plain no."""
+    """Truncated, garbled, foreign and missing copies raise an error instead of an empty answer."""
     place = archive.copy_path(archive.add(described(), session))
     whole = place.read_bytes()
 
@@ -186,7 +184,7 @@ def test_a_kill_while_replacing_a_copy_leaves_one_that_can_be_restored(
     session,  # noqa: F811
     run_python,
 ):
-    """At every step; each listed copy matches its description, and the next archiving cleans up."""
+    """At every step each listed copy matches its description, and the next archiving cleans up."""
     transcript = session[0]
     whole = transcript.read_bytes()
     later = {**asdict(described()), "archived_at": LATER}
@@ -214,7 +212,7 @@ def test_a_kill_while_replacing_a_copy_leaves_one_that_can_be_restored(
 
 
 def test_a_copy_that_cannot_be_removed_is_still_listed(archive, session):  # noqa: F811
-    """So that forget can name it."""
+    """``forget`` can then name the copy."""
     kept = archive.add(described(), session)
     place = archive.copy_path(kept)
     place.unlink()

@@ -40,7 +40,7 @@ def cut_short(home, isolated_home):
 
 
 def test_the_fullest_copy_is_restored(cut_short):
-    """By default; the other on request, and none over an existing file."""
+    """The other copy is restored on request, and neither replaces an existing file."""
     transcript, whole, rest = cut_short
     with pytest.raises(StorageError, match="another file stands there"):
         restore_session(SESSION)
@@ -67,7 +67,7 @@ def test_both_copies_are_listed_while_the_cut_transcript_exists(cut_short):
 
 
 def test_the_fullest_copy_is_indexed_if_the_transcript_is_missing(cut_short):
-    """While the transcript exists, it is what is searched."""
+    """While the transcript exists, only the transcript is searched."""
     transcript, *_ = cut_short
     assert finds("first words")
     assert not finds("precious")
@@ -79,7 +79,7 @@ def test_the_fullest_copy_is_indexed_if_the_transcript_is_missing(cut_short):
 
 
 def test_forgetting_a_text_removes_only_the_copies_that_contain_it(cut_short):
-    """Forgetting the session removes all."""
+    """Forgetting the session removes all copies."""
     cut_short[0].unlink()
     assert forget.forget(forget.plan_text("precious koala", Workspace.open())).left == ()
     (left,) = open_archive().sessions()
@@ -90,14 +90,14 @@ def test_forgetting_a_text_removes_only_the_copies_that_contain_it(cut_short):
 
 
 def test_both_copies_of_a_session_are_forgotten(cut_short):
-    """By its id, which is in both names."""
+    """Both copies have the session's id in their names."""
     done = forget.forget(forget.plan_session(SESSION, Workspace.open()))
     assert (done.left, done.archived) == ((), 2)
     assert [*(paths.data_folder() / "archive").iterdir()] == []
 
 
 def test_a_transcript_that_changed_without_growing_is_archived(cut_short):
-    """Its modification time differs."""
+    """A changed modification time is enough."""
     transcript, _, rest = cut_short
     transcript.write_bytes(rest.replace(b"first words", b"other words"))
     os.utime(transcript, (NOW.timestamp() - 9000, NOW.timestamp() - 9000))

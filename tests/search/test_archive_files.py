@@ -65,7 +65,7 @@ def test_restoring_never_overwrites(tmp_path, session):
 
 
 def test_a_damaged_copy_is_not_restored(tmp_path, session):
-    """Truncated, replaced or missing; and no partial file is left."""
+    """The copy may be truncated, replaced or missing, and no partial file is left."""
     archive = Archive(folder=tmp_path / "archive")
     kept = archive.add(described(), session)
     for path in session:
@@ -105,7 +105,7 @@ def test_a_continued_session_replaces_its_copy_and_can_be_removed(tmp_path, sess
 
 
 def test_a_broken_entry_does_not_hide_others(tmp_path, session):
-    """Nonsense, another schema, no files at all."""
+    """Nonsense, another schema and missing files are skipped."""
     archive = Archive(folder=tmp_path / "archive")
     assert archive.sessions() == []
     archive.add(described(), session)
@@ -117,7 +117,6 @@ def test_a_broken_entry_does_not_hide_others(tmp_path, session):
 
 
 def test_an_entry_of_the_first_version_is_read(tmp_path):
-    """Schema 1."""
     (tmp_path / "x.json").write_bytes((GOLDEN / "archived.v1.json").read_bytes())
     (only,) = Archive(folder=tmp_path).sessions()
     assert (only.first_prompt, only.transcript.rpartition("/")[2], only.packed_bytes) == (
@@ -139,7 +138,7 @@ def test_a_full_or_missing_disk_leaves_no_partial_copy(tmp_path, session):
 
 
 def test_without_zstd_the_error_says_what_to_install(run_python):
-    """In a Python that has no such module."""
+    """The error is raised by a Python without the module."""
     done = run_python(
         "import sys; sys.modules['backports'] = None; sys.modules['compression'] = None\n"
         "from leftoff.platform import zstd\n"

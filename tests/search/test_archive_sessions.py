@@ -55,7 +55,7 @@ def test_finished_sessions_are_archived_once(two_sessions, archive_enabled):
 
 
 def test_a_deleted_session_is_found_and_restored(two_sessions, archive_enabled):
-    """It gets its number again."""
+    """A restored session gets its number again."""
     beside = two_sessions[0].with_suffix("") / "subagents" / "one.jsonl"
     beside.parent.mkdir(parents=True)
     beside.write_bytes(b"{}\n")
@@ -75,7 +75,7 @@ def test_a_deleted_session_is_found_and_restored(two_sessions, archive_enabled):
 
 
 def test_of_two_transcripts_with_one_id_the_deleted_one_is_restored(two_sessions, archive_enabled):
-    """Though the other is longer; if both exist, the message says what to type for each."""
+    """If both exist, the message says what to type for each."""
     there = two_sessions[0]
     gone = there.parent.with_name("-srv-elsewhere") / there.name
     gone.parent.mkdir()
@@ -95,7 +95,6 @@ def test_of_two_transcripts_with_one_id_the_deleted_one_is_restored(two_sessions
 
 
 def test_a_session_that_cannot_be_packed_does_not_stop_others(two_sessions, archive_enabled):
-    """It is logged."""
     for name in (f"claude-{CLAUDE_ID}", f"codex-{CODEX_ID}"):
         in_the_way = open_archive().folder / f"{name}.tar.zst"
         Path(in_the_way, "x").mkdir(parents=True)
@@ -129,7 +128,7 @@ print(*(each.session_id for each in archive.archive_finished(Workspace.open(), d
 def test_an_unreadable_file_does_not_stop_other_sessions(
     two_sessions, archive_enabled, isolated_home, unprivileged_folder, run_python
 ):
-    """Nor a file that cannot be checked for forgotten texts; it is logged."""
+    """A file that cannot be checked for forgotten texts is logged and does not stop others either."""
     forget(plan_text("login", Workspace.open()))
     beside = two_sessions[1].with_suffix("") / "one.jsonl"
     beside.parent.mkdir()
@@ -145,7 +144,7 @@ def test_an_unreadable_file_does_not_stop_other_sessions(
 
 
 def test_copies_are_kept_for_the_configured_days(two_sessions, archive_enabled):
-    """Then they are removed."""
+    """Copies are removed after the configured number of days."""
     archive_finished(Workspace.open(), NOW)
     assert len(list_archive()) == 2
     archive_enabled(keep_days=30)
@@ -158,7 +157,7 @@ def test_copies_are_kept_for_the_configured_days(two_sessions, archive_enabled):
 
 
 def test_a_selector_must_match_one_session(two_sessions, archive_enabled):
-    """It is refused when it matches none or several."""
+    """A selector that matches no session or several is refused."""
     archive_finished(Workspace.open(), NOW)
     with pytest.raises(NotFoundError):
         restore_session("")

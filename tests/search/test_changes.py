@@ -76,7 +76,7 @@ def test_old_sessions_are_checked_again_until_they_are_read(old):
 
 
 def test_while_the_lock_is_held_a_change_of_an_old_session_waits_for_the_next_search(old):
-    """Not for ten more minutes."""
+    """The next search finds the change without waiting for the next full check."""
     with old.open("ab") as file:
         file.write(old.read_bytes().replace(b"koala", b"platypus"))
     later = clock.now() + timedelta(seconds=TEN_MINUTES + 1)
@@ -88,7 +88,7 @@ def test_while_the_lock_is_held_a_change_of_an_old_session_waits_for_the_next_se
 
 
 def test_without_write_permission_all_sessions_are_checked_again(old):
-    """Because the check cannot be noted."""
+    """Without write permission, the time of the check cannot be noted."""
     Path(library_folder(), FULL_CHECK_FILE).unlink()
     Path(library_folder(), FULL_CHECK_FILE).symlink_to("/nowhere/at/all")
     grow(old)
@@ -97,7 +97,7 @@ def test_without_write_permission_all_sessions_are_checked_again(old):
 
 
 def test_many_changes_lead_to_a_complete_update(home):
-    """So does a missing file."""
+    """A missing file leads to a complete update too."""
     ids = [f"{number:08x}-1111-4111-8111-111111111111" for number in range(21)]
     transcripts = [home.claude(Story(session_id=each).asked("A koala").replied("yes")) for each in ids]
     update_library(Workspace.open())

@@ -60,7 +60,7 @@ def test_the_first_session_of_a_second_agent_is_found(home):
 
 @pytest.mark.parametrize("folder", [None, ".claude", ".claude/projects", ".claude/projects/-emptied"])
 def test_the_first_session_of_all_is_found(home, isolated_home, folder):
-    """Whether its agent had nothing or empty folders."""
+    """The agent may have had no home or only empty folders before."""
     if folder is not None:
         (isolated_home / folder).mkdir(parents=True)
     update_library(Workspace.open())
@@ -85,7 +85,7 @@ def test_a_first_session_in_an_emptied_project_folder_is_found(home):
 
 
 def test_files_in_an_agents_home_are_not_changes(home):
-    """They change all the time; a new folder counts."""
+    """Files there change all the time, but a new folder counts."""
     transcript = home.claude(story_about("koala"))
     update_library(Workspace.open())
     own = transcript.parent.parent.parent
@@ -96,7 +96,7 @@ def test_files_in_an_agents_home_are_not_changes(home):
 
 
 def test_the_first_log_of_a_project_is_found(home):
-    """It is found even while its session continues."""
+    """The log is found even while its session continues."""
     Path(".git").mkdir()
     transcript = home.claude(story_about("koala"))
     assert ids("koala") == [SESSION]
@@ -110,7 +110,6 @@ def test_the_first_log_of_a_project_is_found(home):
 
 @pytest.mark.parametrize(("kind", "folder"), [("pause", "sessions"), ("chat", "chats")])
 def test_the_first_pause_and_chat_of_a_project_are_found(home, kind, folder):
-    """It does not matter whether leftoff has a folder there already."""
     Path(".git").mkdir()
     home.claude(story_about("koala"))
     update_library(Workspace.open())
@@ -123,7 +122,7 @@ def test_the_first_pause_and_chat_of_a_project_are_found(home, kind, folder):
 
 
 def test_a_session_created_while_others_are_read_is_found_by_the_next_search(home):
-    """Folder stamps are taken before reading."""
+    """The times of folders are taken before reading."""
     first = home.claude(story_about("koala"))
     came = []
 
@@ -139,7 +138,7 @@ def test_a_session_created_while_others_are_read_is_found_by_the_next_search(hom
 
 @pytest.mark.parametrize("folder", ["-slug", "-new"])
 def test_a_session_created_while_listing_is_found_by_the_next_search(home, folder):
-    """Beside others, and in a folder of its own."""
+    """The new session may be beside others or in a folder of its own."""
     home.claude(story_about("koala"))
 
     def find():
@@ -184,7 +183,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_skipped(home, isolated_home):
 
 
 def test_the_first_missing_folder_on_a_path_is_watched(tmp_path):
-    """Its creation tells of everything below it."""
+    """The creation of that folder announces everything below it."""
     assert first_missing_folder(str(tmp_path / "a" / "b" / "c")) == str(tmp_path / "a")
     (tmp_path / "a").mkdir()
     assert first_missing_folder(str(tmp_path / "a" / "b" / "c")) == str(tmp_path / "a" / "b")

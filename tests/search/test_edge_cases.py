@@ -18,7 +18,7 @@ from tests.search.test_archive_files import described, session  # noqa: F401
     "query", ["-docs", "kind:prompt -docs", "agent:claude -docs", "nowhere write code now -docs"]
 )
 def test_exclusions_work_without_other_words(tmp_path, query):
-    """No word, filters only, or words of which only some are found."""
+    """Exclusions work without words, with filters only, and if only some words are found."""
     fill(tmp_path, {"a": [piece("write code now docs")], "b": [piece("write code now")]})
     assert names(ask(tmp_path, query)) == ["b"]
 
@@ -37,19 +37,19 @@ def test_a_query_of_hundreds_of_words_is_refused():
 
 
 def test_a_long_query_is_answered(tmp_path):
-    """As many words as are allowed."""
+    """A query may have as many words as are allowed."""
     fill(tmp_path, {"a": [piece("write docs now")]})
     assert names(ask(tmp_path, " ".join(f"w{number:03}" for number in range(199)) + " docs")) == []
 
 
 def test_a_damaged_block_is_a_database_error():
-    """Readers report it like other damage."""
+    """A damaged block is reported like other damage."""
     with pytest.raises(sqlite3.DatabaseError, match="damaged"):
         unpack_texts(b"noise")
 
 
 def test_the_error_names_the_file_in_the_way(tmp_path, session):  # noqa: F811
-    """And restored files keep their permissions."""
+    """Restored files keep their permissions."""
     transcript, beside = session
     transcript.chmod(0o640)
     archive = Archive(folder=tmp_path / "archive")
@@ -74,7 +74,6 @@ def test_an_unreadable_library_is_an_error(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
 def test_a_library_in_a_folder_that_cannot_be_written_is_read(tmp_path):
-    """As it is."""
     fill(tmp_path, {"a": [piece("write docs now")]})
     tmp_path.chmod(0o500)
     try:

@@ -60,7 +60,7 @@ def old(tmp_path):
 
 
 def test_lists_use_the_old_entries(old):
-    """And add new ones, without rebuilding anything."""
+    """Lists use old entries and add new ones without rebuilding anything."""
     assert database.open_for_search(str(old)) is None
     assert known(old, "listed", "new") == ["/listed.jsonl"]
     keep(old, "new")
@@ -70,7 +70,7 @@ def test_lists_use_the_old_entries(old):
 
 
 def test_a_writer_rebuilds_the_index_and_keeps_the_catalogue(old):
-    """None of the old tokens is left."""
+    """None of the old tokens is left in the index."""
     with closing(IndexWriter(str(old))) as writer:
         assert writer.known_sources() == {}
     assert known(old, "listed") == ["/listed.jsonl"]
@@ -80,7 +80,7 @@ def test_a_writer_rebuilds_the_index_and_keeps_the_catalogue(old):
 
 @pytest.mark.parametrize("schema", [1, 99])
 def test_tables_of_another_schema_are_not_used(old, schema):
-    """Nothing is read, written or rebuilt for a list."""
+    """A list neither reads, writes nor rebuilds such tables."""
     with (
         closing(database.open_for_catalogue(str(old), patience_seconds=1)) as connection,
         database.transaction(connection),
@@ -95,7 +95,7 @@ def test_tables_of_another_schema_are_not_used(old, schema):
 
 
 def test_a_library_of_another_schema_is_rebuilt_without_its_catalogue(old):
-    """Its entries may mean something else."""
+    """The entries of another schema may mean something else."""
     with (
         closing(database.open_for_catalogue(str(old), patience_seconds=1)) as connection,
         database.transaction(connection),

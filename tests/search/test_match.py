@@ -16,7 +16,7 @@ from tests.search.sample_library import DAY_NS, NOW, NOW_NS, ask, fill, names, p
 
 
 def test_a_hit_leads_to_session_line_and_byte(tmp_path):
-    """And to the original text."""
+    """A hit names the session, the line, the byte offset and the original text."""
     fill(tmp_path, {"a": [piece("nothing"), piece("the retry of payments", 7)], "b": [piece("else")]})
     (only,) = ask(tmp_path, "retries payment").sessions
     assert (only.session_id, only.path, only.project, only.title) == (
@@ -30,7 +30,6 @@ def test_a_hit_leads_to_session_line_and_byte(tmp_path):
 
 
 def test_phrases_prefixes_alternatives_and_exclusions(tmp_path):
-    """Each narrows down as it says."""
     fill(
         tmp_path,
         {
@@ -49,7 +48,7 @@ def test_phrases_prefixes_alternatives_and_exclusions(tmp_path):
 
 
 def test_filters_narrow_down(tmp_path):
-    """By agent, project, tool, kind, time, failure and file."""
+    """Filters exist for agent, project, tool, kind, time, failure and file."""
     at = int(NOW.timestamp())
     writer = IndexWriter(str(tmp_path))
     writer.add(
@@ -95,7 +94,7 @@ def test_filters_narrow_down(tmp_path):
 
 
 def test_prompts_outrank_tool_output_and_new_outranks_old(tmp_path):
-    """``--newest`` goes by time alone."""
+    """With ``--newest`` only the time counts."""
     writer = IndexWriter(str(tmp_path))
     for name, kind, days in (("old", "prompt", 300), ("fresh", "prompt", 1), ("printed", "result", 0)):
         writer.add(
@@ -122,7 +121,7 @@ def test_words_that_form_one_name_come_first(tmp_path):
 
 
 def test_sessions_with_most_words_if_no_place_has_all(tmp_path):
-    """And the result says so."""
+    """The result says that no place has all words."""
     fill(
         tmp_path,
         {
@@ -138,14 +137,14 @@ def test_sessions_with_most_words_if_no_place_has_all(tmp_path):
 
 
 def test_the_best_places_are_returned_and_all_are_counted(tmp_path):
-    """Three of five."""
+    """Three of five places are returned."""
     fill(tmp_path, {"a": [piece(f"limit number {line}", line) for line in range(1, 6)]})
     (only,) = ask(tmp_path, "limit", hits=3).sessions
     assert (only.places, len(only.hits)) == (5, 3)
 
 
 def test_an_appended_result_is_joined_with_its_call(tmp_path):
-    """Also if it comes in a later batch and many lines share a block."""
+    """The result may come in a later batch, and many lines may share a block."""
     writer = IndexWriter(str(tmp_path))
     assert writer.read_position("/home/dev/a.jsonl") == (None, {})
     writer.add(
@@ -173,7 +172,7 @@ def test_an_appended_result_is_joined_with_its_call(tmp_path):
 
 
 def test_an_outdated_writer_adds_nothing(tmp_path):
-    """Another one was faster, and nothing is stored twice."""
+    """Another writer was faster, and nothing is stored twice."""
     one, other = IndexWriter(str(tmp_path)), IndexWriter(str(tmp_path))
     assert one.add(source("a"), [piece("first")], before=None, after=reached(1))
     assert not other.add(source("a"), [piece("first")], before=None, after=reached(1))
@@ -183,7 +182,7 @@ def test_an_outdated_writer_adds_nothing(tmp_path):
 
 
 def test_long_texts_get_their_own_blocks(tmp_path):
-    """And are found in each."""
+    """Each long text is found in its own block."""
     fill(tmp_path, {"a": [piece(f"w{number} " * (BLOCK_BYTES // 8), number) for number in range(100, 104)]})
     assert [hit.line for hit in ask(tmp_path, "w103").sessions[0].hits] == [103]
 
@@ -206,7 +205,6 @@ def test_removed_sources_are_not_found(tmp_path):
 
 
 def test_a_changed_document_is_replaced(tmp_path):
-    """Its old words are gone."""
     writer = IndexWriter(str(tmp_path))
     log = source("log", type="log", path="/p/session-x.md")
     writer.replace(log, [piece("old words", 1, "log")])
@@ -217,7 +215,7 @@ def test_a_changed_document_is_replaced(tmp_path):
 
 
 def test_what_followed_an_error(tmp_path):
-    """The next messages and calls with their exit codes."""
+    """The messages and calls after an error are returned with their exit codes."""
     fill(
         tmp_path,
         {
@@ -240,7 +238,7 @@ def test_what_followed_an_error(tmp_path):
 
 
 def test_a_similar_word_is_suggested(tmp_path):
-    """As it is written in a text, not as a stem; a known word is not corrected."""
+    """The suggestion is a word of a text, not a stem, and a known word is not corrected."""
     fill(tmp_path, {"a": [piece("the telemetry was disabled"), piece("limits", 2)]})
     connection = database.open_for_search(str(tmp_path))
     assert suggest_word(connection, parse_query("telemtry", NOW)) == "telemetry"
@@ -251,7 +249,7 @@ def test_a_similar_word_is_suggested(tmp_path):
 
 
 def test_a_snippet_shows_where_the_words_are_together(tmp_path):
-    """Marked, on one line, with dots where it is cut."""
+    """The words are marked on one line, with dots where the text is cut."""
     text = "filler " * 100 + "the retry\n\tof a payment failed " + "filler " * 100
     shown = snippet(text, parse_query("retry payments", NOW).terms, 60)
     assert shown.text.startswith("…")
@@ -262,14 +260,14 @@ def test_a_snippet_shows_where_the_words_are_together(tmp_path):
 
 
 def test_unencodable_characters_and_separators_are_harmless(tmp_path):
-    """Surrogates, NULs and the separator between texts."""
+    """Surrogates, NULs and the separator between texts do not break the index."""
     fill(tmp_path, {"a": [piece("odd \ud800 \x00 and \x1e sign"), piece("next", 2)]})
     assert [hit.line for hit in ask(tmp_path, "sign").sessions[0].hits] == [1]
     assert [hit.text for hit in ask(tmp_path, "next").sessions[0].hits] == ["next"]
 
 
 def test_a_broken_or_foreign_file_is_replaced(tmp_path):
-    """Whatever it was; and a reader gets no library."""
+    """A reader gets no library from a damaged file, and a writer replaces it."""
     kept = tmp_path / database.FILE_NAME
     for damage in (b"no database at all, whatever it says", b"SQLite format 3\x00" + b"\xff" * 4096):
         kept.write_bytes(damage)
@@ -304,14 +302,14 @@ def test_a_library_that_cannot_be_written_is_an_error(tmp_path):
 
 
 def test_only_this_user_can_read_it(tmp_path):
-    """It contains prompts and results."""
+    """The library contains prompts and results."""
     fill(tmp_path / "library", {"a": [piece("word")]})
     assert (tmp_path / "library").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "library" / database.FILE_NAME).stat().st_mode & 0o777 == 0o600
 
 
 def test_every_kind_has_a_weight(tmp_path):
-    """A kind without one could not be added."""
+    """A kind without a weight could not be added."""
     fill(tmp_path, {"a": [piece("word", line, kind) for line, kind in enumerate(KINDS, 1)]})
     assert ask(tmp_path, "word").sessions[0].places == len(KINDS)
 
@@ -338,13 +336,13 @@ def with_separate_parts(tmp_path):
 
 
 def test_a_name_of_common_parts_is_found_without_reading_all_texts_with_the_parts(with_separate_parts):
-    """Whichever way it is spelled."""
+    """The name is found in any spelling."""
     for name in ("store_report", "storeReport", "test_store_report"):
         assert looks_of(with_separate_parts, name) == (1, ["named"])
 
 
 def test_parts_of_a_name_match_separately_if_the_name_occurs_nowhere(with_separate_parts):
-    """Adjacent and in order."""
+    """The parts must be adjacent and in order."""
     fill(with_separate_parts, {"said": [piece("my report about storage: a report store it is")]})
     assert looks_of(with_separate_parts, "report_store")[1] == ["said"]
     assert looks_of(with_separate_parts, "report_of_the")[1] != []
@@ -357,7 +355,7 @@ def test_words_with_less_than_half_the_weight_are_not_searched(with_separate_par
 
 
 def test_a_session_indexed_in_several_updates_counts_as_one(tmp_path):
-    """Its pieces are not consecutive then."""
+    """The pieces of such a session are not consecutive in the index."""
     fill(tmp_path, {"a": [piece("koala one")], "b": [piece("koala two")]})
     writer = IndexWriter(str(tmp_path))
     writer.add(source("a"), [piece("koala three", 2)], before=reached(1), after=reached(2))

@@ -59,20 +59,20 @@ def test_a_sufficient_limit_finds_it_in_and_outside_of_a_sample(crowded, compare
 
 
 def test_plain_words_are_never_cut_short(crowded):
-    """Only what is shown is read."""
+    """Only the texts that are shown have to be read."""
     result = answers(crowded(kind="reply"), "alpha beta", compared=100)
     assert (len(result.sessions), result.cut_short) == (10, False)
 
 
 def test_a_name_whose_parts_are_in_too_many_texts_is_cut_short(crowded):
-    """They may be adjacent in a text that was not checked."""
+    """The parts may be adjacent in a text that was not checked."""
     folder = crowded(kind="result")
     assert answers(folder, "alpha_beta", max_texts_apart=5).cut_short
     assert names(answers(folder, "alpha_beta", max_texts_apart=2000)) == ["zz"]
 
 
 def test_a_prefix_is_found_by_a_sample(crowded):
-    """Through a temporary table; nothing else can be written."""
+    """The sample uses a temporary table, and nothing else can be written."""
     folder = crowded(kind="prompt")
     order = SearchOptions(limit=3, hits=3, newest=False, now=int(NOW.timestamp()), compared=300)
     with closing(database.open_for_search(str(folder))) as connection:
@@ -91,7 +91,7 @@ def test_a_word_beside_a_phrase_is_found_by_its_stem(tmp_path, other):
 
 @pytest.mark.parametrize("refused", ["-gamma", '-"quick brown"'])
 def test_excluded_words_are_excluded_if_no_place_has_all_words(tmp_path, refused):
-    """A session with another place matches by that one."""
+    """A session with another matching place is found by that one."""
     bad = "beta with gamma and a quick brown fox"
     fill(
         tmp_path,
@@ -107,7 +107,7 @@ def test_excluded_words_are_excluded_if_no_place_has_all_words(tmp_path, refused
 
 @pytest.mark.parametrize("query", ['"alpha beta"', "alph*", "alphaBeta"])
 def test_a_word_may_begin_and_end_beside_a_script_without_spaces(tmp_path, query):
-    """But not inside another word."""
+    """A word is not found inside another word."""
     fill(tmp_path, {"a": [piece("次のalpha betaです")], "b": [piece("次のxalpha betaxです")]})
     assert names(ask(tmp_path, query)) == ["a"]
 

@@ -29,7 +29,7 @@ def old(home):
 
 
 def test_a_list_opens_no_known_transcript(old):
-    """Its entries do not depend on tokens."""
+    """The entries of a list do not depend on the index."""
     seen = list_transcripts()
     for each in seen:
         each.transcript.write_bytes(b"x" * each.size_bytes)
@@ -38,7 +38,7 @@ def test_a_list_opens_no_known_transcript(old):
 
 
 def test_forgetting_works_and_the_next_search_rebuilds_the_index(old):
-    """Without what was forgotten."""
+    """The rebuilt index does not contain what was forgotten."""
     plan = forget.plan_session(SESSION, Workspace.open())
     assert plan.in_library
     assert forget.forget(plan).left == ()

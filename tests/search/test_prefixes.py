@@ -30,7 +30,7 @@ WORDS = [
 
 @pytest.mark.parametrize("word", WORDS)
 def test_every_prefix_of_a_word_finds_it(tmp_path, word):
-    """Including the whole word."""
+    """The whole word is one of its prefixes."""
     fill(tmp_path, {"a": [piece(f"say {word} now")]})
     starts = [word[:end] for end in range(1, len(word) + 1)]
     assert [start for start in starts if names(ask(tmp_path, f"{start}*")) != ["a"]] == []
@@ -39,7 +39,7 @@ def test_every_prefix_of_a_word_finds_it(tmp_path, word):
 
 @pytest.mark.parametrize("start", ["4*", "40*", "404*"])
 def test_a_prefix_of_few_digits_finds_small_numbers(tmp_path, start):
-    """They have no tokens, so the texts are checked."""
+    """Small numbers have no tokens, so the texts are checked."""
     fill(tmp_path, {"a": [piece("ended with 404 twice")], "b": [piece("4096 bytes")], "c": [piece("none")]})
     assert {*names(ask(tmp_path, start))} == ({"a"} if start == "404*" else {"a", "b"})
     assert names(ask(tmp_path, f"ended {start}")) == ["a"]
@@ -127,13 +127,13 @@ def test_the_token_of_a_word_has_the_prefix_or_is_a_shorter_stem(word, end):
     ],
 )
 def test_names_and_paths_are_found_by_prefixes_and_parts(tmp_path, query, name):
-    """Also within a longer one."""
+    """Names and paths are also found within longer ones."""
     fill(tmp_path, {"a": [piece(f"see {name} there")], "b": [piece("see nothing here")]})
     assert names(ask(tmp_path, query)) == ["a"]
 
 
 def test_only_a_name_of_several_parts_has_prefix_tokens():
-    """Digits have none: small numbers are not tokens."""
+    """Numbers have no prefix tokens, because small numbers are not tokens."""
     assert prefix_tokens("parse") is None
     assert prefix_tokens("parse_12") == (("pars",), None)
     assert prefix_tokens("parse_v2") == (("pars",), "v2")
@@ -151,7 +151,7 @@ def test_characters_that_decompose_into_several_words_can_be_searched(tmp_path, 
 
 @given(st.text(max_size=40))
 def test_a_folded_word_has_letters_and_digits_only(text):
-    """Whatever it was made of; and so have tokens."""
+    """Folded words and tokens have only letters and digits, whatever the text."""
     assert all(token.isalnum() for token in tokens(text))
     assert all(letter.isalnum() for letter in fold(f"é{text}"))
     Term(text, is_prefix=True)
@@ -159,7 +159,7 @@ def test_a_folded_word_has_letters_and_digits_only(text):
 
 @pytest.mark.parametrize("name", ["project", "file", "agent", "tool", "kind", "since", "errors"])
 def test_a_filter_that_is_not_utf_8_is_refused(name):
-    """SQLite could not be asked for it."""
+    """SQLite cannot search for text that is not UTF-8."""
     with pytest.raises(UsageError) as refused:
         parse_query(f"{name}:a\udcff koala", NOW)
     assert refused.value.message.isprintable()

@@ -13,7 +13,7 @@ NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 
 
 def test_words_phrases_prefixes_alternatives_and_exclusions_are_parsed():
-    """The whole language in one query."""
+    """One query uses every part of the language."""
     query = parse_query('retry "connection reset" time* red OR blue -test -"not this"', NOW)
     assert query.groups == (
         (Term("retry"),),
@@ -25,7 +25,7 @@ def test_words_phrases_prefixes_alternatives_and_exclusions_are_parsed():
 
 
 def test_filters_are_separated_from_words():
-    """Each with its value; quotes keep spaces together."""
+    """Quotes keep the spaces in the value of a filter."""
     query = parse_query(
         'x agent:codex project:"my shop" tool:Bash file:src/a.py kind:prompt,reply since:7d before:2026-02-28 errors:yes',
         NOW,
@@ -57,13 +57,13 @@ def test_filters_are_separated_from_words():
     ],
 )
 def test_invalid_filters_are_refused(words, message):
-    """With what they accept."""
+    """The error says what the filter accepts."""
     with pytest.raises(UsageError, match=message):
         parse_query(words, NOW)
 
 
 def test_a_word_with_a_colon_is_a_word():
-    """Error messages are full of them."""
+    """Error messages are full of colons."""
     assert parse_query("error: std::string http://x", NOW).terms == (
         Term("error"),
         Term("std::string"),
@@ -81,7 +81,7 @@ def test_a_word_with_a_colon_is_a_word():
     ],
 )
 def test_times_are_parsed(text, expected):
-    """A day, a time, or how long ago."""
+    """A time is a day, a day with a time, or how long ago."""
     assert parse_time(text, NOW) == expected
 
 
@@ -99,20 +99,20 @@ def test_pasted_output_is_not_parsed_as_a_query():
 
 
 def test_a_flag_is_searched_and_one_minus_excludes():
-    """``git push --force`` finds the sessions with it."""
+    """``git push --force`` finds the sessions with that flag."""
     query = parse_query("push --force --no-verify -x", NOW)
     assert query.terms == (Term("push"), Term("--force"), Term("--no-verify"))
     assert query.without == (Term("x"),)
 
 
 def test_common_words_are_left_out_unless_there_are_no_others():
-    """``how to be`` is searched as it is."""
+    """``to be`` is searched although both words are common."""
     assert parse_query("how to retry", NOW).without_common_words.terms == (Term("retry"),)
     assert len(parse_query("to be", NOW).without_common_words.terms) == 2
 
 
 def test_a_query_without_words_is_empty():
-    """Punctuation alone."""
+    """A query of punctuation alone has no words."""
     assert parse_query("-- ?? \"\" '' OR -!", NOW).is_empty
     assert expression((), ()) is None
 
@@ -129,7 +129,7 @@ def test_no_text_breaks_the_parser_or_fts5(text):
 
 
 def test_every_filter_is_parsed():
-    """All that the help lists."""
+    """Every filter that the help lists is accepted."""
     values = {"kind": "prompt", "since": "1d", "before": "1d", "errors": "no"}
     for name in FILTERS:
         assert not parse_query(f"{name}:{values.get(name, 'x')}", NOW).is_empty

@@ -51,7 +51,7 @@ def rank(question, names):
 
 @pytest.mark.slow
 def test_the_right_session_is_found_as_often_as_before(real_home):
-    """By prose, names, paths, commands, errors and in other scripts; and the index stays small."""
+    """Prose, names, paths, commands, errors and other scripts are searched, and the index stays small."""
     update_library(Workspace.open())
     ranks = {question["query"]: rank(question, real_home) for question in QUERIES}
     missed = [query for query, place in ranks.items() if place != 1]
@@ -62,7 +62,7 @@ def test_the_right_session_is_found_as_often_as_before(real_home):
 
 
 def test_there_are_sixty_questions_of_all_kinds():
-    """Scripts without spaces among them."""
+    """Scripts without spaces are among the kinds."""
     assert len(QUERIES) == len({question["query"] for question in QUERIES}) == 60
     assert {question["kind"] for question in QUERIES} == {
         "prose",

@@ -82,7 +82,6 @@ def test_the_first_search_builds_the_library_and_finds_every_kind(story):
 
 
 def test_a_hit_is_the_record_at_that_byte_of_the_file(story):
-    """Line and offset lead into the transcript."""
     hit = ask("limiter").sessions[0].hits[0]
     content = story[0].read_bytes()
     assert b"Why does the limiter" in content[hit.hit.offset :].splitlines()[0]
@@ -90,7 +89,7 @@ def test_a_hit_is_the_record_at_that_byte_of_the_file(story):
 
 
 def test_numbers_refer_to_the_results_shown(story):
-    """For show and resume."""
+    """``show`` and ``resume`` use the numbers of the last results."""
     results = ask("猜数字 OR limiter")
     for session in results.sessions:
         assert str(find_session(str(session.number), Workspace.open()).transcript) == session.source.path
@@ -118,7 +117,7 @@ def test_a_pasted_error_is_never_taken_for_a_query(story, pasted):
 
 
 def test_what_was_appended_is_found_and_nothing_else_is_read(story):
-    """Only new bytes; an incomplete line waits."""
+    """Only new bytes are read, and an incomplete line waits."""
     ask("limiter")
     more = (
         Story(session_id=story[0].stem, project=str(Path.cwd()))
@@ -167,7 +166,7 @@ def test_an_up_to_date_index_is_recognised_without_loading_an_agent(story):
 
 
 def test_a_new_session_makes_it_stale(story, home):
-    """Its folder has changed."""
+    """A new session changes the time of its folder."""
     ask("limiter")
     home.claude(Story(session_id=OTHER).asked("A quokka appears").replied("yes"))
     assert ask("quokka").sessions
@@ -188,7 +187,7 @@ def test_credentials_are_taken_out_before_anything_is_stored(home):
 
 
 def test_tools_that_the_user_excluded_are_left_out(home, isolated_home):
-    """Their input and their results."""
+    """Neither the input nor the results of an excluded tool are indexed."""
     mine = isolated_home / ".config" / "leftoff" / "configuration.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("context_management:\n  capture:\n    exclude_tools: [Bash]\n", encoding="utf-8")
@@ -204,7 +203,7 @@ def test_tools_that_the_user_excluded_are_left_out(home, isolated_home):
 
 
 def test_logs_pauses_and_chats_are_found_too(story):
-    """By section, with the line; a deleted document is removed, links are not followed."""
+    """Documents are found by section and line; deleted ones are removed and links are not followed."""
     folder = Path(".leftoff")
     for name, kind in (
         ("resume-logs/session-x.md", "log"),
@@ -225,7 +224,7 @@ def test_logs_pauses_and_chats_are_found_too(story):
 
 
 def test_a_budget_ends_an_update_and_the_next_continues(story):
-    """Nothing is lost, nothing read twice."""
+    """Nothing is lost and nothing is read twice."""
     cut = update_library(Workspace.open(), budget_seconds=0)
     assert not cut.finished
     whole = update_library(Workspace.open())
@@ -234,7 +233,7 @@ def test_a_budget_ends_an_update_and_the_next_continues(story):
 
 
 def test_while_another_process_updates_a_search_uses_the_index_as_it_is(story, home):
-    """And reports that something is unread."""
+    """The search reports that something has not been read yet."""
     ask("limiter")
     home.claude(Story(session_id=OTHER).asked("A quokka appears").replied("yes"))
     with locks.hold(Path(library_folder(), "update.lock")):
@@ -246,7 +245,7 @@ def test_while_another_process_updates_a_search_uses_the_index_as_it_is(story, h
 
 
 def test_a_broken_library_is_rebuilt(story):
-    """By the next search, or on request."""
+    """A broken library is rebuilt by the next search or on request."""
     ask("limiter")
     Path(library_folder(), database.FILE_NAME).write_bytes(b"rubbish" * 1000)
     assert ask("limiter").sessions
@@ -255,14 +254,13 @@ def test_a_broken_library_is_rebuilt(story):
 
 
 def test_a_bad_transcript_does_not_hide_others(story):
-    """It is logged."""
     bad = story[0].with_name("22222222-2222-4222-8222-222222222222.jsonl")
     bad.write_bytes(b"\x00" * 4096 + b"\n{broken\n" + b"[1]\n")
     assert ask("limiter").sessions
 
 
 def test_a_line_of_five_megabytes_and_hostile_text_are_harmless(home):
-    """Cut to head and tail, and escaped when shown."""
+    """The text is cut to its head and tail and escaped when it is shown."""
     long = "start " + "x" * 5_000_000 + " finish"
     story = Story(project=str(Path.cwd())).asked(long).replied("x")
     story.asked("\x1b[2J\x1b]0;pwned\x07 [bold red]markup[/] \x00 numbat")
@@ -273,7 +271,7 @@ def test_a_line_of_five_megabytes_and_hostile_text_are_harmless(home):
 
 
 def test_coloured_output_is_found_by_its_words(home):
-    """Without the escape codes between them."""
+    """Escape codes between the words are ignored."""
     output = "\x1b[31mFAILED\x1b[0m \x1b[1mbandicoot\x1b[m"
     home.claude(
         Story(project=str(Path.cwd())).asked("go").replied("x", call("shell", {"command": "t"}, output))
@@ -293,7 +291,7 @@ def test_head_and_tail_are_cut_between_words():
 
 
 def test_a_question_without_words_is_refused(story):
-    """With an example."""
+    """The error has an example."""
     with pytest.raises(UsageError, match="leftoff search retry"):
         ask("  ")
 

@@ -62,7 +62,7 @@ def test_a_text_is_found_by_its_words_and_their_parts(text, word):
     ("text", "word"), [("data.py", "a.py"), ("the best", "test"), ("猜数字", "字数"), ("user", "users_name")]
 )
 def test_a_text_is_not_found_by_other_words(text, word):
-    """Near misses."""
+    """Words that are only similar do not match."""
     assert not {*required_tokens(word)} <= tokens(text) or not exact_pattern(word, text).search(text)
     assert joined_token(word) not in tokens(text)
 
@@ -78,7 +78,7 @@ def test_any_text_is_found_by_each_of_its_words(text):
 
 @given(st.from_regex(r"[a-zA-Z0-9_]{1,30}", fullmatch=True), st.sampled_from([" ", "(", "/", "\n"]))
 def test_a_name_is_found_between_any_punctuation(name, sign):
-    """Whatever surrounds it."""
+    """A name is found whatever punctuation surrounds it."""
     assert {*required_tokens(name)} <= tokens(f"x{sign}{name}{sign}y")
 
 
@@ -101,12 +101,12 @@ def test_small_numbers_and_very_long_strings_have_no_tokens():
     ],
 )
 def test_a_phrase_is_checked_in_the_text(words, text, holds):
-    """Adjacent and in order, with any punctuation between."""
+    """The words must be adjacent and in order, with any punctuation between them."""
     assert bool(exact_pattern(words, text).search(text)) is holds
 
 
 def test_a_prefix_may_end_anywhere():
-    """And a word may not."""
+    """A prefix matches inside a word, and a whole word does not."""
     assert exact_pattern("time", "timeouts", is_prefix=True).search("timeouts")
     assert not exact_pattern("time", "timeouts").search("timeouts")
 
@@ -116,7 +116,7 @@ def test_a_prefix_may_end_anywhere():
     [("time", "time"), ("Dép_recate", "deprecate"), ("", None), ("猜数字", "猜数"), ("字", "字")],
 )
 def test_a_prefix_is_folded_like_tokens(word, start):
-    """Of a script without spaces, the first pair."""
+    """In a script without spaces, the first two characters are the prefix."""
     assert prefix_token(word) == start
 
 
@@ -132,14 +132,13 @@ def test_tokens_are_exact_for_single_words_only():
 
 
 def test_any_form_of_a_word_is_highlighted():
-    """``merging`` for ``merged``, and inside a name."""
+    """``merged`` highlights ``merging``, also inside a name."""
     assert highlight_pattern("merged").search("when merging it")[0] == "merging"
     assert highlight_pattern("user").search("parseUserName")
     assert highlight_pattern("数字").search("猜数字游戏")[0] == "数字"
 
 
 def test_short_words_and_other_alphabets_keep_their_endings():
-    """They are not stemmed."""
     assert [stem(word) for word in ("uses", "été", "v2ing", "process")] == ["uses", "été", "v2ing", "process"]
     assert fold("Ünïcode") == "unicode"
     assert fold("ガ") == "ガ"
@@ -147,7 +146,7 @@ def test_short_words_and_other_alphabets_keep_their_endings():
 
 
 def test_a_very_long_name_is_searched_by_its_parts():
-    """No token is that long."""
+    """Tokens have a limited length."""
     long = "_".join(["part"] * 20)
     assert required_tokens(long) == ("part",)
 
@@ -157,7 +156,7 @@ _PART = st.from_regex(r"[a-z]{2,8}", fullmatch=True)
 
 @given(st.lists(_PART, min_size=2, max_size=5), _PART, st.sampled_from(["_", ".", "-"]))
 def test_a_name_is_found_within_a_longer_one_by_adjacent_parts(parts, other, sign):
-    """However both are written; a text with separate parts does not have the tokens of the name."""
+    """The name may be spelled in any way, and separate parts do not have its tokens."""
     name, camel = sign.join(parts), parts[0] + "".join(map(str.capitalize, parts[1:]))
     longer = f"{other}{sign}{name}{sign}{other}"
     for spelled in (name, camel):
@@ -166,7 +165,7 @@ def test_a_name_is_found_within_a_longer_one_by_adjacent_parts(parts, other, sig
 
 
 def test_separate_parts_do_not_match_a_name():
-    """So texts with two common words need not be read."""
+    """Texts that only contain two common words need not be read."""
     assert not {*linked_tokens("store_report")} & tokens("the store has a report, and a report_of a store")
     assert linked_tokens("parse_user_name") == ("parseuser", "usernam")
 
@@ -182,7 +181,7 @@ def test_parts_with_digits_are_not_linked():
     st.text(alphabet="aAbBk_ .\u017f\u212aİßé数", max_size=30),
 )
 def test_the_prefilter_accepts_all_that_the_pattern_finds(words, text):
-    """It only avoids the slower check."""
+    """The prefilter only avoids the slower check."""
     if words.strip() and exact_pattern(words, text).search(text):
         assert prefilter_pattern(words).search(text.casefold())
 
@@ -192,5 +191,5 @@ def test_the_prefilter_accepts_all_that_the_pattern_finds(words, text):
     st.sampled_from(["tariff", "tar", "rif", "Tariffs", "fat", "t1", "1"]),
 )
 def test_a_plain_word_is_highlighted_like_its_pattern(text, word):
-    """Without compiling one."""
+    """The result is the same without compiling a pattern."""
     assert [*find_spans(word, text)] == [found.span() for found in highlight_pattern(word).finditer(text)]

@@ -54,7 +54,7 @@ def test_the_later_result_of_an_excluded_call_is_left_out(home, write_settings):
 
 
 def test_calls_of_a_newly_excluded_tool_are_removed_by_the_next_update(home, write_settings):
-    """Their results are removed too; the rest of the session stays."""
+    """The results are removed too, and the rest of the session is kept."""
     ran(home, "platypusresult")
     update_library(Workspace.open())
     assert "platypusresult" in indexed_text()
@@ -66,7 +66,7 @@ def test_calls_of_a_newly_excluded_tool_are_removed_by_the_next_update(home, wri
 
 
 def test_a_credential_in_a_touched_path_is_redacted(home):
-    """As in the texts."""
+    """Paths are redacted like texts."""
     story = Story(session_id=SESSION, project=str(Path.cwd())).asked("hi")
     home.claude(story.replied("ok", call("Read", {"file_path": f"/srv/{KEY}/a.py"}, "x")))
     update_library(Workspace.open())
@@ -96,7 +96,7 @@ def test_a_credential_in_a_folder_name_is_stored_only_in_paths_until_forgotten(h
 
 
 def test_credentials_are_redacted_before_texts_are_cut(home):
-    """At the end of the head of a long line without spaces, and a key of many lines over the whole cut."""
+    """A credential may be at the end of the head of a long line or span the whole cut."""
     body = "\n".join(f"{number:02}" + "Ab3" * 20 for number in range(50))
     pem = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
     line = f'{"x," * 1985}"{KEY}"{",1" * 20_000}'
@@ -124,7 +124,7 @@ def test_a_credential_in_a_document_is_redacted(home):
 
 
 def test_a_transcript_changed_in_place_is_read_again(home):
-    """Same length, other content; also if something was appended."""
+    """The change is noticed at the same length and also if something was appended."""
     transcript = write_session(home, "my koalasecret here", "and more")
     update_library(Workspace.open())
     transcript.write_bytes(transcript.read_bytes().replace(b"koalasecret", b"xxxxxxxxxxx"))
@@ -154,7 +154,7 @@ def damaged(home):
 
 
 def test_a_damaged_library_is_an_error_until_it_is_rebuilt(home):
-    """For a search, an update and for forgetting."""
+    """Searching, updating and forgetting all report the damage."""
     damaged(home)
     attempts = (
         lambda: search(Workspace.open(), SearchRequest(query="koala"), NOW),
@@ -169,7 +169,7 @@ def test_a_damaged_library_is_an_error_until_it_is_rebuilt(home):
 
 
 def test_rebuilding_reads_archived_sessions_that_their_agent_deleted(home, write_settings):
-    """From their copies, which do not stay unpacked; they still count as archived."""
+    """The sessions are read from their copies, which are not left unpacked."""
     write_settings("  archive:\n    enabled: true\n")
     transcript = write_session(home, "koala")
     archive_finished(Workspace.open(), NOW)
@@ -183,7 +183,7 @@ def test_rebuilding_reads_archived_sessions_that_their_agent_deleted(home, write
 
 
 def test_a_session_removed_from_the_archive_is_no_longer_found(home, write_settings):
-    """Text and advice go together."""
+    """The text and the advice to restore it disappear together."""
     write_settings("  archive:\n    enabled: true\n    keep_days: 1\n")
     transcript = write_session(home, "koala")
     update_library_and_archive(Workspace.open(), NOW)
@@ -194,7 +194,7 @@ def test_a_session_removed_from_the_archive_is_no_longer_found(home, write_setti
 
 
 def test_an_append_to_any_old_session_is_noticed(home):
-    """However many have changed since."""
+    """An append is noticed however many sessions have changed since."""
     transcript = write_session(home, "koala")
     update_library(Workspace.open())
     with sqlite3.connect(Path(library_folder(), database.FILE_NAME)) as connection:

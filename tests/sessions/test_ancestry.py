@@ -38,7 +38,6 @@ def test_entries_are_found_by_id_and_files_by_id_prefix(registry):
 
 
 def test_an_empty_registry_has_no_entries(registry):
-    """Reading it creates no file."""
     assert registry.entries() == []
     assert not registry.folder.exists()
 

@@ -181,7 +181,7 @@ def input_keys(transcript: Path) -> list[str]:
 
 
 def test_a_compressed_file_that_is_not_a_transcript_is_refused(tmp_path, zstd):
-    """It may be damaged or hold something else."""
+    """The file may be damaged or hold something else."""
     for data in (zstd.compress(b"hello\n"), zstd.compress(b"")[:6], b"\x28\xb5\x2f\xfdnonsense"):
         path = tmp_path / "a.jsonl.zst"
         path.write_bytes(data)
@@ -206,6 +206,6 @@ def test_a_head_that_hardly_compresses_is_recognised(home, squeeze):
 def test_without_a_decompressor_the_error_says_what_to_install(home, squeeze, monkeypatch):
     """Every command on the session says so."""
     source = squeeze(write_long_session(home, "codex"))
-    monkeypatch.setattr("leftoff.agents.codex.rollouts._MODULES", ("leftoff.no_such_module",))
+    monkeypatch.setattr("leftoff.agents.codex.rollouts.MODULES", ("leftoff.no_such_module",))
     with pytest.raises(TranscriptError, match=r"pip install backports\.zstd"):
         prepare_trim(str(source), Workspace.open(), TrimOptions())

@@ -39,7 +39,7 @@ def test_an_export_shows_prompts_replies_calls_and_results(home):
 
 
 def test_a_chain_is_exported_from_its_beginning(home):
-    """Even if the first session is gone."""
+    """A chain is exported even if the file of its first session is gone."""
     source = write_long_session(home, "claude")
     fresh = rollover.roll_over(str(source), Workspace.open(), rollover.RolloverOptions()).output_file
     text = "".join(show.export(str(fresh), Workspace.open(), chain=True))
@@ -78,7 +78,7 @@ def test_images_and_unknown_blocks_are_named_in_an_export(home):
 
 
 def test_text_cannot_become_markup_in_an_export(home):
-    """No tags, no active links, no direction marks."""
+    """Tags, active links and direction marks are escaped."""
     words = "Look at `<i>`, \\\\<script>alert(1)</script> [here](javascript:alert(1)) and <b>x</b> \u202egnp.exe\u2066 1 < 2"
     story = Story(session_id=FIRST, project=str(Path.cwd()))
     story.asked(words).replied(

@@ -125,7 +125,7 @@ def test_a_transcript_that_shrank_is_read_from_the_beginning(transcript: Path) -
 
 
 def test_a_transcript_that_was_replaced_is_read_from_the_beginning(transcript: Path, home) -> None:
-    """It has the same name and at least the same length, but other bytes."""
+    """The new file has the same name and at least the same length, but other bytes."""
     look(transcript)
     data = transcript.read_bytes().replace(b"part 3 twice", b"part 3 never") * 2
     transcript.write_bytes(data)
@@ -163,7 +163,7 @@ def test_a_state_with_wrong_values_costs_a_full_read(transcript: Path) -> None:
 
 
 def test_only_the_user_can_read_the_state(transcript: Path) -> None:
-    """It quotes the transcript: mode 0600 in a folder of mode 0700."""
+    """The state quotes the transcript, so the file has mode 0600 in a folder of mode 0700."""
     look(transcript)
     assert stat.S_IMODE(kept_file().stat().st_mode) == 0o600
     assert stat.S_IMODE(kept_file().parent.stat().st_mode) == 0o700

@@ -40,7 +40,7 @@ def listed(agent=None, project=None):
 
 
 def test_sessions_of_all_agents_are_listed_newest_first(two_sessions):
-    """Each has its first prompt, project and usage."""
+    """Each session is listed with its first prompt, project and usage."""
     found = listed()
     assert [each.entry.session_id for each in found] == [CODEX_ID, CLAUDE_ID]
     assert [each.entry.first_prompt for each in found] == ["Write docs", "Fix the login"]
@@ -154,7 +154,7 @@ def test_finding_a_session_creates_a_catalogue_only_after_reading_many(home):
 
 
 def test_latest_is_the_newest_of_this_project(two_sessions):
-    """It need not be the newest of all."""
+    """The newest session of this project need not be the newest of all."""
     assert find_session("latest", Workspace.open()).transcript == two_sessions[0]
     assert open_session().session_id == CLAUDE_ID
     elsewhere = Path("/")
@@ -164,7 +164,7 @@ def test_latest_is_the_newest_of_this_project(two_sessions):
 
 @pytest.mark.parametrize("newer", [0, 2, 3, 5])
 def test_latest_is_found_behind_any_number_of_newer_sessions(home, two_sessions, newer):
-    """Both among the few that are read directly and beyond them."""
+    """The session is found among the few that are read directly and beyond them."""
     for number in range(newer):
         path = home.claude(
             Story(session_id=f"{number:08}-5555-4555-8555-555555555555", project="/else").asked("a")
@@ -187,7 +187,6 @@ def test_entries_read_from_files_have_no_prompts(two_sessions):
 
 
 def test_an_id_or_a_unique_prefix_names_a_session(two_sessions):
-    """This holds for every agent."""
     for words in (CODEX_ID, CODEX_ID[:8], CODEX_ID[:4]):
         assert find_session(words, Workspace.open()).transcript == two_sessions[1]
     with pytest.raises(NotFoundError, match="Claude Code, Codex"):
@@ -227,7 +226,7 @@ def test_a_path_names_a_session_whatever_its_place(two_sessions, tmp_path):
     ],
 )
 def test_a_file_that_is_not_a_transcript_gets_a_clear_error(tmp_path, content, words):
-    """It names the file and what is wrong with it."""
+    """The error names the file and what is wrong with it."""
     path = tmp_path / "odd.jsonl"
     if content == "folder":
         path.mkdir()

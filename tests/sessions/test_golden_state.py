@@ -16,13 +16,11 @@ def place(name, target):
 
 
 def test_the_numbers_of_the_list_last_shown_are_read():
-    """Schema 1."""
     place("last_list.v1.json", "last-list.json")
     assert numbered_transcript(2) == Path("/home/dev/.codex/sessions/b.jsonl")
 
 
 def test_where_agents_compacted_is_read():
-    """Schema 1."""
     place("compactions.v1.json", "compactions.json")
     occupancy = Occupancy(used_tokens=1, model="claude-sonnet-4-5", client_version="2.1.325")
     assert observed_compaction("claude", occupancy) == 166_800

@@ -14,7 +14,7 @@ def seen(tokens, model="m-1", version="2.1"):
 
 
 def test_an_observed_compaction_applies_to_later_sessions():
-    """Only to those of the same model and client version."""
+    """An observation applies only to the same model and client version."""
     assert seen(None) is None
     assert seen(150_000) == 150_000
     assert seen(None) == 150_000

@@ -42,7 +42,7 @@ def test_a_chain_can_be_read_from_either_end(tmp_path):
 
 
 def test_a_parent_that_is_gone_is_shown_as_missing(tmp_path):
-    """It has the name and id that the child recorded."""
+    """A missing parent has the name and id that the child recorded."""
     node = trace_ancestors(tmp_path / "c", sources(tmp_path, {"c": "b", "b": "a"}, there={"c"}))
     assert [(each.session_id, each.missing) for each in newest_first(node)] == [("c", False), ("b", True)]
     alone = trace_ancestors(tmp_path / "gone", sources(tmp_path, {}))

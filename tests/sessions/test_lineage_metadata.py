@@ -30,7 +30,7 @@ def written(tmp_path, *lines):
 
 
 def test_the_metadata_of_a_trimmed_copy(session):
-    """They are enough to find the parent after it has moved."""
+    """The metadata is enough to find the parent after it has moved."""
     plan = TrimPlan(
         strategy="trim",
         session_id="p-1",
@@ -66,7 +66,7 @@ def test_the_metadata_of_a_continued_session(session):
 
 @pytest.mark.parametrize("make", ["untrim", "moved"])
 def test_all_metadata_can_be_read_back(session, tmp_path, make):
-    """Also those of copies from which nothing was cut."""
+    """Copies from which nothing was cut have metadata too."""
     note = (
         lineage.untrim_metadata(session, AT, given_back=3)
         if make == "untrim"
@@ -83,7 +83,7 @@ def test_all_metadata_can_be_read_back(session, tmp_path, make):
 
 
 def test_metadata_of_claude_code_tools_are_understood(tmp_path):
-    """They use another key for the parent of a continued session and for its exported text."""
+    """claude-code-tools use another key for the parent of a continued session and for its exported text."""
     note = {
         "parent_session_id": "original456",
         "parent_session_file": "/path/to/original.jsonl",

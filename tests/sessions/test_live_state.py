@@ -43,7 +43,7 @@ def test_an_open_offer_makes_the_next_event_due(change):
 
 
 def test_the_used_fraction_is_known_only_with_both_numbers():
-    """None is not 0."""
+    """Unknown usage is ``None``, not 0."""
     assert LiveState(agent="a", session_id="s", used_tokens=5).used_fraction is None
     assert LiveState(agent="a", session_id="s", used_tokens=5, usable_tokens=10).used_fraction == 0.5
 

@@ -22,7 +22,7 @@ def source(home):
 
 
 def forked(source: Path, *, name: str = FORK, more: int = 1, minute: int = 30) -> Path:
-    """As the client forks: the lines with the same ids under a new session id, then its own."""
+    """Fork a session as the client does: the same lines under a new session id, then new ones."""
     copy = source.with_name(f"{name}.jsonl")
     text = source.read_text(encoding="utf-8").replace(source.stem, name)
     copy.write_text(text, encoding="utf-8")
@@ -71,13 +71,13 @@ def test_the_parent_of_a_fork_is_the_session_it_shares_most_with(source):
 
 
 def test_an_exact_copy_is_not_a_fork(source):
-    """There is no telling which was first."""
+    """Nothing shows which of the two was first."""
     copy = forked(source, more=0)
     assert chain_of(copy) == [(FORK, None)]
 
 
 def test_a_fork_of_a_trimmed_copy_is_distinguished_from_the_copy(source):
-    """It has the same metadata; the registry knows which session they were written for."""
+    """The fork has the copy's metadata, but the registry knows which session it was written for."""
     trimmed = write_trim(prepare_trim(str(source), Workspace.open(), TrimOptions()))
     copy = forked(trimmed.output_file)
     assert chain_of(copy) == [(FIRST, None), (trimmed.session_id, "trimmed"), (FORK, "forked")]

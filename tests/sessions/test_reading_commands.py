@@ -46,7 +46,7 @@ def test_status_is_drawn_with_gauge_level_and_advice(two_sessions, capsys):
 
 
 def test_unknown_usage_is_shown_as_unknown(home, capsys):
-    """It is null in JSON and a question mark in text."""
+    """Unknown usage is null in JSON and a question mark in text."""
     home.claude(Story(project=str(Path.cwd())).asked("hello"))
     found = json.loads(output_of(capsys, "status", "--json"))["context"]
     assert (found["used_tokens"], found["percentage_used"], found["level"]) == (None, None, None)
@@ -81,7 +81,7 @@ def test_a_number_of_the_list_can_be_used_as_session(two_sessions, capsys):
 
 
 def test_the_list_of_sessions_as_json(two_sessions, capsys):
-    """It is a list of statuses with what only a list knows."""
+    """Each entry is a status with some fields that only a list has."""
     first = json.loads(output_of(capsys, "sessions", "--json", "--limit", "1"))[0]
     assert first["first_prompt"] == "Write docs"
     assert first["size_bytes"] == two_sessions[1].stat().st_size
@@ -123,7 +123,7 @@ def test_show_shortens_long_results_unless_full_is_asked_for(home, capsys):
 
 
 def test_escape_sequences_in_a_transcript_reach_no_terminal(home, capsys):
-    """They are made visible."""
+    """Escape sequences are shown as visible characters."""
     home.claude(Story(project=str(Path.cwd())).asked("go").replied("a\x1b]0;evil\x07\x1b[2Jb"))
     out = output_of(capsys, "show")
     assert "\x1b" not in out
@@ -139,7 +139,7 @@ def test_a_compaction_is_shown_with_its_numbers(home, capsys):
 
 
 def test_doctor_counts_the_records_of_a_transcript(two_sessions, capsys):
-    """It names the lines that it does not understand."""
+    """Lines that doctor does not understand are named."""
     with two_sessions[0].open("ab") as file:
         file.write(b'{"type":"from-the-future"}\n{"torn')
     out = output_of(capsys, "doctor", CLAUDE_ID)
@@ -152,7 +152,7 @@ def test_doctor_counts_the_records_of_a_transcript(two_sessions, capsys):
 
 
 def test_the_shape_of_a_transcript_holds_no_values(home, capsys):
-    """Only keys and types appear; a key that is not an identifier counts as a value."""
+    """Only keys and types appear, and a key that is not an identifier counts as a value."""
     story = (
         Story(project="/secret/folder")
         .asked("SECRETWORD")
@@ -195,7 +195,7 @@ def test_doctor_finds_nothing_broken_in_a_fresh_home(capsys):
 
 
 def test_doctor_names_a_mistake_in_the_settings_and_how_to_fix_it(isolated_home, capsys):
-    """It gives file, line and the nearest known key; mistakes in a project's file are only notes."""
+    """The finding has the file, line and nearest known key; mistakes in a project's file are only notes."""
     mine = isolated_home / ".config" / "leftoff" / "configuration.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("context_management:\n  thresholds:\n    warnin: 0.8\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the tests of this room share: pieces and calls written by hand."""
+"""Pieces and calls that the tests of ``leftoff.shrink`` share."""
 
 from collections.abc import Sequence
 

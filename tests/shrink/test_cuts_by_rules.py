@@ -61,7 +61,7 @@ def test_a_file_that_is_read_again_is_kept_once() -> None:
 
 
 def test_lines_that_were_not_read_again_are_kept() -> None:
-    """With a margin, and a mark where lines are left out."""
+    """Kept lines have a margin, and a mark shows where lines are left out."""
     part = "\n".join(FILE.split("\n")[:60])
     conversation = [
         step(1, Looked("a.py"), answer=FILE),
@@ -112,7 +112,7 @@ def test_an_old_look_keeps_its_head_and_lines_near_mentioned_names() -> None:
 
 
 def test_a_name_mentioned_long_ago_keeps_nothing() -> None:
-    """Only mentions after the call that is 20 calls old count."""
+    """Only mentions within the last 20 calls count."""
     look = step(1, Looked("a.py"), answer=_with_name("wanted_name"))
     message = Message("Look at wanted_name next.")
     past: list[ConversationItem] = [look, EDIT, *quiet(3, 4), message, *quiet(11, 21)]
@@ -171,7 +171,7 @@ def test_a_look_without_line_numbers_is_noted_by_its_length() -> None:
     ],
 )
 def test_old_searches_and_output_are_cut(action: Action, rationale: str, note: str) -> None:
-    """Both ends of output are kept."""
+    """The beginning and the end of an output are kept."""
     cut = only_cut([step(1, action, answer=FILE), *quiet(3, 6)])
     assert cut.rationale == rationale
     assert note in cut.replacement
@@ -193,7 +193,7 @@ def test_output_keeps_its_ends_and_lines_near_mentioned_names() -> None:
 
 
 def test_a_long_line_of_output_keeps_only_parts_near_a_name() -> None:
-    """It may be a whole document on one line."""
+    """One line may hold a whole document."""
     words = [f"word{number:04d}" for number in range(1000)]
     words[500] = "broken_test"
     conversation: list[ConversationItem] = [
@@ -262,7 +262,7 @@ def test_an_old_report_keeps_lines_near_mentioned_names(action: Action) -> None:
 
 
 def test_a_repeated_command_refers_to_its_last_run() -> None:
-    """Spaces do not matter."""
+    """Spaces in a command do not matter."""
     runs = [step(line, Ran("make  test"), answer=f"{line}\n{FILE}") for line in (1, 3)]
     conversation = [*runs, step(5, Ran("make test"), answer="ok"), *quiet(7, 5)]
     assert [cut.rationale for cut in planned(conversation).cuts] == ["the command was run again"] * 2
@@ -371,7 +371,7 @@ def test_the_last_calls_and_turns_are_kept() -> None:
 
 
 def test_only_the_chosen_tools_are_cut() -> None:
-    """Thoughts belong to no tool."""
+    """A choice of tools leaves thoughts alone, because they belong to no tool."""
     conversation = [
         step(1, Searched("x"), answer=FILE, tool="Grep"),
         step(3, Ran("make"), answer=FILE, tool="Bash"),
@@ -408,7 +408,7 @@ def test_a_result_outside_the_live_pieces_is_ignored() -> None:
 
 
 def test_a_command_that_shows_one_file_is_judged_as_a_look() -> None:
-    """By that rule alone; otherwise the next rule would cut more in a copy."""
+    """Otherwise the next rule would cut more in a copy."""
     conversation: list[ConversationItem] = [
         step(1, Ran("cat a.py"), Looked("a.py"), answer=FILE),
         *quiet(3, 12),

@@ -44,7 +44,7 @@ def test_content_above_the_threshold_is_reduced_to_its_ends() -> None:
 
 
 def test_inputs_and_results_of_the_chosen_tools_are_cut() -> None:
-    """Case does not matter."""
+    """Upper and lower case in tool names do not matter."""
     pieces = (
         piece(1, LONG, "input", tool="Edit"),
         piece(2, LONG, tool="Edit"),
@@ -115,7 +115,7 @@ def test_thoughts_before_the_last_turn_are_removed() -> None:
     ("count", "lines"), [(None, []), (2, [1, 2]), (-1, [1, 2]), (-9, []), (0, []), (9, [1, 2, 4])]
 )
 def test_long_replies_are_cut_by_number(count: int | None, lines: list[int]) -> None:
-    """+N cuts the first N, -N all but the last N."""
+    """``+N`` cuts the first N replies, ``-N`` all but the last N."""
     pieces = [
         piece(1, LONG, "text"),
         piece(2, LONG, "text"),

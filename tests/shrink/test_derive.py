@@ -56,7 +56,7 @@ def test_a_fork_that_names_its_parent_has_that_parent(home):
     assert (node.derivation_type, node.parent.session_file) == ("forked", source)
 
 
-def test_a_file_that_is_no_transcript_has_no_lineage(tmp_path):
+def test_a_file_that_is_not_a_transcript_has_no_lineage(tmp_path):
     odd = tmp_path / "odd.jsonl"
     odd.write_text("{}\n", encoding="utf-8")
     assert session_id_of(odd) is None

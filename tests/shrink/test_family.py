@@ -114,7 +114,7 @@ def test_a_cycle_shows_each_session_once(home):
     assert sorted(drawn) == sorted([FIRST, SECOND])
 
 
-def test_a_parent_that_is_no_transcript_is_shown(home, tmp_path):
+def test_a_parent_that_is_not_a_transcript_is_shown(home, tmp_path):
     """The rest of the chain can still be exported."""
     source = home.claude(long_story(FIRST, turns=1))
     parent = tmp_path / "notes.txt"

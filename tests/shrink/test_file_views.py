@@ -81,7 +81,7 @@ def test_one_more_text_counts_without_copying_the_others() -> None:
 
 
 def test_an_old_text_is_searched_only_where_its_words_occur() -> None:
-    """Its words are determined once."""
+    """The words of the old text are determined once."""
     assert inner_words("beginning of_the_long text, some short end") == {"of_the_long", "text", "short"}
     assert inner_words("one") == inner_words("one two") == inner_words("") == frozenset()
     change = Changed("a.py", "one two three", "x")

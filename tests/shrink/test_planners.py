@@ -112,7 +112,7 @@ def assert_twice_is_once(strategy: str, source: Path, home: Path, folder: Path) 
 
 
 def test_every_cut_names_its_original(agent: Claude | Codex, session: Session) -> None:
-    """By line, part, call and digest, as ``expand`` needs it."""
+    """A cut names the line, part, call and digest that ``expand`` needs."""
     for cut in plan_smart_trim(agent, session, TrimParameters()).cuts:
         if cut.part == "thinking":
             continue
@@ -126,7 +126,7 @@ def test_every_cut_names_its_original(agent: Claude | Codex, session: Session) -
 
 
 def test_a_model_s_proposal_is_planned(agent: Claude | Codex, session: Session) -> None:
-    """Its lines are 1-based, ours 0-based."""
+    """The model counts lines from 1, the plan from 0."""
     line = plan_trim(agent, session, TrimParameters()).cuts[0].place.line_idx
     model = Answers(f'[[{line + 1}, "no longer used", "an old result"]]')
     proposed = propose_lines(model, agent, session, clean=Workspace.open().redact)
@@ -138,7 +138,7 @@ def test_a_model_s_proposal_is_planned(agent: Claude | Codex, session: Session) 
 
 
 def test_an_invalid_answer_of_a_model_is_an_error(agent: Claude | Codex, session: Session) -> None:
-    """It never means "nothing to trim"."""
+    """An invalid answer never means "nothing to trim"."""
     with pytest.raises(InvalidValueError):
         propose_lines(Answers("I would keep everything."), agent, session, clean=Workspace.open().redact)
 
@@ -155,7 +155,7 @@ KEY = "AKIAZ7QX3TPLMV5KW2RD"
 
 
 def test_a_model_gets_no_credentials(isolated_home: Path) -> None:
-    """Neither complete ones nor halves at a cut."""
+    """Neither complete credentials nor halves of them reach the model."""
     claude = Claude(home=isolated_home / ".claude")
     story = Story(session_id="0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11", project=str(isolated_home))
     for turn in range(8):

@@ -33,7 +33,7 @@ def test_the_prompt_lists_what_could_be_cut() -> None:
 
 
 def test_an_answer_is_a_list_of_lines_with_reasons() -> None:
-    """Text around it is ignored; lines are returned 0-based."""
+    """Text around the list is ignored, and lines are returned 0-based."""
     assert parse_proposal('Sure:\n[[2, "old", "a read"]]\n', LIVE) == [(1, "old", "a read")]
     assert parse_proposal("[]", LIVE) == []
 
@@ -52,7 +52,7 @@ def test_an_answer_is_a_list_of_lines_with_reasons() -> None:
     ],
 )
 def test_any_other_answer_is_an_error(answer: str) -> None:
-    """It never means "nothing to trim"."""
+    """An invalid answer never means "nothing to trim"."""
     with pytest.raises(InvalidValueError, match="--by"):
         parse_proposal(answer, LIVE)
 

@@ -84,7 +84,7 @@ def test_a_preview_writes_nothing(source):
 
 
 def test_a_summary_comes_from_the_configured_summariser(home, tmp_path, monkeypatch):
-    """It is fenced as data; if the summariser fails, nothing is written."""
+    """The summary is fenced as data, and nothing is written if the summariser fails."""
     source = write_long_session(home, "claude")
     program = tmp_path / "summarise"
     program.write_text("#!/bin/sh\ncat > /dev/null\necho 'The ledger is half done.'\n", encoding="utf-8")
@@ -111,7 +111,7 @@ def test_a_missing_folder_is_reported_with_what_to_type(home):
 
 
 def test_a_handoff_is_written_where_the_settings_say(home):
-    """In the ledger, only leftoff's own part is replaced."""
+    """Only leftoff's own part of the ledger is replaced."""
     source = write_long_session(home, "claude")
     config = paths.config_folder() / "configuration.yaml"
     config.parent.mkdir(parents=True)
@@ -190,7 +190,7 @@ def test_savings_are_estimated_as_for_a_trim(source):
 
 
 def test_a_rollover_that_frees_nothing_is_not_written(home):
-    """Except for the other agent, or by force."""
+    """It is written for another agent, or with ``--force``."""
     story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
     source = home.claude(story.asked("Hello").replied("Hi.", used=40_000))
     planned = rollover.preview_rollover(str(source), Workspace.open(), RolloverOptions())

@@ -105,7 +105,7 @@ def test_unknown_tools_are_not_cut(source):
 
 
 def test_a_command_can_propose_what_to_cut(home, tmp_path):
-    """Its plan is checked like any other."""
+    """The plan of a command is checked like any other."""
     source = write_long_session(home, "claude")
     program = tmp_path / "propose"
     program.write_text(
@@ -120,7 +120,6 @@ def test_a_command_can_propose_what_to_cut(home, tmp_path):
 
 
 def test_the_story_has_the_expected_ids(home):
-    """The other tests rely on it."""
     assert open_session(str(write_long_session(home, "claude"))).session_id == FIRST
 
 
@@ -157,7 +156,7 @@ def test_no_copy_of_a_real_session_is_as_large_as_the_session(home, real_transcr
 
 @pytest.mark.parametrize("agent_id", ["claude", "codex"])
 def test_a_copy_that_would_be_no_smaller_is_not_written(home, agent_id):
-    """Its lineage can be longer than the cuts."""
+    """The lineage of a copy can be longer than what the cuts save."""
     story = Story(session_id=FIRST if agent_id == "claude" else CODEX_FIRST, project=str(Path.cwd()))
     story.asked("Go").replied("Looking.", call("shell", {"command": "cat a"}, "x" * 420), used=5_000)
     for turn in range(4):
@@ -177,7 +176,7 @@ def test_a_copy_that_would_be_no_smaller_is_not_written(home, agent_id):
 
 
 def test_a_preview_writes_nothing_anywhere(source, tmp_path, monkeypatch):
-    """Not even for a moment: its content is not redacted."""
+    """The content is not redacted, so it must not be written even for a moment."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
@@ -195,7 +194,7 @@ def test_a_preview_writes_nothing_anywhere(source, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_preview_counts_longer_ids(home):
-    """Each line gets the new id."""
+    """Every line of the copy gets the new id."""
     source = write_session_with_short_id(home)
     plan = prepare_trim(str(source), Workspace.open(), TrimOptions())
     assert plan.plan.saved_chars > 20_000
@@ -229,7 +228,7 @@ def beside(transcript: Path) -> dict[str, bytes]:
 
 
 def test_a_copy_includes_its_subagents_files(home, tmp_path):
-    """The client continues them in the copy's own folder."""
+    """The client continues subagents in the copy's own folder."""
     source, wrote = with_subagent(home)
     (wrote.parent / "agent-link.jsonl").symlink_to(tmp_path / "elsewhere")
     copy = trimmed(source).output_file
@@ -244,7 +243,7 @@ def test_a_copy_includes_its_subagents_files(home, tmp_path):
 
 
 def test_files_of_unreachable_subagents_are_not_copied(home):
-    """From before the last compaction, or named by no line."""
+    """Subagents from before the last compaction, or named by no line, are left out."""
     story = long_story().delegated("Look around", "Nothing found").compacted("All was seen.")
     source = home.claude(story.delegated("Look again", "Still nothing"))
     wrote = {path.name for path in source.with_suffix("").glob("subagents/agent-*.jsonl")}
@@ -289,7 +288,6 @@ def test_every_copy_lists_what_was_left_behind(home, tmp_path):
 
 
 def test_a_subagent_file_that_cannot_be_copied_prevents_the_copy(home):
-    """No half copy is left."""
     source, wrote = with_subagent(home)
     with wrote.open("ab") as file:
         file.truncate(100_000_000)

@@ -141,7 +141,7 @@ def test_thoughts_removed_by_two_trims_are_restored(home):
 
 
 def more_work(transcript: Path) -> Path:
-    """Two turns more, written as the client would go on: from the last line, with ids of their own."""
+    """Append two turns as the client would: from the last line, with new ids."""
     last = json.loads(transcript.read_bytes().splitlines()[-1])
     lines = transcript.read_bytes().splitlines()
     leaf = next(line for line in map(json.loads, reversed(lines)) if line.get("uuid"))
@@ -286,7 +286,7 @@ def quoting(source: Path, words: str) -> Path:
 
 
 def test_a_placeholder_of_another_session_is_not_restored(home):
-    """A tool could print one to bring in a stranger's text."""
+    """A tool could print such a placeholder to bring in another session's text."""
     theirs = trimmed(home.claude(story(OTHER)))
     copy = quoting(home.claude(story()), placeholder_in(theirs))
     back = untrim.untrim(str(copy), Workspace.open())

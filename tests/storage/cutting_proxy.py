@@ -33,7 +33,7 @@ class CuttingProxy:
         self._thread.join()
 
     def cut(self) -> None:
-        """Whatever is under way breaks off."""
+        """Break off all open connections."""
         with self._lock:
             for each in [*self._open]:
                 with suppress(OSError):

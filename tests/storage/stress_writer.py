@@ -1,6 +1,6 @@
 """One writer of the stress test: saves, loads and deletes logs of its own, again until each is known to have worked.
 
-Some sessions are shared by all writers: those are only saved, and the last save of anybody is what must be there. It is a program:
+Some sessions are shared by all writers: those are only saved, and the last save of any writer must be there. It is a program:
 kind of store, its address, number of the writer, operations, seed. It prints what must be there in the end: of each session the
 mission, its moment, and how many different saves there were since it was last deleted.
 """

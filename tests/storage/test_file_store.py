@@ -50,7 +50,7 @@ def test_a_log_is_a_pair_of_private_files(store):
 
 
 def test_the_markdown_keeps_the_budget_of_the_settings(tmp_path):
-    """Not only the greatest one."""
+    """The budget of the settings applies, even if it is smaller than the maximum."""
     small = FileStore(tmp_path / "logs", max_tokens=600)
     small.save(ResumeLog("s", a_log("s").context_metrics, mission_summary="word " * 9000))
     text = small.path_of("s").read_text(encoding="utf-8")
@@ -108,7 +108,6 @@ def test_a_log_without_its_markdown_is_complete(store):
 
 
 def test_a_missing_folder_is_empty_and_is_not_created(store):
-    """Looking creates nothing."""
     assert store.list() == []
     assert store.load("x") is None
     assert store.delete("x") is False
@@ -118,7 +117,7 @@ def test_a_missing_folder_is_empty_and_is_not_created(store):
 
 
 def test_a_link_in_place_of_the_folder_is_refused(tmp_path):
-    """A cloned repository could point it anywhere."""
+    """The folder of a cloned repository could point anywhere."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "logs").symlink_to(tmp_path / "elsewhere")
     store = FileStore(tmp_path / "logs")
@@ -130,14 +129,13 @@ def test_a_link_in_place_of_the_folder_is_refused(tmp_path):
 
 
 def test_a_file_in_place_of_the_folder_is_an_error(tmp_path):
-    """In words."""
     (tmp_path / "logs").touch()
     with pytest.raises(StorageError, match="a file stands where a folder should be"):
         file_store.list_log_files(tmp_path / "logs")
 
 
 def test_saves_of_one_instant_keep_their_order(store):
-    """Even where the file system's clock ticks only every few milliseconds, or the clock was once ahead."""
+    """The clock of the file system may tick only every few milliseconds, or may have been ahead."""
     future = 4_000_000_000
     store.save(a_log("ahead"))
     for part in (".md", ".json"):
@@ -148,7 +146,7 @@ def test_saves_of_one_instant_keep_their_order(store):
 
 
 def test_both_documents_are_in_the_register(store, tmp_path):
-    """So that they may be restored by themselves; anybody else's may not."""
+    """Registered documents may be restored automatically; changed ones may not."""
     register = Register(folder=tmp_path / "data")
     store.save(a_log("s"))
     assert [register.standing(store.path_of("s", part)) for part in (".md", ".json")] == ["written"] * 2
@@ -157,7 +155,7 @@ def test_both_documents_are_in_the_register(store, tmp_path):
 
 
 def test_a_compressed_log_is_read_like_any_other(store, tmp_path):
-    """It keeps its place in the list and its standing; the next save makes it plain again."""
+    """The log keeps its place and standing, and the next save writes it uncompressed."""
     log = a_log("old")
     store.save(log)
     store.save(a_log("new"))
@@ -183,7 +181,6 @@ def test_a_compressed_log_is_read_like_any_other(store, tmp_path):
 
 
 def test_compressing_takes_less_space(store):
-    """That is what it is for."""
     store.save(ResumeLog("s", a_log("s").context_metrics, mission_summary="the same words again " * 3000))
     before = store.find("s").size_bytes
     store.compress("s")
@@ -192,7 +189,7 @@ def test_compressing_takes_less_space(store):
 
 @pytest.mark.slow
 def test_a_save_during_compression_wins(store):
-    """Whichever is quicker, the last save is loaded."""
+    """The last save is loaded, whichever thread is faster."""
     store.save(a_log("s", "save 0"))
     done = threading.Event()
 
@@ -246,7 +243,7 @@ def test_lone_surrogates_can_be_saved(store):
 
 
 def test_half_a_pair_is_compressed_as_it_is(store):
-    """Only what is there."""
+    """Only the file that exists is compressed."""
     store.save(a_log("s"))
     store.path_of("s", ".json").unlink()
     assert store.compress("s") is True
@@ -258,7 +255,7 @@ def test_half_a_pair_is_compressed_as_it_is(store):
     "data", [b"", b"no gzip", gzip.compress(b"{}")[:-5], b"\x1f\x8b\x08\x00" + b"\0" * 30]
 )
 def test_a_damaged_compressed_log_is_named(store, data):
-    """And hides no other."""
+    """A damaged log does not hide the others."""
     store.save(a_log("good"))
     (store.folder / "session-bad.json.gz").write_bytes(data)
     with pytest.raises(DocumentError, match=r"session-bad.json.gz: (cannot be unpacked|not JSON)"):
@@ -275,7 +272,7 @@ def test_a_decompression_bomb_is_refused(store):
 
 
 def test_updates_of_one_log_do_not_lose_each_other(store):
-    """Twenty at once, each adding a step to what it finds."""
+    """Twenty updates at once each add a step to what they find."""
 
     def add(number):
         store.update(
@@ -336,7 +333,7 @@ def test_a_save_during_a_cleanup_is_kept(store):
 
 
 def test_a_set_left_by_a_killed_writer_is_finished_before_anything_is_deleted(store):
-    """Else its journal would bring the deleted log back."""
+    """Otherwise the journal would bring the deleted log back."""
     store.save(a_log("s"))
     temporary = ".session-s.json.0123456789ab.tmp"
     (store.folder / temporary).write_bytes(store.path_of("s", ".json").read_bytes())
@@ -348,7 +345,7 @@ def test_a_set_left_by_a_killed_writer_is_finished_before_anything_is_deleted(st
 
 
 def test_a_log_that_cannot_be_deleted_is_an_error(unprivileged_folder, run_python):
-    """With the reason."""
+    """The error gives the reason."""
     ended = run_python(
         """
 import sys, os
@@ -385,7 +382,7 @@ store.folder.chmod(0o700)
 
 
 def test_bad_ids_are_refused_by_every_method(store):
-    """Before anything is touched."""
+    """An id is refused before any file is touched."""
     for call in (
         lambda: store.find("../x"),
         lambda: store.path_of("../x"),
@@ -398,7 +395,7 @@ def test_bad_ids_are_refused_by_every_method(store):
 
 
 def test_the_built_in_store_is_that_of_this_project():
-    """`storage: files` by its name in the registry."""
+    """The store ``files`` of the registry is opened for the current project."""
     store = file_store.open_project_store()
     store.save(a_log("s"))
     assert Path(".leftoff/resume-logs/session-s.md").is_file()

@@ -26,7 +26,7 @@ def entry(session_id="s", mission="m", saved_ns=1, root="/project"):
 
 
 def test_an_entry_is_read_as_it_was_added(box):
-    """It is gone after it was removed."""
+    """A removed entry is gone, and removing it again is harmless."""
     path = box.put(entry())
     assert box.waiting() == [path]
     assert box.read(path).to_dict() == entry().to_dict()
@@ -37,7 +37,7 @@ def test_an_entry_is_read_as_it_was_added(box):
 
 
 def test_a_newer_log_of_a_session_replaces_the_older(box):
-    """Of the same project only."""
+    """Only a log of the same project is replaced."""
     box.put(entry(saved_ns=5))
     box.put(entry(saved_ns=7, mission="newer"))
     box.put(entry(saved_ns=1, root="/another"))
@@ -71,7 +71,7 @@ def test_the_number_of_remembered_times_is_limited(box, monkeypatch):
 
 
 def test_only_one_sender_is_started(box):
-    """Until it began and is done, or was started long ago and never came."""
+    """Another sender is started only after the first has ended or has failed to start."""
     box.put(entry())
     assert box.needs_sender()
     assert not box.needs_sender()
@@ -92,7 +92,6 @@ def test_an_entry_added_during_sending_stays(box):
 
 
 def test_an_empty_outbox_is_not_created(box):
-    """Looking creates nothing."""
     assert box.waiting() == []
     assert box.trouble() is None
     assert not box.folder.exists()
@@ -111,21 +110,21 @@ def test_a_broken_entry_is_named_and_hides_no_other(box, content):
 
 
 def test_the_entries_of_one_session_can_be_found(box):
-    """Forgetting a session deletes them."""
+    """Forgetting a session deletes these entries."""
     mine = {box.put(entry("s", saved_ns=1)), box.put(entry("s", root="/b"))}
     box.put(entry("other"))
     assert {*box.of_session("s")} == mine
 
 
 def test_a_bad_id_is_refused(box):
-    """Before anything is written."""
+    """A bad id is refused before anything is written."""
     with pytest.raises(InvalidIdError):
         box.put(Entry(log=ResumeLog("../x", a_log("x").context_metrics), root="/p", saved_ns=1))
     assert not box.folder.exists()
 
 
 def test_the_last_error_is_remembered_until_sending_works(box):
-    """For the doctor."""
+    """The doctor reports the last error."""
     box.put(entry())
     box.note_trouble("no answer.")
     assert box.trouble() == "no answer."
@@ -135,7 +134,7 @@ def test_the_last_error_is_remembered_until_sending_works(box):
 
 
 def test_the_file_format_is_the_golden_one():
-    """As long as the schema number is the same."""
+    """The golden file must be readable as long as the schema number is the same."""
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     assert golden["schema"] == SCHEMAS["outbox_entry"]
     assert Entry.from_dict(golden, where="golden").to_dict() == golden
@@ -155,7 +154,7 @@ def test_a_log_is_saved_after_one_fetched_from_a_clock_ahead_of_ours(box):
 
 
 def test_a_file_that_cannot_be_read_or_deleted_is_named(box):
-    """There is a folder in place of the file."""
+    """A folder in place of the file is reported."""
     path = box.put(entry())
     path.unlink()
     (path / "inside").mkdir(parents=True)
@@ -179,7 +178,7 @@ def test_a_broken_file_is_set_aside_or_named(box):
 
 
 def test_an_unreadable_folder_is_an_error(unprivileged_folder, run_python):
-    """With what to type; one that is not there, or no folder, holds nothing."""
+    """The error says what to type; a missing folder holds nothing."""
     code = (
         "import sys; from pathlib import Path; from leftoff.errors import StorageError\n"
         "from leftoff.storage.outbox import Outbox; drop()\n"

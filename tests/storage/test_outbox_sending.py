@@ -40,7 +40,7 @@ def doctor(machine):
 
 # What the doctor finds about the storage that is named, as an ordinary user whose outbox is shut.
 _EXAMINED = """
-import dataclasses, json, os, sys
+import json, os, sys
 from pathlib import Path
 folder = Path(sys.argv[1])
 homes = {name: str(folder) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")}
@@ -54,7 +54,7 @@ drop()
 outbox.user_outbox().folder.mkdir(parents=True)
 outbox.user_outbox().folder.chmod(0)
 for each in check_storage(Workspace.open(folder)):
-    print(json.dumps(dataclasses.asdict(each)))
+    print(json.dumps(each.to_dict()))
 outbox.user_outbox().folder.chmod(0o700)
 """
 
@@ -87,7 +87,7 @@ def test_a_save_succeeds_when_the_server_does_not_answer(machine):
 
 
 def test_waiting_logs_go_to_the_remote_of_the_current_settings(machine, tmp_path):
-    """By any command that uses the remote; only the newest log of each session."""
+    """Any command that uses the remote sends them, but only the newest log of each session."""
     for mission in ("first", "second"):
         machine.save("s", mission_summary=mission)
     machine.save("t", mission_summary="other")
@@ -100,7 +100,7 @@ def test_waiting_logs_go_to_the_remote_of_the_current_settings(machine, tmp_path
 
 
 def test_the_start_of_a_session_sends_waiting_logs(machine, tmp_path):
-    """In a process of its own; the hook itself says and waits for nothing."""
+    """A separate process sends them, and the hook neither prints nor waits."""
     machine.save("s", mission_summary="Ship it")
     machine.configure(storage="sqlite", storage_options={"path": str(tmp_path / "logs.sqlite")})
     event = {
@@ -116,7 +116,7 @@ def test_the_start_of_a_session_sends_waiting_logs(machine, tmp_path):
 
 
 def test_saving_loads_no_driver(machine):
-    """Nor anything else that speaks to servers."""
+    """Saving loads no module that speaks to servers."""
     code = (
         "import sys; from leftoff import ResumeLogGenerator as G\n"
         "g = G(); g.save_resume_log(g.generate_from_session_state('s', {}))\n"
@@ -126,7 +126,7 @@ def test_saving_loads_no_driver(machine):
 
 
 def test_invalid_options_lose_no_log(machine):
-    """They are named by the save and by the doctor; nothing waits for what is no store."""
+    """The options are reported by the save and by the doctor, and no log waits for an invalid store."""
     machine.configure(storage="s3", storage_options={"bucket": "b", "secret": "x"})
     assert machine.save("s").is_file()
     assert machine.waiting() == []
@@ -135,7 +135,7 @@ def test_invalid_options_lose_no_log(machine):
 
 
 def test_waiting_logs_without_a_remote_are_reported(machine):
-    """When storage is files again."""
+    """Logs may wait although the storage was set back to files."""
     machine.save("s")
     machine.configure()
     found = doctor(machine)
@@ -145,7 +145,7 @@ def test_waiting_logs_without_a_remote_are_reported(machine):
 
 @pytest.mark.parametrize("storage", ["files", "sqlite", "no-such-store"])
 def test_an_unreadable_outbox_is_reported_by_the_doctor(unprivileged_folder, run_python, storage):
-    """With any storage; the doctor continues and says what to type."""
+    """With any storage, the doctor continues and says what to type."""
     found = [
         json.loads(line) for line in run_python(_EXAMINED, unprivileged_folder, storage).stdout.splitlines()
     ]
@@ -156,7 +156,6 @@ def test_an_unreadable_outbox_is_reported_by_the_doctor(unprivileged_folder, run
 
 
 def test_a_broken_entry_is_set_aside_and_blocks_no_other(machine, tmp_path):
-    """And noted."""
     machine.save("bad")
     (bad,) = machine.waiting()
     bad.write_text("{", encoding="utf-8")
@@ -187,7 +186,7 @@ def test_an_unreadable_entry_blocks_no_other(machine, tmp_path):
 
 
 def test_a_log_that_is_too_large_is_reported_with_what_to_do(machine, tmp_path):
-    """It waits, the others are sent, and the doctor says what to type."""
+    """The large log waits, the others are sent, and the doctor says what to type."""
     machine.configure(storage="sqlite", storage_options={"path": str(tmp_path / "logs.sqlite")})
     with machine.on_this_machine():
         repository = LogRepository.open(Workspace.open(machine.root))
@@ -204,7 +203,7 @@ def test_a_log_that_is_too_large_is_reported_with_what_to_do(machine, tmp_path):
 
 @pytest.mark.server
 def test_a_server_that_was_down_gets_all_logs_later(tmp_path):
-    """Killed, saved meanwhile, started again: listed from the bucket."""
+    """Logs that were saved while the server was down are in the bucket afterwards."""
     with S3Server() as server:
         machine = Machine(tmp_path / "m", "shop", environment=server.environment)
         machine.configure(storage="s3", storage_options={"bucket": BUCKET, "endpoint_url": server.url})
@@ -221,7 +220,7 @@ def test_a_server_that_was_down_gets_all_logs_later(tmp_path):
 
 @pytest.mark.server
 def test_a_wrong_password_keeps_the_log_waiting(tmp_path):
-    """One clear sentence from the doctor, and nothing lost."""
+    """The doctor reports one clear sentence, and nothing is lost."""
     with PostgresServer() as server:
         machine = Machine(tmp_path / "m", "shop", environment=server.environment | {"PGPASSWORD": "wrong"})
         machine.configure(storage="postgres")
@@ -245,7 +244,7 @@ from pathlib import Path
 from leftoff.core.resume_log import ResumeLog
 
 class Store:
-    # As in the design of 000: keys of its own, and errors of its own.
+    # A store with keys of its own, and errors of its own.
     folder = Path(__file__).parent / "kept"
     def save(self, log):
         if not self.folder.is_dir():
@@ -265,7 +264,7 @@ class Store:
 
 
 def test_errors_and_identifiers_of_a_plugin_are_handled(machine, tmp_path):
-    """It is loaded by its dotted path; its errors are reported with its name, and it may name logs as it likes."""
+    """A plugin is loaded by its dotted path, its errors have its name, and it may name logs as it likes."""
     lib = tmp_path / "lib"
     lib.mkdir()
     (lib / "guest_store.py").write_text(GUEST, encoding="utf-8")
@@ -300,7 +299,6 @@ def test_a_save_succeeds_when_the_outbox_cannot_be_written(machine):
 
 
 def test_no_sender_is_started_without_waiting_logs_or_a_remote(machine):
-    """Nothing is started where nothing waits, or where there is nowhere to send it."""
     with machine.on_this_machine():
         settings = Workspace.open().settings
         assert outbox.start_sending(settings) is None
@@ -314,7 +312,7 @@ def test_no_sender_is_started_without_waiting_logs_or_a_remote(machine):
 
 
 def test_one_sender_runs_at_a_time(machine, tmp_path):
-    """Another one says so, and leaves everything where it is."""
+    """A second sender says so and changes nothing."""
     store = SqliteStore(tmp_path / "logs.sqlite")
     machine.save("s")
     with (
@@ -329,12 +327,12 @@ def test_one_sender_runs_at_a_time(machine, tmp_path):
 
 
 def test_a_deleted_project_is_identified_by_its_name(tmp_path):
-    """What it was called is still known."""
+    """The name of a folder is known even if it is gone."""
     assert identity_of(tmp_path / "gone") == ProjectIdentity(name="gone")
 
 
 def test_invalid_settings_are_logged_by_the_sender(machine):
-    """In leftoff's own log; nothing is lost."""
+    """The error is in leftoff's own log, and nothing is lost."""
     machine.save("s")
     machine.configure(storage="nothing-of-the-kind")
     machine.run(sys.executable, "-P", "-m", "leftoff.storage.outbox")
@@ -367,7 +365,7 @@ class Store:
 
 
 def test_a_refused_log_blocks_no_other(machine, tmp_path):
-    """It waits, and is named."""
+    """The refused log keeps waiting and is named."""
     lib = tmp_path / "lib"
     lib.mkdir()
     (lib / "refusing_store.py").write_text(REFUSING, encoding="utf-8")
@@ -398,7 +396,7 @@ def test_many_saves_start_one_sender(machine):
 
 
 def test_logs_added_during_sending_are_sent_too(machine, tmp_path):
-    """Adding them has started no other sender."""
+    """Adding logs starts no second sender."""
     machine.save("first")
 
     class Slow(SqliteStore):

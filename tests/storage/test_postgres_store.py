@@ -32,13 +32,13 @@ def store(database):
 
 
 def test_the_first_connection_creates_the_schema(store, database):
-    """And noted."""
+    """The schema's version is noted in the database."""
     store.save(a_log("s"))
     assert database.execute("select version from leftoff_schema").fetchall() == [(len(MIGRATIONS),)]
 
 
 def test_concurrent_first_connections_create_the_schema_once(database):
-    """Each with a connection of its own."""
+    """Each of the concurrent stores has its own connection."""
     troubles = []
 
     def come(number):
@@ -111,7 +111,7 @@ def test_a_schema_newer_than_we_know_is_refused_in_one_sentence_and_left_alone(d
 
 
 def test_a_migration_that_fails_changes_nothing(database, monkeypatch):
-    """Its steps are one transaction, so the older leftoff can still use the database."""
+    """The steps of a migration are one transaction, so an older leftoff can still use the database."""
     PostgresStore().save(a_log("s"))
     broken = (*MIGRATIONS, (*NEXT[-1], "alter table leftoff_nothing add column x text"))
     monkeypatch.setattr(postgres_store, "MIGRATIONS", broken)
@@ -137,7 +137,7 @@ def test_an_older_schema_without_rights_to_change_it_is_reported(database, postg
 
 
 def test_a_broken_connection_is_opened_again(store, database):
-    """Whichever side closed it."""
+    """The server may close a connection at any time."""
     store.save(a_log("s"))
     database.execute(
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'leftoff'"
@@ -147,7 +147,7 @@ def test_a_broken_connection_is_opened_again(store, database):
 
 
 def test_sending_twice_has_no_effect(store, database):
-    """And a late one does not cover what came after it."""
+    """An older log that is sent late does not replace a newer one."""
     moment = next_timestamp_ns()
     store.save_as_of(a_log("s", "first"), moment)
     store.save_as_of(a_log("s", "first"), moment)
@@ -158,7 +158,7 @@ def test_sending_twice_has_no_effect(store, database):
 
 
 def test_a_damaged_row_is_named(store, database):
-    """When it is asked for."""
+    """The error names the log when it is loaded."""
     store.save(a_log("s"))
     database.execute("update leftoff_logs set body = left(body, 30)")
     with pytest.raises(DocumentError, match="log s: half written"):
@@ -166,14 +166,14 @@ def test_a_damaged_row_is_named(store, database):
 
 
 def test_unusual_characters_are_kept(store):
-    """NUL, quotes, percent signs, question marks, other scripts."""
+    """NUL, quotes, percent signs, question marks and other scripts are kept."""
     mission = "\0 '; drop table leftoff_logs; -- %s ? \\ 日本語 🎉 \u2028"
     store.save(a_log("s", mission))
     assert store.load("s").mission_summary == mission
 
 
 def test_the_check_names_the_database(store):
-    """The host and the database, never the password."""
+    """The check names the host and the database, never the password."""
     store.save(a_log("s"))
     assert store.check() == "PostgreSQL 127.0.0.1/postgres: reached, 1 logs"
 
@@ -202,12 +202,10 @@ def test_a_wrong_password_is_reported(postgres, monkeypatch):
 
 
 def test_an_unknown_database_is_reported(postgres):
-    """With what to change."""
     assert "there is no such database" in words(PostgresStore("dbname=nowhere"))
 
 
 def test_a_missing_network_is_reported(postgres):
-    """No server listens there."""
     assert "no answer. Is the server up, and the network?" in words(PostgresStore("port=9"))
 
 
@@ -227,14 +225,14 @@ def test_a_server_on_another_machine_needs_a_valid_certificate(postgres):
 
 
 def test_the_options_make_the_store(database):
-    """What they leave out comes from the environment."""
+    """Options that are missing come from the environment."""
     configured = postgres_store.open_from_environment().with_options({"dsn": "application_name=other"})
     configured.save(a_log("s"))
     assert PostgresStore().list() == ["s"]
 
 
 def test_a_service_of_the_user_s_files_names_the_database(database, postgres, tmp_path, monkeypatch):
-    """As for every other program."""
+    """The service file works as for every other program."""
     file = tmp_path / "services"
     file.write_text(
         f"[logs]\nhost=127.0.0.1\nport={postgres.port}\ndbname=postgres\nuser=leftoff\n", encoding="utf-8"
@@ -261,7 +259,7 @@ def test_a_service_of_the_user_s_files_names_the_database(database, postgres, tm
     ],
 )
 def test_invalid_options_are_reported(options, words):
-    """Before anything is connected to."""
+    """Invalid options are reported before any connection is made."""
     with pytest.raises(ConfigError, match=re.escape(words)):
         postgres_store.open_from_environment().with_options(options).list()
 
@@ -321,7 +319,7 @@ def test_a_password_in_a_dsn_is_never_shown(dsn):
 
 
 def test_a_silent_server_is_tried_only_once(postgres, monkeypatch):
-    """It takes the connection and never answers: one time-out, and the error that ends a round of sending."""
+    """The server accepts the connection and never answers, so there is one time-out."""
     monkeypatch.setattr(postgres_store, "_CONNECT_SECONDS", 2)
     connections = []
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -368,7 +366,7 @@ class Swallowing(CuttingProxy):
 
 
 def test_a_server_that_stops_answering_is_given_up(postgres, monkeypatch):
-    """Once: asking again would take as long again."""
+    """A second attempt would take as long again, so there is only one."""
     monkeypatch.setattr(postgres_store, "_HANG_UP_SECONDS", 1.0)
     monkeypatch.setattr(postgres_store, "_CHECK_SECONDS", 0.1)
     with Swallowing(postgres.port) as proxy:
@@ -378,7 +376,6 @@ def test_a_server_that_stops_answering_is_given_up(postgres, monkeypatch):
 
 
 def test_the_watchdog_ends_with_its_connection(store):
-    """Its thread ends with it."""
     before = {*threading.enumerate()}
     store.list()
     (watcher,) = {*threading.enumerate()} - before

@@ -1,4 +1,4 @@
-"""Where a project's resume logs are kept, and what a save tells."""
+"""The folder of a project's resume logs, and the result of saving one."""
 
 import subprocess
 from pathlib import Path
@@ -23,7 +23,7 @@ def git(*arguments):
 
 
 def test_logs_are_kept_in_the_project_s_own_folder():
-    """Also when we are deeper in it, and in a worktree in that of the main checkout."""
+    """Subfolders and worktrees use the folder of the main checkout."""
     git("init", "-q")
     git("commit", "-q", "--allow-empty", "-m", "first")
     git("worktree", "add", "-q", "../tree")
@@ -33,7 +33,7 @@ def test_logs_are_kept_in_the_project_s_own_folder():
 
 
 def test_logs_of_a_read_only_project_are_kept_in_the_data_folder(isolated_home):
-    """HOME is everybody's."""
+    """The home folder is not a project, so its logs are in the data folder."""
     folder = folder_of(isolated_home)
     assert folder.is_relative_to(paths.data_folder())
     assert folder.name == "resume-logs"
@@ -52,7 +52,7 @@ def test_the_setting_may_name_another_folder(tmp_path):
 
 
 def test_a_saved_log_has_the_json_form_that_scripts_use(tmp_path):
-    """It has the id, both files and the tokens; the project's folder is not created for logs kept elsewhere."""
+    """The project's folder is not created for logs that are kept elsewhere."""
     repository = LogRepository.open(Workspace.open(), folder=tmp_path / "elsewhere")
     kept = store_log(build_with_sections("s", {"mission_summary": "Ship it"}, repository), repository)
     data = kept.to_dict()
@@ -66,7 +66,6 @@ def test_a_saved_log_has_the_json_form_that_scripts_use(tmp_path):
 
 
 def test_a_link_in_place_of_the_project_s_folder_is_refused(tmp_path):
-    """Nothing is written where it leads."""
     (tmp_path / "trap").mkdir()
     Path(".leftoff").symlink_to(tmp_path / "trap")
     repository = LogRepository.open(Workspace.open())

@@ -111,7 +111,7 @@ def running():
 
 @pytest.fixture
 def server(running):
-    """As it was at the beginning."""
+    """Return the server in its initial state."""
     running.RequestHandlerClass = Speaker
     running.objects, running.cuts, running.late = {}, {}, {}
     running.deleted, running.asked_at_once = [], []
@@ -153,7 +153,7 @@ def test_a_truncated_answer_is_not_replaced_by_an_older_log(server, store):
 
 
 def test_a_truncated_answer_deletes_no_log(server, store):
-    """When a text is masked, an object that cannot be read is named, stays, and blocks no other."""
+    """An object that cannot be read while masking is named and kept, and blocks no other."""
     cut = [put(server, "head", "SECRET " + "x" * 3000, 1), put(server, "tail", "x" * 3000 + " SECRET", 2)]
     put(server, "whole", "SECRET", 3)
     before = {key: server.objects[key] for key in cut}
@@ -178,7 +178,7 @@ def test_a_truncated_answer_deletes_no_log(server, store):
     "body", [PAGE, b"<html/>\r\n", b"", b"not xml at all"], ids=["page", "xhtml", "empty", "text"]
 )
 def test_a_web_server_is_not_taken_for_a_bucket(server, store, objects, body):
-    """It says 200 to everything: nothing is taken for kept, listed or reached."""
+    """A web server that answers 200 to everything is not taken for a working bucket."""
     server.says = (200, {"Content-Type": "text/html"}, body)
     for ask in (
         lambda: objects.put("p/object", b"{}"),
@@ -194,7 +194,7 @@ def test_a_web_server_is_not_taken_for_a_bucket(server, store, objects, body):
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308, 404, 405])
 def test_a_redirect_or_a_missing_page_is_not_taken_for_a_bucket(server, store, status):
-    """As the login page of a network answers; it is not followed."""
+    """The login page of a network answers like this, and its redirect is not followed."""
     server.says = (status, {"Location": "http://login.example.invalid/"}, b"")
     with pytest.raises(StorageError, match="does not speak S3"):
         store.list()
@@ -219,7 +219,7 @@ def test_a_redirect_or_a_missing_page_is_not_taken_for_a_bucket(server, store, s
     ],
 )
 def test_a_refusal_is_one_sentence(server, store, status, code, words):
-    """What it is, and what to do."""
+    """The sentence says what is wrong and what to do."""
     body = f"<Error><Code>{code}</Code><Message>Some\nlines</Message></Error>".encode()
     server.says = (status, {"Content-Type": "application/xml"}, body)
     with pytest.raises(StorageError) as refused:
@@ -237,7 +237,7 @@ def test_a_bucket_in_another_region_is_found(server, store):
 
 
 def test_a_gateway_error_without_a_code_is_reported(server, store):
-    """A web page with 503."""
+    """A gateway answers 503 with a web page."""
     server.says = (503, {"Content-Type": "text/html"}, PAGE)
     with pytest.raises(StorageError, match="the service has trouble of its own"):
         store.list()
@@ -266,7 +266,7 @@ def test_names_that_are_not_session_ids_are_not_listed(server, store):
 
 
 def test_a_write_that_arrives_during_a_delete_is_deleted_too(server, store):
-    """Its caller had given it up; the server had not."""
+    """The caller had given up the write, but the server had not."""
     keys = [put(server, "s", f"save {number}", number) for number in range(2)]
     server.late = {keys[1]: server.objects[keys[1]]}
     assert store.delete("s") is True
@@ -274,7 +274,7 @@ def test_a_write_that_arrives_during_a_delete_is_deleted_too(server, store):
 
 
 def test_a_write_that_arrives_during_masking_is_masked_too(server, store):
-    """Under the very name that was taken away."""
+    """The late write brings back the name that was replaced."""
     key = put(server, "s", "SECRET", 1)
     server.late = {key: server.objects[key]}
     assert [*store.rewrite(lambda body: body.replace(b"SECRET", b"***"))] == ["s", "s"]
@@ -283,7 +283,7 @@ def test_a_write_that_arrives_during_masking_is_masked_too(server, store):
 
 
 def test_deletes_are_split_into_requests_of_the_allowed_size(server, objects):
-    """A thousand in one question."""
+    """One request deletes at most a thousand objects."""
     keys = [f"p/{number}" for number in range(2001)]
     server.objects = dict.fromkeys(keys, b"")
     objects.delete_all(keys)
@@ -308,14 +308,13 @@ class Denying(Speaker):
 
 
 def test_a_failed_delete_in_a_successful_answer_is_an_error(server, objects):
-    """Many at once are answered with 200 whatever became of them."""
+    """A delete of many objects is answered with 200 whatever happened to them."""
     server.RequestHandlerClass = Denying
     with pytest.raises(StorageError, match="these credentials may not use it"):
         objects.delete_all(["p/1", "p/2"])
 
 
 def test_an_unreachable_server_is_not_asked_again_for_each_object(running, monkeypatch):
-    """One time-out is enough."""
     for name, value in NAMES.items():
         monkeypatch.setenv(name, value)
     requests = []

@@ -46,7 +46,7 @@ def keys(bucket):
 
 
 def test_an_object_is_written_once_and_its_name_sorts_by_time(store, keys):
-    """Nothing is overwritten, no pointer and no lock is there."""
+    """Nothing is overwritten, so no pointer and no lock is needed."""
     for number in range(3):
         store.save(a_log("s", f"save {number}"))
     names = [key.split("/")[-1] for key in keys()]
@@ -65,7 +65,7 @@ def test_old_versions_are_deleted(store, keys):
 
 
 def test_some_late_sends_delete_old_versions(store, keys):
-    """Never one of the newest three, and a session does not grow for ever."""
+    """The newest three are never deleted, and a session does not grow without limit."""
     first = next_timestamp_ns()
     for number in range(60):
         store.save_as_of(a_log("s", f"save {number}"), first + number)
@@ -76,7 +76,7 @@ def test_some_late_sends_delete_old_versions(store, keys):
 
 
 def test_objects_are_deleted_one_by_one_where_the_service_needs_it(bucket, keys):
-    """And what is gone already is gone."""
+    """An object that is already gone is not an error."""
 
     class Plain(Objects):
         def _call(self, request):
@@ -92,7 +92,6 @@ def test_objects_are_deleted_one_by_one_where_the_service_needs_it(bucket, keys)
 
 
 def test_saves_of_two_machines_at_once_are_both_kept_and_the_later_name_wins(bucket, keys):
-    """Neither knows of the other."""
     one, two = S3Store(bucket), S3Store(bucket)
     moment = next_timestamp_ns()
     two.save_as_of(a_log("s", "later"), moment + 5)
@@ -121,7 +120,7 @@ def test_sending_twice_has_no_effect(store, keys):
 
 
 def test_an_incomplete_object_is_skipped_for_the_one_before(store, s3, bucket):
-    """As a server leaves it that was killed in the middle; with nothing else there it is an error that names the object."""
+    """A server that is killed may leave half an object; if it is the only one, loading it is an error."""
     store.save(a_log("s", "whole"))
     store.save(a_log("s", "half"))
     newest = store._of_session("s")[-1]
@@ -137,7 +136,7 @@ def test_an_incomplete_object_is_skipped_for_the_one_before(store, s3, bucket):
 
 
 def test_a_log_of_a_newer_leftoff_says_so(store, bucket):
-    """And is not torn down to what we understand."""
+    """A log of a newer schema is not reduced to the known fields."""
     body = json.dumps(a_log("s").to_dict() | {"schema": 99}).encode()
     key = f"{bucket.prefix}/0~0~0/s/{next_timestamp_ns():020d}-{sha256_hex(body)[:32]}.json"
     Objects(bucket).put(key, body)
@@ -146,7 +145,6 @@ def test_a_log_of_a_newer_leftoff_says_so(store, bucket):
 
 
 def test_foreign_objects_are_left_alone(store, bucket, keys):
-    """Objects of other programs under our prefix stay."""
     objects = Objects(bucket)
     for name in ("readme.txt", "a/b/c/d.json", "0~0~0/s/notes.json", "0~0~0/s.json"):
         objects.put(f"{bucket.prefix}/{name}", b"x")
@@ -158,7 +156,7 @@ def test_foreign_objects_are_left_alone(store, bucket, keys):
 
 
 def test_more_logs_than_one_answer_holds_are_all_listed(store):
-    """A service answers with a page at a time."""
+    """A service answers with one page at a time."""
     for number in range(7):
         store.save(a_log(f"s{number}"))
     objects = store._objects
@@ -171,14 +169,14 @@ def test_more_logs_than_one_answer_holds_are_all_listed(store):
 
 
 def test_a_missing_object_is_not_an_error(bucket):
-    """It may have been deleted after it was listed."""
+    """An object may be deleted after it was listed."""
     objects = Objects(bucket)
     assert objects.get(f"{bucket.prefix}/gone") is None
     objects.delete(f"{bucket.prefix}/gone")
 
 
 def test_the_check_names_the_bucket(store):
-    """What the doctor says."""
+    """The doctor shows this text."""
     assert store.check().endswith("reached, nothing is there")
     store.save(a_log("s"))
     assert store.check().endswith("reached, logs are there")
@@ -196,7 +194,7 @@ def words(store):
 
 
 def test_an_unknown_bucket_is_named(s3):
-    """With what to change."""
+    """The error says what to change."""
     store = S3Store(Bucket(name="nowhere", endpoint_url=s3.url))
     assert words(store) == (
         f"s3://nowhere/leftoff at {s3.url}: there is no such bucket. Create it, or mend storage_options.bucket."
@@ -212,13 +210,11 @@ def test_a_wrong_secret_is_reported(store, monkeypatch):
 
 
 def test_an_unknown_access_key_is_reported(store, monkeypatch):
-    """The same sentence."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "NOBODYNOBODYNOBO")
     assert "the access key or its secret is wrong" in words(store)
 
 
 def test_missing_credentials_are_reported(store, monkeypatch):
-    """With where they are usually."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -226,25 +222,24 @@ def test_missing_credentials_are_reported(store, monkeypatch):
 
 
 def test_a_missing_network_is_reported(s3):
-    """No server listens on that port."""
     store = S3Store(Bucket(name="logs", endpoint_url="http://127.0.0.1:9"))
     assert "no answer. Is the server up, and the network?" in words(store)
 
 
 def test_an_unknown_profile_is_reported(s3):
-    """That the AWS files do not have."""
+    """The profile is not in the AWS files."""
     store = S3Store(Bucket(name="logs", endpoint_url=s3.url, profile="nobody"))
     assert "no such profile" in words(store)
 
 
 def test_a_server_with_an_invalid_certificate_is_refused(s3):
-    """It speaks no TLS at all: that is no answer to us, and nothing is sent in the clear."""
+    """The server does not speak TLS, and nothing is sent unencrypted."""
     store = S3Store(Bucket(name="logs", endpoint_url=s3.url.replace("http:", "https:")))
     assert re.search("certificate could not be verified|no answer", words(store))
 
 
 def test_an_invalid_bucket_name_is_reported(s3):
-    """Not in the driver's."""
+    """The message is leftoff's own, not the driver's."""
     assert "no bucket can be called so. Mend storage_options.bucket" in words(
         S3Store(Bucket(name="my bucket/../x", endpoint_url=s3.url))
     )
@@ -253,7 +248,7 @@ def test_an_invalid_bucket_name_is_reported(s3):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
 def test_an_address_of_the_environment_must_be_encrypted_too(s3, monkeypatch, name):
-    """Unless the user says that it need not be."""
+    """The user can allow an unencrypted address."""
     monkeypatch.setenv(name, "http://far.example")
     made = s3_store.unconfigured_store().with_options({"bucket": "logs"})
     with pytest.raises(ConfigError, match=r"http://far\.example is not encrypted"):
@@ -301,7 +296,7 @@ def role_giver():
 
 
 def test_a_temporary_role_works_until_it_expires(bucket, role_giver, tmp_path, monkeypatch):
-    """Its credentials say when they end, as text: we have no moments of the driver's read."""
+    """The role works although times in the driver stay text, such as the end of its credentials."""
     config = f"[profile team]\nrole_arn = arn:aws:iam::123456789012:role/logs\nsource_profile = me\nregion = us-east-1\n{KEYS}"
     (tmp_path / "config").write_text(config, encoding="utf-8")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
@@ -359,7 +354,7 @@ class Dying(Objects):
 
 @pytest.mark.parametrize("after", [1, 2])
 def test_an_interrupted_delete_leaves_the_newest_version(store, bucket, after):
-    """Never an old log in its place."""
+    """An older log never takes the place of the newest one."""
     for number in range(3):
         store.save(a_log("s", f"save {number}"))
     with pytest.raises(KeyboardInterrupt):
@@ -381,7 +376,7 @@ def test_moments_that_are_none_are_refused_and_passed_over(store, bucket, keys):
 
 @pytest.mark.slow
 def test_an_object_larger_than_any_log_is_not_read_to_its_end(store, bucket):
-    """And passed over for the one before."""
+    """An oversized object is skipped in favour of the one before it."""
     store.save(a_log("s", "ours"))
     body = b"x" * 6_000_000
     Objects(bucket).put(
@@ -395,7 +390,7 @@ def test_an_object_larger_than_any_log_is_not_read_to_its_end(store, bucket):
 
 
 def test_the_options_make_the_store(s3, bucket):
-    """As the settings give them."""
+    """The store is built from the options in the settings."""
     made = s3_store.unconfigured_store().with_options(
         {"bucket": "logs", "prefix": f"/{bucket.prefix}/", "endpoint_url": s3.url}
     )
@@ -416,13 +411,13 @@ def test_the_options_make_the_store(s3, bucket):
     ],
 )
 def test_invalid_options_are_reported(options, words):
-    """Which, and why; never the value of a credential."""
+    """The error says which option is wrong and why, but never a credential's value."""
     with pytest.raises(ConfigError, match=re.escape(words)):
         s3_store.unconfigured_store().with_options(options)
 
 
 def test_plain_http_to_elsewhere_is_allowed_to_who_says_so():
-    """And to this machine without a word."""
+    """HTTP to this machine needs no permission."""
     far = {"bucket": "b", "endpoint_url": "http://far.example", "allow_unverified": "yes"}
     assert s3_store.unconfigured_store().with_options(far)
     assert s3_store.unconfigured_store().with_options(

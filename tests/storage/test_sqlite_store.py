@@ -28,7 +28,7 @@ def schema(store):
 
 
 def test_only_this_user_can_read_the_file(store):
-    """Whatever the umask."""
+    """The file is private whatever the umask."""
     before = os.umask(0)
     try:
         store.save(a_log("s"))
@@ -39,7 +39,7 @@ def test_only_this_user_can_read_the_file(store):
 
 
 def test_a_file_of_a_newer_leftoff_is_left_alone(store):
-    """With what to do."""
+    """The error says to upgrade leftoff."""
     store.save(a_log("s"))
     with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("pragma user_version = 99")
@@ -52,7 +52,6 @@ def test_a_file_of_a_newer_leftoff_is_left_alone(store):
 
 
 def test_a_file_that_is_not_a_database_is_reported(store):
-    """And kept as it is."""
     store.path.write_bytes(b"something else entirely, long enough to be looked at" * 10)
     with pytest.raises(StorageError, match="this is no SQLite file, or a damaged one"):
         store.list()
@@ -74,7 +73,7 @@ def test_a_failed_migration_changes_nothing(store):
 
 
 def test_sending_twice_has_no_effect(store):
-    """And a late one does not cover what came after it."""
+    """An older log that is sent late does not replace a newer one."""
     moment = next_timestamp_ns()
     store.save_as_of(a_log("s", "first"), moment)
     store.save(a_log("s", "second"))
@@ -84,7 +83,7 @@ def test_sending_twice_has_no_effect(store):
 
 
 def test_the_options_name_the_file(tmp_path, isolated_home):
-    """Absolute or below home; without any it is in the data folder."""
+    """The path is absolute or below home; the default is in the data folder."""
     made = sqlite_store.open_user_store()
     assert made.path == paths.data_folder() / "logs.sqlite"
     assert made.with_options({}) is made
@@ -99,7 +98,7 @@ def test_the_options_name_the_file(tmp_path, isolated_home):
 
 
 def test_a_file_that_cannot_be_written_is_reported(unprivileged_folder, run_python):
-    """With the reason; and one that another program holds."""
+    """The error gives the reason, also if another program locks the file."""
     ended = run_python(
         """
 import sys, sqlite3

@@ -8,7 +8,6 @@ from leftoff.testing.store_promises import a_log
 
 
 def test_a_packed_log_is_unpacked_as_it_was():
-    """Equal to what was packed."""
     piece = pack_log(a_log("s"))
     assert unpack_log(piece.body.encode(), piece.sha256, where="here").to_dict() == a_log("s").to_dict()
     assert piece.project == "0~0~0"
@@ -16,7 +15,7 @@ def test_a_packed_log_is_unpacked_as_it_was():
 
 @pytest.mark.parametrize("cut", [0, 1, 40, -1])
 def test_an_incomplete_piece_is_an_error(cut):
-    """Wherever it was cut."""
+    """A piece may be cut anywhere."""
     piece = pack_log(a_log("s"))
     with pytest.raises(DocumentError, match="here: half written or changed by somebody"):
         unpack_log(piece.body.encode()[:cut], piece.sha256, where="here")
@@ -27,19 +26,18 @@ def test_an_incomplete_piece_is_an_error(cut):
     [(b"no JSON", "here: not JSON"), (b"[" * 100_000, "here: not JSON"), (b"[]", "here: not a resume log")],
 )
 def test_a_piece_that_is_not_a_log_is_an_error(body, words):
-    """Though it is whole."""
     with pytest.raises(DocumentError, match=words):
         unpack_log(body, sha256_hex(body), where="here")
 
 
 def test_timestamps_always_increase():
-    """Even within one tick of the clock."""
+    """Two timestamps differ even within one tick of the clock."""
     moments = [next_timestamp_ns() for _ in range(2_000)]
     assert moments == sorted({*moments})
 
 
 def test_a_log_that_is_too_large_is_refused():
-    """It is neither sent nor read from a store."""
+    """An oversized log is neither sent nor read from a store."""
     with pytest.raises(DocumentError, match="larger than 5 MB"):
         pack_log(a_log("s", "x" * 6_000_000))
     with pytest.raises(DocumentError, match="there: larger than 5 MB"):

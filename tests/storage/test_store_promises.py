@@ -38,7 +38,7 @@ class TestS3(SharedStorePromises):
         return S3Store(self.bucket)
 
     def spoil(self, store, identifier):
-        """As a server that was killed in the middle of a write."""
+        """Cut an object as a server does that is killed in the middle of a write."""
         (version,) = store._of_session(identifier)
         path = self.server.folder / "data" / self.bucket.name / version.key
         path.write_bytes(path.read_bytes()[:40])

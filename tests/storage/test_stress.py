@@ -111,7 +111,6 @@ def postgres_storm(monkeypatch, **size):
 @pytest.mark.server
 @pytest.mark.parametrize("storming", [s3_storm, postgres_storm], ids=["s3", "postgres"])
 def test_a_few_writers_survive_one_crash(storming, monkeypatch, without_coverage):
-    """The small storm."""
     done = storming(monkeypatch, writers=3, operations=90, kills=1)
     assert done["save"] + done["load"] + done["delete"] == 90
     assert done["server killed"] == 1
@@ -122,7 +121,6 @@ def test_a_few_writers_survive_one_crash(storming, monkeypatch, without_coverage
 def test_eight_writers_and_five_thousand_operations_survive_crashes(
     storming, monkeypatch, without_coverage, capsys
 ):
-    """Ten thousand on both together."""
     done = storming(monkeypatch, writers=8, operations=5_000, kills=20)
     assert done["save"] + done["load"] + done["delete"] == 5_000
     assert done["trouble"] > 0, "else nothing was tried"

@@ -22,7 +22,7 @@ def authority(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def certificate(authority, tmp_path_factory):
-    """Of a server, by the authority."""
+    """Return the certificate of a server, signed by the authority."""
     return tls.make(tmp_path_factory.mktemp("server"), "server", signed_by=authority)
 
 
@@ -59,7 +59,7 @@ def s3_store(server, monkeypatch):
 
 
 def test_a_bucket_with_a_certificate_of_a_named_authority_is_accepted(authority, certificate, monkeypatch):
-    """AWS_CA_BUNDLE names it; without that nothing is sent."""
+    """``AWS_CA_BUNDLE`` names the authority, and nothing is sent without it."""
     with SecureS3(certificate) as server:
         with pytest.raises(StorageError, match=r"certificate could not be verified\. Mend it there, or name"):
             s3_store(server, monkeypatch).save(a_log("s"))
@@ -98,7 +98,7 @@ def database(postgres, monkeypatch):
 def test_a_database_with_a_certificate_of_a_named_authority_is_accepted(
     database, authority, certificate, monkeypatch
 ):
-    """PGSSLROOTCERT or sslrootcert names it."""
+    """``PGSSLROOTCERT`` or ``sslrootcert`` names the authority."""
     with tls.TlsProxy(database.port, certificate) as proxy:
         named = PostgresStore(f"{dsn(proxy)} sslrootcert={authority.file}")
         named.save(a_log("over-tls"))
@@ -114,7 +114,7 @@ def test_a_database_with_a_certificate_of_a_named_authority_is_accepted(
 def test_a_database_with_a_self_signed_certificate_is_refused(
     database, authority, self_signed, monkeypatch, ssl_option
 ):
-    """With the authorities of the system and with a named one, whatever the dsn says; the password is never sent."""
+    """Whatever the dsn says, the password is never sent."""
     with tls.TlsProxy(database.port, self_signed) as proxy:
         for named in ("", f"sslrootcert={authority.file}"):
             with pytest.raises(StorageError) as refused:
@@ -135,7 +135,7 @@ def test_a_database_with_another_name_in_its_certificate_is_refused(database, au
 
 
 def test_a_database_without_encryption_is_refused(database):
-    """Asked by a name that is not this machine's."""
+    """The server is addressed by a name that is not this machine's."""
     store = PostgresStore(f"host={tls.NAME} hostaddr=127.0.0.1 port={database.port}")
     with pytest.raises(StorageError, match="the server offers no encryption"):
         store.list()

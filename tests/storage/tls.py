@@ -25,7 +25,7 @@ class Certificate:
 
 
 def make(folder, name, *, signed_by=None, hosts=f"DNS:{NAME},IP:127.0.0.1"):
-    """Signed by an authority of ours, or by itself."""
+    """Make a certificate that is signed by the given authority, or self-signed."""
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl here to make certificates with")
     made = Certificate(file=folder / f"{name}.pem", key=folder / f"{name}.key")

@@ -81,7 +81,7 @@ class Server(ABC):
 
     @property
     def address(self) -> str:
-        """Where the server listens."""
+        """The address at which the server listens."""
         return f"127.0.0.1:{self.port}"
 
     def start(self) -> None:

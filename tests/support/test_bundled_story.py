@@ -50,7 +50,7 @@ def test_the_story_is_the_same_every_time():
 
 
 def test_it_has_the_length_of_a_real_session():
-    """It has several turns, dozens of replies and text that fills two windows."""
+    """The story has several turns, dozens of replies and text that fills two windows."""
     assert 60 <= len(EVENTS) <= 100
     assert len(PROMPTS) >= 6
     assert 600_000 < sum(map(text_bytes, EVENTS)) < 1_000_000
@@ -99,7 +99,7 @@ def test_rules_are_stated_and_one_is_withdrawn():
 
 
 def test_the_summary_omits_rules_and_details():
-    """It keeps the withdrawn rule and drops others, the test command, a port and an exact sentence."""
+    """The summary keeps the withdrawn rule and drops others, the test command, a port and a sentence."""
     assert "503" in SUMMARY.summary
     for lost in ("migrations", "make test-redis", "6390", "staging", "TIME", "admin", "ただいま"):
         assert lost not in SUMMARY.summary
@@ -117,14 +117,14 @@ def test_the_agent_breaks_a_forgotten_rule():
 
 
 def test_a_user_message_is_in_japanese():
-    """It contains a sentence to be used word for word."""
+    """The message contains a sentence to be used word for word."""
     japanese = [prompt for prompt in PROMPTS if "お願いします" in prompt]
     assert len(japanese) == 1
     assert "「ただいまアクセスが集中しています。{秒} 秒後にもう一度お試しください。」" in japanese[0]
 
 
 def test_a_secret_is_printed_once():
-    """It is in one tool answer and not in the story's files."""
+    """The secret is in one tool answer and not in the story's files."""
     secret = screenplay_props.secret()
     assert all_text().count(secret) == 1
     assert sum(secret in (call.answer or "") for call in CALLS) == 1

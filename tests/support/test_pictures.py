@@ -21,7 +21,7 @@ def chunks(picture: bytes) -> dict[bytes, bytes]:
 
 
 def test_a_picture_is_a_valid_png():
-    """It has the signature, three chunks with checksums, and as many pixels as the header says."""
+    """A picture has the signature, three chunks with checksums, and as many pixels as the header says."""
     picture = bars([1, 5, 9], height=10, bar_width=4)
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     found = chunks(picture)

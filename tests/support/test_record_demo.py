@@ -6,14 +6,14 @@ from tests.support.record_demo import DEMO_DATA, record_transcript
 
 
 def test_the_bundled_transcript_is_up_to_date():
-    """If this fails after a change of the screenplay or the writer: python -m tests.support.record_demo"""
+    """After a change of the screenplay or the writer, run ``python -m tests.support.record_demo``."""
     name, content = record_transcript()
     assert [path.name for path in DEMO_DATA.iterdir()] == [name]
     assert (DEMO_DATA / name).read_bytes() == content
 
 
 def test_the_transcript_contains_an_invented_token(tmp_path):
-    """It is escaped in the file because of secret scanners; when the transcript is read, it is an ordinary token."""
+    """The token is escaped in the file because of secret scanners, and is an ordinary token when read."""
     transcript = bundled_transcript(tmp_path)
     assert b"ghp_" not in transcript.read_bytes()
     session = agent_of(transcript).open(transcript)

@@ -33,7 +33,7 @@ def only_reply(text: str) -> Replied:
 
 
 def test_parts_become_events():
-    """A prompt, and a reply with thinking, text and a call."""
+    """A screenplay gives a prompt and a reply with thinking, text and a call."""
     asked, replied = play(
         "%% asked\nPlease.\n\n%% replied +2m\nSure.\n%% thinking\nHm.\n%% shell\nls\n%% answer\na\nb\n"
     )
@@ -46,7 +46,7 @@ def test_parts_become_events():
 
 
 def test_a_read_returns_the_file():
-    """It returns the whole file or the requested lines; paths in the call are absolute."""
+    """A read returns the whole file or the requested lines, and paths in the call are absolute."""
     reply = only_reply("%% file a.txt\none\ntwo\nthree\n\n%% replied\n%% read a.txt\n%% read a.txt 2-3\n")
     whole, ranged = reply.calls
     assert whole.input == {"path": "/p/a.txt"}
@@ -95,7 +95,7 @@ def test_a_contradictory_story_is_an_error(text: str, why: str):
 
 
 def test_every_tool_has_a_notation():
-    """Search, list, todo and fetch, and a picture in an answer."""
+    """Searches, lists, todos, fetches and pictures can be written."""
     reply = only_reply(
         "%% replied\n%% search a|b in app\n%% answer\nx\n%% search c\n%% answer\ny\n%% list .\n%% answer\nz\n"
         "%% todo\n[x] one\n[>] two\n[ ] three\n%% fetch https://x.example\n%% answer\npage\n"

@@ -43,7 +43,7 @@ def is_alive(group):
 @pytest.mark.parametrize("kind", ["s3", "postgres"])
 @pytest.mark.parametrize("ending_signal", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
 def test_a_server_ends_with_the_process_that_started_it(kind, ending_signal):
-    """Its folder is removed too, however that process ended."""
+    """The server's folder is removed too, however the process ended."""
     starter = subprocess.Popen(
         [sys.executable, "-c", PARENT, kind],
         stdin=subprocess.PIPE,

@@ -83,7 +83,7 @@ def test_an_interrupted_initdb_leaves_nothing():
 
 
 def test_the_bucket_is_in_the_temporary_folder():
-    """It is removed with everything else there."""
+    """The folder is removed with everything else in it."""
     server = servers.S3Server()
     try:
         assert server.folder.parent == Path(tempfile.gettempdir())

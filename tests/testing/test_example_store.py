@@ -33,7 +33,7 @@ class TestFolderStore(StorePromises):
 
 
 def test_it_says_what_it_needs():
-    """In words."""
+    """The error says which option is needed."""
     store = example().FolderStore()
     with pytest.raises(ConfigError, match=r"needs storage_options\.folder"):
         store.save(a_log("s"))

@@ -41,7 +41,7 @@ from leftoff.testing.plain_agent import actions, answer
     ],
 )
 def test_a_tool_does(tool: str, given, does) -> None:
-    """One action each."""
+    """Each call of an invented tool is one action."""
     assert actions(ToolUse(call_id="c", tool=tool, input=given)) == (does,)
 
 
@@ -55,6 +55,6 @@ def test_a_tool_does(tool: str, given, does) -> None:
     ],
 )
 def test_an_answer_says(tool: str, words: str, failed: bool, found: Answer) -> None:
-    """How a command ended, and what it printed."""
+    """The answer says how a command ended and what it printed."""
     use = ToolUse(call_id="c", tool=tool, input={})
     assert answer(use, ToolResult(call_id="c", parts=(Text(text=words),), is_error=failed)) == found

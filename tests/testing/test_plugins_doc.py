@@ -113,7 +113,7 @@ class TestReading(FromPage, AgentPromises):
 
 
 class TestActions(FromPage, AgentPromises):
-    """With ``actions`` and ``answer`` it describes tools, and with rules the fast path reads its transcripts."""
+    """An agent with ``actions`` and ``answer`` describes tools, and with rules the fast path reads it."""
 
     class_name = "AcmeWithFastPath"
 
@@ -201,7 +201,7 @@ def test_the_example_transcript_is_read(page, tmp_path):
 
 
 def test_status_line_resume_start_and_headless_commands(page):
-    """What the small capabilities of the page give."""
+    """The small capabilities on the page work as described there."""
     agent = page.AcmeWithSummaries(home=Path("x"))
     assert agent.status_input({"agent": "acme", "session_id": ID, "window": 5}).window_tokens == 5
     assert agent.status_input({"agent": "other", "session_id": ID}) is None

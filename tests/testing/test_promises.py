@@ -32,7 +32,7 @@ class TestPlainAgent(AgentPromises):
 
 
 class TestPlainAgentOnGoldenFilesAlone(AgentPromises):
-    """As the tests of an adapter whose author has written no writer: what needs an invented session is skipped."""
+    """Tests an adapter without a writer: what needs an invented session is skipped."""
 
     def make_agent(self, home):
         return PlainAgent(home=home)

@@ -6,7 +6,7 @@ from leftoff.testing import script
 
 
 def test_every_constructor_names_its_tool():
-    """Eight tools, eight constructors, and the names are those that adapters map."""
+    """Each of the eight tools has a constructor, with the names that adapters map."""
     calls = (
         script.shell("ls", ""),
         script.read("/a", "x"),

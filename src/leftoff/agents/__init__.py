@@ -1,1 +1,4 @@
-"""One folder per agent: everything odd about it lives there. ``leftoff.plugins`` knows which there are."""
+"""The adapters: one folder per agent for everything peculiar to it, and what adapters share.
+
+They read transcripts and write copies of them. What to cut, save or warn about is decided in other packages.
+"""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         """All that an adapter does with hooks."""
 
 
-_IMAGE_CHARS = 4_000  # about 1,500 tokens
+USUAL_IMAGE_CHARS = 4_000  # an image costs about 1,500 tokens, at 2.7 characters to a token
 
 
 class TranscriptHead(NamedTuple):
@@ -182,7 +182,7 @@ class JsonlAgent(ABC):
             if record.compaction is not None:
                 used = record.compaction.after_tokens
                 break
-            tail_chars += count_chars(record.blocks, image_chars=_IMAGE_CHARS)
+            tail_chars += count_chars(record.blocks, image_chars=USUAL_IMAGE_CHARS)
         return TranscriptTail(
             Occupancy(
                 used_tokens=used,
@@ -285,13 +285,13 @@ class CallsHooks(ABC):
         """How the fast path reads events and the end of a transcript."""
         return self.hooks.fast_path
 
-    def event(self, said: JsonObject) -> HookEvent | None:
+    def event(self, payload: JsonObject) -> HookEvent | None:
         """Parse the event that a hook is called with."""
-        return self.hooks.event(said)
+        return self.hooks.event(payload)
 
-    def reply(self, event: HookEvent, saying: HookResponse) -> bytes:
+    def reply(self, event: HookEvent, response: HookResponse) -> bytes:
         """Return what the hook prints."""
-        return self.hooks.reply(event, saying)
+        return self.hooks.reply(event, response)
 
     def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
         """Return the settings file of the scope, last; before it those that it overrides."""

@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 from leftoff.agents.copy_writer import parse_objects, to_json
 from leftoff.agents.jsonl import LONGEST_LINE_BYTES, line_start, open_transcript
-from leftoff.core.metrics import Occupancy
+from leftoff.core.metrics import USUAL_TOKENS_PER_CHAR, Occupancy
 from leftoff.core.records import Block, Image, Opaque, Place, Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.core.session import LiveChain, Session
 from leftoff.core.trim_plan import CopyOrder, Cut, CutPart, LivePieces, Piece, RestoredPiece, digest_of
 from leftoff.core.wire import JsonObject, JsonValue
 
-USUAL_TOKENS_PER_CHAR = 0.374  # 2.7 characters to a token, measured over 204 real sessions
 _BLOCK_BYTES = 1024 * 1024
 _LONG_CHARS = 200  # from this length on, a repeated text is worth replacing
 _LONG_LIST_BYTES = 1000

@@ -18,13 +18,12 @@ from typing import NamedTuple, Protocol
 
 import orjson
 
-from leftoff.agents.jsonl import LONGEST_LINE_BYTES, Piece, count, open_transcript, parse_damaged_line
+from leftoff.agents.jsonl import BLANK, LONGEST_LINE_BYTES, Piece, count, open_transcript, parse_damaged_line
 from leftoff.core.trim_plan import Change, CopyChecker, CopyOrder, Cut, Invariant, Outline
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import NothingToDoError, StorageError, TranscriptError
 from leftoff.platform import files
 
-_BLANK = b" \t\r\n"
 _BLOCK_BYTES = 1024 * 1024
 _MOST_PROBLEMS = 3  # that a message names
 _MOST_UNKNOWN = 5  # that a message names
@@ -295,7 +294,7 @@ def edit_line(raw: bytes, edit: Callable[[JsonObject], JsonObject | None]) -> by
         value = edit(orjson.loads(raw))
     except orjson.JSONDecodeError:
         value = edit(json.loads(raw.decode("utf-8", "surrogateescape")))
-    return b"" if value is None else to_json(value) + raw[len(raw.rstrip(_BLANK)) :]
+    return b"" if value is None else to_json(value) + raw[len(raw.rstrip(BLANK)) :]
 
 
 def to_json(value: JsonValue) -> bytes:

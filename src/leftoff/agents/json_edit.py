@@ -6,18 +6,17 @@ It is meant for settings files of agents, which people write by hand. A text tha
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from leftoff.agents.jsonl import SPACE
 from leftoff.core.hook_event import EditTrace, TextEdit
 from leftoff.core.wire import JsonValue, replace_surrogates
 from leftoff.errors import ConfigError
 
 _BOM = "\ufeff"
-_SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _USUAL_INDENT = "  "
 
@@ -164,7 +163,7 @@ def _format_item(new: Mapping[str, JsonValue] | Sequence[JsonValue], gap: str, u
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
+    found = SPACE.match(text, at)
     assert found is not None
     return found.end()
 

@@ -35,8 +35,8 @@ _BUFFER_BYTES = 256 * 1024  # many lines are longer than the usual 8 KB; this ta
 _ENDS_BUFFER_BYTES = 32 * 1024
 _STEP_BYTES = 16 * 1024
 _WIDEST_STEP_BYTES = 16 * _STEP_BYTES  # reading more at once would mostly be thrown away
-_BLANK = b" \t\r\n"
-_SPACE = re.compile(r"[ \t\r\n]*")
+BLANK = b" \t\r\n"
+SPACE = re.compile(r"[ \t\r\n]*")
 _NULS = re.compile(r"\0[\0 \t\r\n]*")
 _EMPTY: JsonObject = {}
 _LARGEST_COUNT = 10**12
@@ -210,7 +210,7 @@ def parse_damaged_line(name: str, line_idx: int, start: int, line: bytes) -> Ite
     These are the objects and runs of NULs at its beginning, each with the white space after it, and then the rest. Parsing
     again from the end of any piece gives the same remaining pieces.
     """
-    if not line.strip(_BLANK):
+    if not line.strip(BLANK):
         found: Iterable[tuple[int, int, JsonObject | None, str | None]] = ((0, len(line), None, None),)
     elif len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
         note = f"a line of more than {LONGEST_LINE_BYTES // 1024 // 1024} MB"
@@ -248,7 +248,7 @@ def _next_part(text: str, position: int) -> tuple[int, bool, str]:
 
 
 def _skip_space(text: str, position: int) -> int:
-    space = _SPACE.match(text, position)
+    space = SPACE.match(text, position)
     return space.end() if space else position
 
 

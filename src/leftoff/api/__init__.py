@@ -1,1 +1,4 @@
-"""The library's classes, with the signatures of the designs; each method calls one flow."""
+"""The classes and functions that ``import leftoff`` offers to Python programs.
+
+They adapt arguments and results; the work is done by the package of each feature.
+"""

@@ -29,6 +29,7 @@ from leftoff.pause.finalize import (
 from leftoff.pause.folders import RunningPause, list_running, manual_pause
 from leftoff.pause.journal import PauseAction
 from leftoff.pause.lifecycle import (
+    CHOICE_LETTERS,
     continue_pause,
     discard,
     finalize_orphan,
@@ -48,7 +49,6 @@ _FIELDS = {
     "cache_read": ("cache_read", "cache_read_tokens", "cache_read_input_tokens"),
 }
 _log = logging.getLogger("leftoff")
-_CHOICES = {"f": "finalize", "d": "discard", "c": "continue"}
 
 __all__ = [
     "AutoPauseHandler",
@@ -240,7 +240,7 @@ def recover_orphaned_pause(project_path: Path | None = None, choice: str | None 
     Without ``choice`` the user is asked on a terminal. If there is none, a pause whose process has died is finalised as of its last
     action, and any other is left alone.
     """
-    if choice is not None and choice not in {*_CHOICES, *_CHOICES.values()}:
+    if choice is not None and choice not in {*CHOICE_LETTERS, *CHOICE_LETTERS.values()}:
         raise UsageError(f"{choice!r} is no choice. There are: f (finalize), d (discard), c (continue).")
     workspace = Workspace.open(Path(project_path) if project_path else None)
     home = manual_pause(workspace)
@@ -248,7 +248,7 @@ def recover_orphaned_pause(project_path: Path | None = None, choice: str | None 
     pause = next((each for each in running if each.home.file.path == home.file.path), None)
     if pause is None:
         return None
-    wanted = _CHOICES.get(choice or "", choice) or _ask(pause)
+    wanted = CHOICE_LETTERS.get(choice or "", choice) or _ask(pause)
     if wanted == "finalize":
         ended = finalize_orphan(pause)
         return ended.main if ended else None
@@ -268,4 +268,6 @@ def _ask(pause: RunningPause) -> str:
         f"  - {summary.action_count} actions recorded\n"
         f"  - Started: {summary.pause_started_at}\n"
     )
-    return _CHOICES.get(input("Finalize (f), discard (d), or continue (c)? ").strip().lower()[:1], "continue")
+    return CHOICE_LETTERS.get(
+        input("Finalize (f), discard (d), or continue (c)? ").strip().lower()[:1], "continue"
+    )

@@ -16,7 +16,7 @@ from typing import Any
 
 from leftoff.agents.registry import load_agents
 from leftoff.chat.conversation import ChatAgent, OnText, Reply, Reset
-from leftoff.chat.endpoint import Api, Endpoint, parse_address
+from leftoff.chat.endpoint import TIMEOUT_SECONDS, Api, Endpoint, parse_address
 from leftoff.chat.frameworks import caller_for
 from leftoff.chat.page import Tokens
 from leftoff.chat.python_agent import PythonAgent
@@ -30,7 +30,6 @@ from leftoff.resume_logs.summariser import CommandSummariser
 AGENTS = ("agent", "root_agent", "graph", "app", "chain", "crew")
 FACTORIES = ("create_agent", "make_agent", "build_agent", "get_agent")
 FUNCTIONS = ("chat", "respond", "reply", "answer", "ask", "run")
-_TIMEOUT_SECONDS = 600.0
 
 
 def find_agent(
@@ -208,7 +207,7 @@ class HeadlessAgent:
     def ask(self, prompt: str, *, on_text: OnText, timeout_seconds: float | None) -> Reply:
         """Run the command once with the whole conversation. Tokens are estimated."""
         whole = _conversation(self._turns, prompt)
-        text = self._command.summarise(whole, timeout_seconds=timeout_seconds or _TIMEOUT_SECONDS)
+        text = self._command.summarise(whole, timeout_seconds=timeout_seconds or TIMEOUT_SECONDS)
         on_text(text)
         self._turns += [("User", prompt), ("Assistant", text)]
         tokens = Tokens(

@@ -26,7 +26,7 @@ Api = Literal["openai", "anthropic"]
 KEY_VARIABLES: dict[Api, str] = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _PATHS: dict[Api, str] = {"openai": "/chat/completions", "anthropic": "/messages"}
 _MAX_OUTPUT_TOKENS = 4096
-_TIMEOUT_SECONDS = 600.0
+TIMEOUT_SECONDS = 600.0  # for an answer, where the caller sets no limit
 _MAX_ERROR_CHARS = 300
 _DONE = b"[DONE]"
 
@@ -74,7 +74,7 @@ class Endpoint:
 
     def ask(self, prompt: str, *, on_text: OnText, timeout_seconds: float | None) -> Reply:
         """Send the whole conversation in one request and stream the answer."""
-        limit = timeout_seconds or _TIMEOUT_SECONDS
+        limit = timeout_seconds or TIMEOUT_SECONDS
         messages = [*self._messages, {"role": "user", "content": prompt}]
         pieces: list[str] = []
         usage: dict[str, int] = {}

@@ -1,3 +1,6 @@
-"""The command line: each command parses, calls one flow, and shows what came back."""
+"""The command line: each command parses its arguments, calls a function of a feature, and shows the result.
+
+What a command does to sessions and logs is not decided here.
+"""
 
 from __future__ import annotations

@@ -50,14 +50,14 @@ def doctor(*, session: str | None, config: bool, shape: bool, as_json: bool) -> 
 def _examine(*, as_json: bool) -> int:
     findings = examine(Workspace.open())
     if as_json:
-        output.as_json([dataclasses.asdict(finding) for finding in findings])
+        output.as_json([finding.to_dict() for finding in findings])
     else:
         rows = [
             (
                 finding.what,
                 _MARKS[finding.state],
-                output.visible(finding.words),
-                output.visible(finding.mend),
+                output.visible(finding.detail),
+                output.visible(finding.fix),
             )
             for finding in findings
         ]

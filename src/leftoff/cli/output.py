@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Item = TypeVar("Item")
+RULE_WIDTH = 51  # columns of a line between parts, at most
 _NARROWEST = 30  # columns that text is wrapped to at least; a narrower terminal has to scroll
 _READABLE_COLUMNS = 20  # longer cells are folded on a narrow terminal
 _FOLDED_COLUMNS = 8  # the least that a table column gets where there is room for it

@@ -1,4 +1,4 @@
-"""The commands of ``leftoff pause``, and the list from which a pause is call_for_pause on a terminal."""
+"""The commands of ``leftoff pause``, and the list from which a pause is chosen on a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leftoff.errors import AmbiguousSessionError, NothingToDoError, UsageError
 from leftoff.pause import lifecycle, list_pauses, pause_stats
 from leftoff.pause.finalize import Ending, FinalizedPause, end_selected
 from leftoff.pause.folders import RunningPause
-from leftoff.pause.lifecycle import Choice, RecoveredPause
+from leftoff.pause.lifecycle import CHOICE_LETTERS, Choice, RecoveredPause
 from leftoff.pause.list_pauses import ListedPause
 from leftoff.pause.texts import describe_action, sparkline
 from leftoff.platform import clock
@@ -27,7 +27,6 @@ from leftoff.workspace import Workspace
 
 _WIDTH = 40
 Result = TypeVar("Result")
-_LETTERS: dict[str, Choice] = {"f": "finalize", "d": "discard", "c": "continue"}
 _DONE = {"finalize": "Finalised", "discard": "Discarded", "continue": "Goes on", None: "Left as it is"}
 _MOST_TOOLS = 10
 
@@ -241,11 +240,11 @@ def _ask(found: RunningPause) -> Choice:
     _describe(found)
     letter = click.prompt(
         "Finalize (f), discard (d), or continue (c)?",
-        type=click.Choice([*_LETTERS]),
+        type=click.Choice([*CHOICE_LETTERS]),
         show_choices=False,
         prompt_suffix=" ",
     )
-    return _LETTERS[letter]
+    return CHOICE_LETTERS[letter]
 
 
 def _describe(found: RunningPause) -> None:

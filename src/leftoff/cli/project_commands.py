@@ -22,7 +22,6 @@ from leftoff.projects.project_state import FLAGS, PHASES, STATUSES
 from leftoff.projects.update import short_id
 from leftoff.workspace import Workspace
 
-_WIDTH = 51
 Command = TypeVar("Command", bound=Callable[..., Any])
 _META_KEY = "leftoff.project.said"
 
@@ -211,7 +210,7 @@ def _draw_welcome(back: WelcomeBack, now: datetime) -> None:
     """Draw the welcome-back screen, with symbols only on a terminal."""
     pretty = sys.stdout.isatty()
     pin, tick, turn = ("📍 ", "✅", "🔄") if pretty else ("", "-", "-")
-    rule = ("━" if pretty else "-") * min(_WIDTH, output.width() - 1)
+    rule = ("━" if pretty else "-") * min(output.RULE_WIDTH, output.width() - 1)
     line = max(30, output.width() - 8)
     task = back.state.execution
     output.say("Welcome back! Picking up where we left off:\n")

@@ -19,8 +19,6 @@ from leftoff.sessions.find import LATEST
 from leftoff.shrink.rollover import PlannedRollover, RolloverOptions, preview_rollover, roll_over
 from leftoff.workspace import Workspace
 
-_WIDTH = 51
-
 
 @click.command(epilog="Example: leftoff resume --run")
 @click.argument("session", default=LATEST)
@@ -91,7 +89,7 @@ def _draw_card(where: ResumePoint, now: datetime) -> None:
     """Draw the welcome-back screen, with symbols only on a terminal."""
     pretty = sys.stdout.isatty()
     pin, tick, turn = ("📍 ", "✅", "🔄") if pretty else ("", "-", "-")
-    rule = ("━" if pretty else "-") * min(_WIDTH, output.width() - 1)
+    rule = ("━" if pretty else "-") * min(output.RULE_WIDTH, output.width() - 1)
     line = max(30, output.width() - 8)
     output.say("Welcome back! Picking up where we left off:\n")
     output.say(f"{pin}CURRENT STATE", {"bold": True})

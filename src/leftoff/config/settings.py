@@ -17,13 +17,10 @@ from leftoff.core.metrics import DEFAULT_FRACTIONS as FRACTIONS
 from leftoff.core.metrics import Level
 
 Trigger = Literal[
-    "model_context_window_exceeded",
-    "max_tokens",
-    "manual_pause",
-    "threshold_critical",
-    "threshold_warning",
+    "model_context_window_exceeded", "max_tokens", "manual_pause", "threshold_critical", "threshold_warning"
 ]
 TRIGGERS: tuple[Trigger, ...] = get_args(Trigger)
+MAX_HOOK_CHARS = 9900  # that an agent takes from a hook; of a longer text it shows only the beginning
 Mark = float | int
 
 
@@ -87,9 +84,12 @@ class RestoreSettings(NamedTuple):
     max_chars: Annotated[
         int,
         Setting(
-            "The most that is handed over; agents cut at 10,000.", project=True, at_least=200, at_most=9900
+            "The most that is handed over; agents cut at 10,000.",
+            project=True,
+            at_least=200,
+            at_most=MAX_HOOK_CHARS,
         ),
-    ] = 9900
+    ] = MAX_HOOK_CHARS
 
 
 class PauseSettings(NamedTuple):

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 Scalar: TypeAlias = "bool | int | float | str | Unusable | None"
 Value: TypeAlias = "Scalar | list[Scalar] | dict[str, Scalar]"
 _DEEPEST = 16
-_LONGEST_NUMBER = 40
-_TAG = "tag:yaml.org,2002:"
-_TEXT_TAGS = {_TAG + "str", _TAG + "timestamp", "!"}
+LONGEST_NUMBER = 40  # characters; a longer one is not parsed
+TAG = "tag:yaml.org,2002:"
+_TEXT_TAGS = {TAG + "str", TAG + "timestamp", "!"}
 
 
 class NotYamlError(ValueError):
@@ -84,13 +84,13 @@ def _flatten_nodes(mapping: Any, prefix: str, groups: Set[str]) -> Iterator[Entr
 
 def _is_empty(node: Any) -> bool:
     """Return whether a node is null, as below a heading where everything is commented out."""
-    return bool(node.id == "scalar" and node.tag == _TAG + "null")
+    return bool(node.id == "scalar" and node.tag == TAG + "null")
 
 
 def _value(node: Any) -> Value:
-    if node.id == "sequence" and node.tag == _TAG + "seq":
+    if node.id == "sequence" and node.tag == TAG + "seq":
         return [_scalar(each) for each in node.value]
-    if node.id == "mapping" and node.tag == _TAG + "map":
+    if node.id == "mapping" and node.tag == TAG + "map":
         return {key.value: _scalar(each) for key, each in node.value if key.id == "scalar"}
     return _scalar(node)
 
@@ -101,21 +101,21 @@ def _scalar(node: Any) -> Scalar:
     kind, text = node.tag, node.value
     if _is_empty(node):
         return None
-    if kind in {_TAG + "bool", _TAG + "int", _TAG + "float"}:
+    if kind in {TAG + "bool", TAG + "int", TAG + "float"}:
         return _number_or_bool(kind, text)
     return text if kind in _TEXT_TAGS else Unusable("a tagged value")
 
 
 def _number_or_bool(kind: str, text: str) -> Scalar:
-    if kind == _TAG + "bool":
-        return {"true": True, "false": False}.get(text.lower(), Unusable(repr(text[:_LONGEST_NUMBER])))
+    if kind == TAG + "bool":
+        return {"true": True, "false": False}.get(text.lower(), Unusable(repr(text[:LONGEST_NUMBER])))
     bare = text.replace("_", "")
-    for read in (int, _int_of_any_base, float) if kind == _TAG + "int" else (float,):
+    for read in (int, _int_of_any_base, float) if kind == TAG + "int" else (float,):
         try:
-            return read(bare) if len(bare) <= _LONGEST_NUMBER else Unusable("a very long number")
+            return read(bare) if len(bare) <= LONGEST_NUMBER else Unusable("a very long number")
         except ValueError:
             continue
-    return Unusable(repr(text[:_LONGEST_NUMBER]))
+    return Unusable(repr(text[:LONGEST_NUMBER]))
 
 
 def _int_of_any_base(text: str) -> int:

@@ -183,10 +183,10 @@ class HasEvents(Protocol):
     the agent supports at that event, blocks only a prompt that was a command for leftoff, and is empty without a text.
     """
 
-    def event(self, said: JsonObject) -> HookEvent | None:
+    def event(self, payload: JsonObject) -> HookEvent | None:
         """Read the event that a hook was called with."""
 
-    def reply(self, event: HookEvent, saying: HookResponse) -> bytes:
+    def reply(self, event: HookEvent, response: HookResponse) -> bytes:
         """Return what the hook prints to deliver the response."""
 
 
@@ -236,7 +236,7 @@ class HasHooks(Protocol):
 class HasStatusLine(Protocol):
     """An agent that shows the output of a status line command."""
 
-    def status_input(self, said: JsonObject) -> StatusInput | None:
+    def status_input(self, payload: JsonObject) -> StatusInput | None:
         """Read what the agent passes to the command; None if it is not input of this agent."""
 
 

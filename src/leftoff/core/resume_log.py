@@ -15,6 +15,7 @@ from leftoff.core.provenance import Ground, Source
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, as_json, replace_surrogates, upgrade_document
 from leftoff.errors import DocumentError, InvalidValueError
 
+NOTES_KEY = "notes"  # of critical context, for what has no name
 _LONGEST_LINE_TOKENS = 100  # for an id, a name or a heading
 _NONE = "(none)"
 _LEFT_OUT = "(left out)"  # the section has content, but no budget is left

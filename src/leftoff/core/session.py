@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Derivation = Literal["trimmed", "continued", "forked", "cleared-from"]
 # The metadata keys of derived sessions.
 DERIVED_BY: Mapping[str, Derivation] = {"trim_metadata": "trimmed", "continue_metadata": "continued"}
+MIN_PREFIX_CHARS = 4  # of a session id, to select the session
 MAX_PROMPT_CHARS = 2000  # of the first prompt in a SessionEntry
 BEGIN, END = "[SESSION LINEAGE]", "[/SESSION LINEAGE]"
 INTRODUCTION = "This session continues from previous work:"

@@ -21,7 +21,7 @@ from leftoff.config.load import Mistake
 from leftoff.config.settings import Settings, known_keys
 from leftoff.core.hook_event import SCOPES, Hook, Scope, fast_path_of, interpreter_of
 from leftoff.core.protocols import Agent, CanBeChecked, HasHooks, StorageBackend
-from leftoff.core.wire import JsonValue
+from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import LeftoffError, PluginError, StorageError
 from leftoff.live import installed as live_installed
 from leftoff.live.install import foreign_triggers
@@ -40,12 +40,16 @@ _STORAGE, _OUTBOX = "storage", "outbox"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result of one check. ``mend`` is what to type, empty if there is nothing to do."""
+    """The result of one check. ``fix`` is what to type or do, empty if there is nothing to do."""
 
     what: str
     state: State
-    words: str
-    mend: str = ""
+    detail: str
+    fix: str = ""
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON form, which scripts rely on."""
+        return {"what": self.what, "state": self.state, "words": self.detail, "mend": self.fix}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +93,12 @@ def explain_settings(workspace: Workspace) -> tuple[list[SettingInForce], list[M
 
 def _check_program() -> Iterator[Finding]:
     system = f"Python {platform.python_version()} on {platform.system()}"
-    yield Finding(what="leftoff", state="ok", words=f"{VERSION}, {system}, {sys.executable}")
+    yield Finding(what="leftoff", state="ok", detail=f"{VERSION}, {system}, {sys.executable}")
     if shutil.which("git"):
-        yield Finding(what="git", state="ok", words="found")
+        yield Finding(what="git", state="ok", detail="found")
     else:
         yield Finding(
-            what="git", state="note", words="not found: drift of files cannot be told", mend="install git"
+            what="git", state="note", detail="not found: drift of files cannot be told", fix="install git"
         )
 
 
@@ -110,9 +114,11 @@ def _check_folders() -> Iterator[Finding]:
 def _check_folder(what: str, folder: Path) -> Finding:
     nearest = next(above for above in (folder, *folder.parents) if above.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        mend = f"chmod u+rwx {nearest}"
-        return Finding(what=what, state="broken", words=f"{folder} cannot be written", mend=mend)
-    return Finding(what=what, state="ok", words=f"{folder}{'' if folder.exists() else ' (made when needed)'}")
+        fix = f"chmod u+rwx {nearest}"
+        return Finding(what=what, state="broken", detail=f"{folder} cannot be written", fix=fix)
+    return Finding(
+        what=what, state="ok", detail=f"{folder}{'' if folder.exists() else ' (made when needed)'}"
+    )
 
 
 def _check_project(workspace: Workspace) -> Iterator[Finding]:
@@ -121,8 +127,8 @@ def _check_project(workspace: Workspace) -> Iterator[Finding]:
         yield Finding(
             what="project",
             state="broken",
-            words=f"{project.folder} is a symbolic link; leftoff writes only into a real folder",
-            mend=f"rm {project.folder}",
+            detail=f"{project.folder} is a symbolic link; leftoff writes only into a real folder",
+            fix=f"rm {project.folder}",
         )
         return
     tree = f", worktree {project.worktree}" if project.worktree else ""
@@ -131,7 +137,7 @@ def _check_project(workspace: Workspace) -> Iterator[Finding]:
     yield Finding(
         what="project",
         state="ok",
-        words=f"{project.root} ({kind}{tree}), documents in {project.folder}{there}",
+        detail=f"{project.root} ({kind}{tree}), documents in {project.folder}{there}",
     )
 
 
@@ -141,12 +147,12 @@ def _check_settings(workspace: Workspace) -> Iterator[Finding]:
     yield Finding(
         what="settings",
         state="ok",
-        words=f"{changed} of {len(known_keys())} changed; {paths.config_folder() / load.FILE_NAME}",
-        mend="leftoff doctor --config shows each with its origin" if changed else "",
+        detail=f"{changed} of {len(known_keys())} changed; {paths.config_folder() / load.FILE_NAME}",
+        fix="leftoff doctor --config shows each with its origin" if changed else "",
     )
     for mistake in config.mistakes:
         state: State = "note" if mistake.origin.layer == "project file" else "broken"
-        yield Finding(what="settings", state=state, words=str(mistake), mend=f"edit {mistake.origin.place}")
+        yield Finding(what="settings", state=state, detail=str(mistake), fix=f"edit {mistake.origin.place}")
 
 
 def _check_agents() -> Iterator[Finding]:
@@ -154,12 +160,12 @@ def _check_agents() -> Iterator[Finding]:
         transcripts = [*agent.transcripts()]
         unreadable = sum(not os.access(transcript, os.R_OK) for transcript in transcripts)
         if unreadable:
-            mend = f"chmod u+r the files below {agent.home}"
-            words = f"{unreadable:,} of {len(transcripts):,} transcripts in {agent.home} cannot be read"
-            yield Finding(what=agent.name, state="broken", words=words, mend=mend)
+            fix = f"chmod u+r the files below {agent.home}"
+            detail = f"{unreadable:,} of {len(transcripts):,} transcripts in {agent.home} cannot be read"
+            yield Finding(what=agent.name, state="broken", detail=detail, fix=fix)
         else:
             there = f"{len(transcripts):,} transcripts" if agent.home.is_dir() else "not there"
-            yield Finding(what=agent.name, state="ok", words=f"{agent.home}: {there}")
+            yield Finding(what=agent.name, state="ok", detail=f"{agent.home}: {there}")
 
 
 def _check_plugins() -> Iterator[Finding]:
@@ -167,7 +173,7 @@ def _check_plugins() -> Iterator[Finding]:
         for made in make_all(group):
             if isinstance(made, PluginError):
                 yield Finding(
-                    what=f"plugin ({group})", state="broken", words=made.message, mend="uninstall or mend it"
+                    what=f"plugin ({group})", state="broken", detail=made.message, fix="uninstall or mend it"
                 )
 
 
@@ -183,8 +189,8 @@ def check_hooks(workspace: Workspace) -> Iterator[Finding]:
             calling += ours
             yield from _check_agent_hooks(agent, agent, ours, project)
             yield from (
-                Finding(what=f"hooks of {agent.name}", state="note", words=words)
-                for words in foreign_triggers(hooks, workspace.settings.triggers_prefix)
+                Finding(what=f"hooks of {agent.name}", state="note", detail=detail)
+                for detail in foreign_triggers(hooks, workspace.settings.triggers_prefix)
             )
     if calling:
         yield from _check_fast_path(calling)
@@ -199,51 +205,51 @@ def _our_hooks(wiring: HasHooks, scope: Scope, project: Path) -> tuple[Hook, ...
 def _check_agent_hooks(
     agent: Agent, wiring: HasHooks, ours: Sequence[Hook], project: Path
 ) -> Iterator[Finding]:
-    what, mend = f"hooks of {agent.name}", f"leftoff install {agent.id}"
+    what, fix = f"hooks of {agent.name}", f"leftoff install {agent.id}"
     if not ours:
         if agent.home.is_dir():
-            yield Finding(what=what, state="note", words="not installed", mend=mend)
+            yield Finding(what=what, state="note", detail="not installed", fix=fix)
         return
     sources = [*dict.fromkeys(hook.source for hook in ours)]
     events = [*dict.fromkeys(hook.event for hook in ours if hook.event != "*")]
     yield Finding(
         what=what,
         state="ok",
-        words=f"installed in {', '.join(sources)} ({', '.join(events) or 'all events'})",
+        detail=f"installed in {', '.join(sources)} ({', '.join(events) or 'all events'})",
     )
     twice = sorted({hook.source for hook in ours if fast_path_of(hook.command) or hook.origin == "plugin"})
     if len(twice) > 1:
-        words = f"hooks stand in {' and in '.join(twice)}; each event needs one"
-        yield Finding(what=what, state="note", words=words, mend=f"leftoff uninstall {agent.id}, then {mend}")
+        detail = f"hooks stand in {' and in '.join(twice)}; each event needs one"
+        yield Finding(what=what, state="note", detail=detail, fix=f"leftoff uninstall {agent.id}, then {fix}")
     for python in dict.fromkeys(filter(None, (interpreter_of(hook.command) for hook in ours))):
         if shutil.which(python) is None:
-            words = f"the interpreter that the hooks name is gone: {python}"
-            yield Finding(what=what, state="broken", words=words, mend=mend)
+            detail = f"the interpreter that the hooks name is gone: {python}"
+            yield Finding(what=what, state="broken", detail=detail, fix=fix)
     installed = [scope for scope in SCOPES if any(_our_hooks(wiring, scope, project))]
     problems = (problem for scope in installed for problem in wiring.hook_troubles(scope, project))
     for problem in dict.fromkeys(problems):
-        yield Finding(what=what, state="broken", words=problem.problem, mend=problem.fix)
+        yield Finding(what=what, state="broken", detail=problem.problem, fix=problem.fix)
 
 
 def _check_fast_path(calling: Sequence[Hook]) -> Iterator[Finding]:
-    what, mend = "fast path", "leftoff install AGENT, once more"
+    what, fix = "fast path", "leftoff install AGENT, once more"
     for named in dict.fromkeys(filter(None, (fast_path_of(hook.command) for hook in calling))):
         if not os.access(named, os.R_OK):
-            yield Finding(what=what, state="broken", words=f"{named}: gone or not readable", mend=mend)
+            yield Finding(what=what, state="broken", detail=f"{named}: gone or not readable", fix=fix)
         elif Path(named) != live_installed.fast_path_file():
-            words = f"the hooks run {named}, and this leftoff's own is {live_installed.fast_path_file()}"
-            yield Finding(what=what, state="note", words=words, mend=mend)
+            detail = f"the hooks run {named}, and this leftoff's own is {live_installed.fast_path_file()}"
+            yield Finding(what=what, state="note", detail=detail, fix=fix)
     place, version = live_installed.fast_path_file(), live_installed.installed_version()
     if version is None:
         return
     if files.read_if_exists(place) == live_installed.fast_path_content():
-        yield Finding(what=what, state="ok", words=f"{place}, of this version")
+        yield Finding(what=what, state="ok", detail=f"{place}, of this version")
     elif version != VERSION:
-        words = f"{place} is of leftoff {version}, this is {VERSION}"
-        yield Finding(what=what, state="broken", words=words, mend=mend)
+        detail = f"{place} is of leftoff {version}, this is {VERSION}"
+        yield Finding(what=what, state="broken", detail=detail, fix=fix)
     else:
-        words = f"{place} is not the one of this leftoff ({shlex.quote(live_installed.interpreter())})"
-        yield Finding(what=what, state="note", words=words, mend=mend)
+        detail = f"{place} is not the one of this leftoff ({shlex.quote(live_installed.interpreter())})"
+        yield Finding(what=what, state="note", detail=detail, fix=fix)
 
 
 def check_storage(workspace: Workspace) -> Iterator[Finding]:
@@ -252,29 +258,29 @@ def check_storage(workspace: Workspace) -> Iterator[Finding]:
     try:
         yield from _check_backend(workspace.settings, box)
     except StorageError as error:
-        mend = f"chmod u+rwx {shlex.quote(str(box.folder))}"
-        yield Finding(what=_OUTBOX, state="broken", words=str(error), mend=mend)
+        fix = f"chmod u+rwx {shlex.quote(str(box.folder))}"
+        yield Finding(what=_OUTBOX, state="broken", detail=str(error), fix=fix)
 
 
 def _check_backend(settings: Settings, box: Outbox) -> Iterator[Finding]:
     """Check the configured backend; StorageError if the outbox cannot be read."""
     try:
         backend = configured_backend(settings)
-        words = "" if backend is None else _ask(backend)
+        detail = "" if backend is None else _ask(backend)
     except LeftoffError as error:
         yield Finding(
-            what=_STORAGE, state="broken", words=f"{settings.storage}: {error}", mend="see docs/storage.md"
+            what=_STORAGE, state="broken", detail=f"{settings.storage}: {error}", fix="see docs/storage.md"
         )
         yield from _note_waiting(len(box.waiting()), box.trouble())
         return
     if backend is None:
-        yield Finding(what=_STORAGE, state="ok", words="files: logs stay on this machine")
+        yield Finding(what=_STORAGE, state="ok", detail="files: logs stay on this machine")
         if count := len(box.waiting()):
-            words = f"{count} logs wait to be sent, and storage names nowhere to send them"
-            mend = "set storage as it was, or delete the outbox"
-            yield Finding(what=_OUTBOX, state="note", words=words, mend=mend)
+            detail = f"{count} logs wait to be sent, and storage names nowhere to send them"
+            fix = "set storage as it was, or delete the outbox"
+            yield Finding(what=_OUTBOX, state="note", detail=detail, fix=fix)
         return
-    yield Finding(what=_STORAGE, state="ok", words=f"{settings.storage}: {words}")
+    yield Finding(what=_STORAGE, state="ok", detail=f"{settings.storage}: {detail}")
     sent = send_all(backend)
     yield from _note_waiting(sent.waiting, sent.trouble)
 
@@ -290,5 +296,5 @@ def _note_waiting(count: int, trouble: str | None) -> Iterator[Finding]:
         many = "1 log waits" if count == 1 else f"{count} logs wait"
         reason = f": {trouble}" if trouble else ""
         yield Finding(
-            what=_OUTBOX, state="note", words=f"{many} to be sent{reason}", mend="leftoff doctor tries again"
+            what=_OUTBOX, state="note", detail=f"{many} to be sent{reason}", fix="leftoff doctor tries again"
         )

@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from leftoff.agents.registry import agent_by_id, agent_of, load_agents
+from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core.records import Record, RecordKind
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.wire import JsonObject
@@ -27,7 +28,6 @@ from leftoff.resume_logs.save import build_log
 from leftoff.sessions.listing import TranscriptFile, entries_of_project, list_transcripts
 from leftoff.workspace import SessionRef, Workspace
 
-HOOK_CHARS = 9_900  # what a hook can hand over
 _NO_RECORDS = {RecordKind.BROKEN, RecordKind.UNKNOWN}
 
 
@@ -151,7 +151,7 @@ def sessions_since(since: datetime, agent_id: str | None, project: Path | None) 
 
 def _measure(cut: Cut, session_id: str) -> Compacted:
     log = log_of_cut(cut)
-    handed_over = profile_markdown(log, max_chars=HOOK_CHARS, profile="after_compaction")
+    handed_over = profile_markdown(log, max_chars=MAX_HOOK_CHARS, profile="after_compaction")
     return Compacted(
         agent=cut.agent,
         session_id=session_id,

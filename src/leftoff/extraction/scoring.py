@@ -24,7 +24,7 @@ _KINDS_OF_WORD = {
     for word in LISTS[f"check: {kind_of_list}"]
 }
 _LOOK_AROUND = frozenset(LISTS["look around"])
-_COMMAND_SEPARATOR = re.compile(r"&&|\|\||[;|\n]")
+COMMAND_SEPARATOR = re.compile(r"&&|\|\||[;|\n]")
 T = TypeVar("T")
 
 
@@ -63,7 +63,7 @@ def check_kinds(command: Command) -> frozenset[str]:
 @lru_cache(maxsize=512)  # each command is asked about several times, and compared with the others
 def _check_kinds_of_text(text: str) -> frozenset[str]:
     return frozenset[str]().union(
-        *(_check_kinds_of_words(part.split()) for part in _COMMAND_SEPARATOR.split(text))
+        *(_check_kinds_of_words(part.split()) for part in COMMAND_SEPARATOR.split(text))
     )
 
 
@@ -172,7 +172,7 @@ FULL_LOG = Shares(
     names_per_file=36,
 )
 HOOK_TEXT = Shares(
-    total=9_900,
+    total=9_900,  # what the shares below were chosen for: the most that an agent takes from a hook
     mission=700,
     first_prompt=300,
     last_prompt=280,

@@ -1,1 +1,1 @@
-"""leftoff.forget"""
+"""Erase a session, a project or a text from everything leftoff keeps, and report what is left elsewhere."""

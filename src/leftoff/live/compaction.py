@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core import markdown
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.markdown import is_open_step, is_superseded, user_quote
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
 from leftoff.live import project_events
-from leftoff.live.events import MOST_CHARS, EventContext
+from leftoff.live.events import EventContext
 from leftoff.live.saving import end_pause, log_errors, rearm, save_before_compaction
 from leftoff.platform import paths
 from leftoff.platform.log import write_line
@@ -161,8 +162,10 @@ def full_text(candidate: Candidate, context: EventContext, also_sent: str | None
     ``also_sent`` and the messages waiting for the agent go with it, so it gets the room that they leave.
     """
     others = filter(None, (*context.state.to_agent, also_sent))
-    room = MOST_CHARS - sum(markdown.utf16_length(each) + 2 for each in others)
-    return restore_log(candidate, context.workspace, profile="fresh", max_chars=max(room, MOST_CHARS // 2))
+    room = MAX_HOOK_CHARS - sum(markdown.utf16_length(each) + 2 for each in others)
+    return restore_log(
+        candidate, context.workspace, profile="fresh", max_chars=max(room, MAX_HOOK_CHARS // 2)
+    )
 
 
 def offer_to_user(candidates: Sequence[Candidate], index: int, log: ResumeLog, context: EventContext) -> str:

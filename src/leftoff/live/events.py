@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from leftoff.agents.registry import agent_by_id
-from leftoff.config.settings import Settings
+from leftoff.config.settings import MAX_HOOK_CHARS, Settings
 from leftoff.core import markdown, wire
 from leftoff.core.fast_path import FastPathRules
 from leftoff.core.hook_event import NO_RESPONSE, HookEvent, HookResponse
@@ -36,12 +36,10 @@ from leftoff.sessions import live_state
 from leftoff.sessions.live_state import LiveState
 from leftoff.workspace import SessionRef, Workspace
 
-LOCK_WAIT_SECONDS = 0.1
-MOST_CHARS = 9900  # that an agent takes from a hook; of a longer text it shows only the beginning
 Result = TypeVar("Result")
 
 
-@locks.limit_waits(LOCK_WAIT_SECONDS)
+@locks.limit_waits(fast.LOCK_WAIT_SECONDS)
 def handle_event(agent_id: str, raw: bytes) -> bytes:
     """Handle one event and return what the hook prints."""
     agent = agent_by_id(agent_id)
@@ -212,7 +210,7 @@ def _split_messages(
 
 def _messages_that_fit(messages: tuple[str, ...]) -> tuple[str, ...]:
     """Return as many as an agent takes at once, counted as it counts them, and always at least one."""
-    room = MOST_CHARS + 2
+    room = MAX_HOOK_CHARS + 2
     for number, message in enumerate(messages):
         room -= markdown.utf16_length(message) + 2
         if room < 0 and number:

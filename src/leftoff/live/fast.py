@@ -468,7 +468,7 @@ def _can_write(folder: str) -> bool:
             posix.mkdir("/".join(parts[:depth]), 0o700)
         except OSError:
             continue  # it exists, or the next step fails
-    probe = f"{folder}/.room.{posix.getpid()}"
+    probe = f"{folder}/.probe.{posix.getpid()}"
     is_written = append_line(probe, b"?" * 4095 + b"\n", f"{folder}/.lock")
     try:
         posix.unlink(probe)

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from leftoff.config.settings import ProjectStateSettings
+from leftoff.config.settings import MAX_HOOK_CHARS, ProjectStateSettings
 from leftoff.core import markdown
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.errors import LeftoffError, NotTrustedError, describe_os_error
-from leftoff.live.events import MOST_CHARS, EventContext
+from leftoff.live.events import EventContext
 from leftoff.platform import clock, log
 from leftoff.projects.find_project import ProjectSet, load_projects
 from leftoff.projects.layout import Home
@@ -205,7 +205,7 @@ def _hand_over(
     _remember_documents(context)
     others = filter(None, (*context.state.to_agent, also_sent))
     room = (
-        MOST_CHARS
+        MAX_HOOK_CHARS
         - sum(markdown.utf16_length(each) + 2 for each in others)
         - markdown.utf16_length(_SENTENCE)
         - markdown.FRAME_CHARS
@@ -225,7 +225,7 @@ def _within(text: str, room: int) -> str:
     if markdown.utf16_length(text) <= room:
         return text
     lines: list[str] = []
-    left = max(room, MOST_CHARS // 2) - markdown.utf16_length(_CUT)
+    left = max(room, MAX_HOOK_CHARS // 2) - markdown.utf16_length(_CUT)
     for line in text.split("\n"):
         left -= markdown.utf16_length(line) + 1
         if left < 0:

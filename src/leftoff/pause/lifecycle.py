@@ -38,6 +38,7 @@ _HIGHEST_TYPED_FRACTION = 2.0  # a window may be overfull; a person who types mo
 RECORDABLE = tuple(name for name in ACTION_TYPES if not name.startswith("pause_"))
 _DISCARDED_NAME = "discarded-pauses.jsonl"
 Choice = Literal["finalize", "discard", "continue"]
+CHOICE_LETTERS: dict[str, Choice] = {"f": "finalize", "d": "discard", "c": "continue"}
 Decide: TypeAlias = "Callable[[RunningPause], Choice | None]"  # None leaves the pause as it is
 
 

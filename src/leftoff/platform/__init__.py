@@ -1,1 +1,4 @@
-"""The only room that touches the world: clock, files, locks, paths, processes, git, redaction, the register."""
+"""Access to the machine: clock, files, locks, paths, processes, git, the log file; redaction and the register of documents.
+
+It knows nothing of agents, sessions and settings.
+"""

@@ -20,6 +20,7 @@ from typing import Any, Final
 import orjson
 
 from leftoff.platform.secret_values import (
+    UUID,
     is_cookies,
     is_generated,
     is_key,
@@ -58,7 +59,6 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source, re.ASCII)
 
 
-_UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _BREAK: Final = r"(?:\s|\\{1,15}[nrt])"  # white space, as it is or as an escape in quoted JSON
 _END: Final = r"(?![A-Za-z0-9])"
 _QUOTE: Final = r"(?:\\{0,15}[\"'`])?"  # a quote, with the backslashes that quoted JSON puts before it
@@ -164,7 +164,7 @@ _REQUESTS: Final = (
             r"://(?:(?:ptb|canary)\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{17,20}/([\w-]{60,72})" + _END, _is_real),
     _beside("teams-webhook", "://",
             r"://[a-z0-9-]{1,63}(?:\.webhook)?\.office\.com/webhook(?:b2)?/"
-            rf"({_UUID}@{_UUID}/IncomingWebhook/[0-9a-f]{{32}}/{_UUID}){_END}", _is_real),
+            rf"({UUID}@{UUID}/IncomingWebhook/[0-9a-f]{{32}}/{UUID}){_END}", _is_real),
     _beside("azure-sas-signature", "://",
             r"://[^\s\"'`<>:]{1,500}?[?&;]sig=([A-Za-z0-9%+/]{43,90}(?:%3D|=){0,2})" + _END, _is_random),
     _beside("url-password", "://",

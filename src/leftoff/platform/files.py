@@ -26,7 +26,7 @@ HEAD_BYTES = 512
 _PRIVATE_FILE = 0o600
 _PRIVATE_FOLDER = 0o700
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{12}\.tmp", re.DOTALL)
-_STALE_SECONDS = 3600  # longer than writing any file takes
+STALE_SECONDS = 3600  # longer than writing any file takes
 _APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _CREATING = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -214,7 +214,7 @@ def _append(fd: int, lines: bytes, *, sync: bool) -> None:
 
 
 def _stale_temporaries(folder: Path) -> list[Path]:
-    stale = clock.now().timestamp() - _STALE_SECONDS
+    stale = clock.now().timestamp() - STALE_SECONDS
     with suppress(OSError), os.scandir(folder) as entries:
         return [
             folder / entry.name

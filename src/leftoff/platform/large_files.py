@@ -26,7 +26,6 @@ _CREATING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _BLOCK_BYTES = 1024 * 1024
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
-_STALE_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +274,7 @@ def _copy_file(original: Path, copy: Path) -> str | None:
 
 def _remove_stale_drafts(folder: Path) -> None:
     """Remove the old temporary folders of killed writers."""
-    stale = clock.now().timestamp() - _STALE_SECONDS
+    stale = clock.now().timestamp() - files.STALE_SECONDS
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if (

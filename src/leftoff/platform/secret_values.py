@@ -27,7 +27,7 @@ _LOCATION: Final = (
     r"://|^[A-Za-z]:\\|^arn:"
     r"|\.(?:pem|key|crt|json|ya?ml|toml|txt|env|md|py|ts|js|go|rs|java)$"
 )
-_UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _WORD: Final = r"[A-Za-z]*[0-9]{0,6}"
 _CAMEL: Final = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+"  # the words that camel case joins
 _TYPE: Final = r"[A-Z][a-z]+[A-Za-z0-9]*"
@@ -104,7 +104,7 @@ def is_token(match: re.Match[str]) -> bool:
     """Return whether the value assigned to a token is a secret, and not a marker or an id."""
     if _matches(_NO_CREDENTIAL, text_before(match, 16)):
         return False
-    return is_secret(match) and (_is_exported(match) or _compiled(_UUID).fullmatch(secret_of(match)) is None)
+    return is_secret(match) and (_is_exported(match) or _compiled(UUID).fullmatch(secret_of(match)) is None)
 
 
 def is_key(match: re.Match[str]) -> bool:

@@ -13,9 +13,9 @@ from typing import IO, Any
 
 from leftoff.errors import DocumentError, StorageError
 
-_MODULES = ("compression.zstd", "backports.zstd")
+MODULES = ("compression.zstd", "backports.zstd")
 _LEVEL = 3
-_MAGIC = b"\x28\xb5\x2f\xfd"  # the first bytes of a compressed file
+MAGIC = b"\x28\xb5\x2f\xfd"  # the first bytes of a compressed file
 _CHUNK = 1024 * 1024
 
 
@@ -31,7 +31,7 @@ def is_available() -> bool:
 @contextmanager
 def open_plain(file: BufferedReader) -> Iterator[IO[bytes]]:
     """Give the file itself, or the content of a compressed one; StorageError or DocumentError if it cannot be read."""
-    if not file.peek(len(_MAGIC)).startswith(_MAGIC):
+    if not file.peek(len(MAGIC)).startswith(MAGIC):
         yield file
         return
     decoding_errors = decode_errors()
@@ -68,7 +68,7 @@ def decode_errors() -> tuple[type[Exception], ...]:
 
 
 def _module() -> Any:
-    for name in _MODULES:
+    for name in MODULES:
         with suppress(ModuleNotFoundError):
             return import_module(name)
     raise StorageError(

@@ -22,7 +22,7 @@ _HEADING = re.compile(r"## +(?P<name>.*?)[ \t#]*$")
 _LABEL = re.compile(r"\*\*(?P<name>[^*]+?):?\*\*:?")
 _ITEM = re.compile(r"(?:[-+*]|\d{1,5}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?(?P<text>.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_WHOLE_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+WHOLE_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # str.splitlines would also split at other characters
 _SPACES = re.compile(r"\s+")
 EMPTY_MARKS = ("none yet", "none", "nothing yet")
 ListName = Literal["decisions", "assumptions", "blockers", "mental-models", "created", "modified", "pending"]
@@ -70,7 +70,7 @@ class Line(NamedTuple):
 def lines_outside_code(text: str, start: int = 0) -> Iterator[Line]:
     """Yield the lines that are in no code fence, from ``start`` on."""
     fence = ""
-    for found in _WHOLE_LINE.finditer(text, start):
+    for found in WHOLE_LINE.finditer(text, start):
         line = found[0].rstrip("\r\n")
         mark = _FENCE.match(line)
         if mark and not fence:

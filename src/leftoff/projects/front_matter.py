@@ -23,6 +23,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from leftoff.config.yaml_entries import LONGEST_NUMBER, TAG
 from leftoff.errors import DocumentError
 from leftoff.projects.project_state import Plain
 
@@ -30,8 +31,6 @@ LARGEST_CHARS = 64 * 1024
 _DEEPEST = 24
 _DEEPEST_VALUE = 64
 _MOST_NODES = 50_000
-_LONGEST_NUMBER = 40
-_TAG = "tag:yaml.org,2002:"
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
 
@@ -169,7 +168,7 @@ class FrontMatter:
     def _nodes(self) -> dict[str, tuple[Any, Any]]:
         """The nodes of each key and its value, in the order of the text."""
         root = self._root()
-        if root is None or (root.id == "scalar" and root.tag == f"{_TAG}null"):
+        if root is None or (root.id == "scalar" and root.tag == f"{TAG}null"):
             return {}
         if root.id != "mapping":
             raise self._error("is not made of keys and values", 1)
@@ -257,7 +256,7 @@ def _scalars(node: Any) -> Iterator[Any]:
 def _plain(node: Any) -> Plain:
     """Return a node as a plain value."""
     if node.id == "scalar":
-        return _plain_scalar(node.tag.removeprefix(_TAG), node.value)
+        return _plain_scalar(node.tag.removeprefix(TAG), node.value)
     if node.id == "sequence":
         return [_plain(child) for child in node.value]
     return {_name(key): _plain(value) for key, value in node.value}
@@ -268,7 +267,7 @@ def _plain_scalar(kind: str, text: str) -> Plain:
         return None
     if kind == "bool":
         return text.lower() == "true"
-    if kind in {"int", "float"} and len(text) <= _LONGEST_NUMBER:
+    if kind in {"int", "float"} and len(text) <= LONGEST_NUMBER:
         for read in (int, float) if kind == "int" else (float,):
             try:
                 return read(text.replace("_", ""))
@@ -364,7 +363,7 @@ class _Representer(RoundTripRepresenter):
     """ruamel's representer, with ``null`` spelled out."""
 
 
-_Representer.add_representer(type(None), lambda self, _: self.represent_scalar(f"{_TAG}null", "null"))
+_Representer.add_representer(type(None), lambda self, _: self.represent_scalar(f"{TAG}null", "null"))
 _Representer.add_representer(
-    _Timestamp, lambda self, value: self.represent_scalar(f"{_TAG}timestamp", str(value))
+    _Timestamp, lambda self, value: self.represent_scalar(f"{TAG}timestamp", str(value))
 )

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from leftoff.errors import NotFoundError, UsageError
+from leftoff.projects.body import WHOLE_LINE
 
 Mark = Literal["open", "done", "given_up"]
 _BOX = re.compile(
@@ -28,7 +29,6 @@ _NUMBERED = re.compile(
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _CODE_SPAN = re.compile(r"`[^`]*`")
 _MARKS: dict[str, Mark] = {" ": "open", "x": "done", "X": "done", "-": "given_up"}
-_WHOLE_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # str.splitlines would also split at other characters
 _CODE_INDENT = 4
 _TASKS = re.compile(r"(\d{1,5})(?:\s*[-\u2013]\s*(\d{1,5}))?")
 
@@ -235,7 +235,7 @@ def _heading(line: str, above: str) -> tuple[int, str] | None:
 def _outside_code(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield each line that is in no code fence and no comment: its number, its position, its text."""
     fence, in_comment, at, is_quoted = "", False, 0, False
-    for number, whole in enumerate(_WHOLE_LINE.findall(text), 1):
+    for number, whole in enumerate(WHOLE_LINE.findall(text), 1):
         line, start = whole.rstrip("\r\n"), at
         at += len(whole)
         if fence and is_quoted and not line.lstrip().startswith(">"):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.core.resume_log import ResumeLog
+from leftoff.core.session import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonValue
 from leftoff.errors import AmbiguousSessionError, DocumentError, LeftoffError, NotFoundError
 from leftoff.platform import clock, files, paths
@@ -29,7 +30,6 @@ from leftoff.storage.remote_logs import Remote, open_remote
 from leftoff.storage.store_base import MAX_LOG_BYTES
 from leftoff.workspace import Workspace
 
-_MIN_PREFIX_CHARS = 4
 _PROJECT_KEY = "project"  # of a log's metadata: the folder that its session ran in
 CAME_FROM_KEY = "came_from"
 # Keys of critical context that are binding in a log of this machine, and their names in a fetched log.
@@ -114,7 +114,7 @@ def _fetch(selector: str, remote: Remote) -> tuple[str, ResumeLog]:
 def _find_identifier(selector: str, remote: Remote) -> str:
     """Return the identifier that a whole id, the beginning or a part of one selects."""
     known = remote.identifiers()
-    long_enough = len(selector) >= _MIN_PREFIX_CHARS
+    long_enough = len(selector) >= MIN_PREFIX_CHARS
     matches = [each for each in known if long_enough and each.startswith(selector)]
     if not matches:  # a store may add something before the session id
         matches = [each for each in known if long_enough and selector in each]

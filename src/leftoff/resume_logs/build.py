@@ -15,7 +15,7 @@ from leftoff.config.load import thresholds
 from leftoff.core.budget import estimate_tokens
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.provenance import Ground, Source
-from leftoff.core.resume_log import ResumeLog
+from leftoff.core.resume_log import NOTES_KEY, ResumeLog
 from leftoff.core.session import Session
 from leftoff.core.triggers import MANUAL_PAUSE, is_due, triggers_of
 from leftoff.errors import InvalidValueError, LeftoffError
@@ -27,7 +27,6 @@ from leftoff.storage.repository import LogRepository
 USUAL_STOP_REASON = "end_turn"
 _TOP_LEVEL_METADATA = ("files_modified", "agents_used", "errors", "warnings", "session_duration_minutes")
 _TEXT_KEYS = ("content", "text", "description", "task", "title", "summary", "finding", "message")
-_NOTES = "notes"  # the key of critical context for what has no name
 _DONE = {"completed", "done"}
 _DROPPED = {"cancelled", "canceled"}
 MAX_RULE_TOKENS = 2_000
@@ -132,7 +131,7 @@ def _decision(entry: object) -> dict[str, Any]:
 def _mapping(value: object) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
-    return {_NOTES: value} if value else {}
+    return {NOTES_KEY: value} if value else {}
 
 
 def _metadata(session_state: Mapping[str, Any]) -> dict[str, Any]:

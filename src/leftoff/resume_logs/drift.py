@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.core.provenance import Ground
-from leftoff.platform import git
+from leftoff.platform import git, paths
 
 _MAX_NAMED_FILES = 5  # in one sentence; more are counted
 _SHORT_HASH = 7
-_OWN_FOLDER = ".leftoff"
 _NOT_COMPARED = ""  # the hash of a file that exists but cannot be read or is too large: it counts as changed
 
 
@@ -93,7 +92,7 @@ def _dirty_changed(then: Ground, now: Ground, mentioned: set[str]) -> Iterator[s
 
 def _other_files(names: Iterable[str], known: set[str]) -> list[str]:
     """Return the files that are not known, without leftoff's own documents."""
-    return [name for name in names if name not in known and name.split("/")[0] != _OWN_FOLDER]
+    return [name for name in names if name not in known and name.split("/")[0] != paths.PROJECT_FOLDER]
 
 
 def _name_files(names: list[str], one: str, many: str) -> Iterator[str]:

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from leftoff.core import markdown
 from leftoff.core.budget import TRUNCATED
 from leftoff.core.provenance import Source
-from leftoff.core.resume_log import CustomSection, Edit, ResumeLog, render_decision, render_tree
+from leftoff.core.resume_log import NOTES_KEY, CustomSection, Edit, ResumeLog, render_decision, render_tree
 
-_NOTES = "notes"  # the key of critical context for what has no name
 _ADDED_SECTION_TOKENS = 1000  # budget of a section that a person added
 _DECISION = re.compile(r"\*\*(?P<what>.+?)\*\*(?:\s*- Rationale: (?P<why>.+))?", re.DOTALL)
 FIELDS = {
@@ -192,7 +191,7 @@ def _add_context(context: dict[str, Any], edit: Edit) -> None:
     """Add an entry below the name that the person wrote it under, whatever the shape of the existing value."""
     single = parse_label(edit.wrote)
     label = single[0] if single else edit.after
-    key = next((key for key in context if label and _label(key) == label), label or _NOTES)
+    key = next((key for key in context if label and _label(key) == label), label or NOTES_KEY)
     if single:
         context[key] = single[1]
         return

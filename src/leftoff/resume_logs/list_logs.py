@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from leftoff.core.protocols import StorageBackend
 from leftoff.core.resume_log import ResumeLog
+from leftoff.core.session import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonObject
 from leftoff.errors import (
     AmbiguousSessionError,
@@ -33,7 +34,6 @@ from leftoff.storage.repository import LogRepository
 from leftoff.workspace import Workspace
 
 OWN = "leftoff"
-_MIN_PREFIX_CHARS = 4
 _RUNNING = timedelta(hours=1)  # a session whose transcript grew within this time may still be running
 
 
@@ -98,9 +98,7 @@ def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
         return logs[0]
     exact = [each for each in logs if each[0].session_id == selector]
     by_prefix = [
-        each
-        for each in logs
-        if len(selector) >= _MIN_PREFIX_CHARS and each[0].session_id.startswith(selector)
+        each for each in logs if len(selector) >= MIN_PREFIX_CHARS and each[0].session_id.startswith(selector)
     ]
     matches = exact[:1] or by_prefix
     if len(matches) > 1:

@@ -20,6 +20,7 @@ from leftoff.core import markdown
 from leftoff.core.provenance import Source
 from leftoff.core.records import Place
 from leftoff.core.resume_log import ResumeLog
+from leftoff.extraction.scoring import COMMAND_SEPARATOR
 from leftoff.resume_logs.claims import (
     PASS,
     Claim,
@@ -38,7 +39,6 @@ _NAME_LIST = re.compile(r"`[^`\s]+(?:, [^`\s]+)+`")
 _SAYS_PASSED = re.compile(r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|exit 0)\b", re.IGNORECASE)
 _SAYS_FAILED = re.compile(r"\b(?:fail(?:s|ed|ing|ure)?|broken|red|exit [1-9]\d*)\b", re.IGNORECASE)
 _EXIT_CODE = re.compile(r"\bexit (\d+)")
-_COMMAND_SEPARATOR = re.compile(r"&&|\|\||[;|\n]")
 _LOOK_AROUND = re.compile(r"cat|cd|cp|echo|find|git|grep|head|less|ls|mkdir|mv|nl|rg|rm|sed|tail|vim|wc")
 _TEST_PROGRAM = re.compile(
     r"(?:\S*/)?(?:py\.?test|tests?(?::\S+)?|jest|vitest|tox|nox|ctest|rspec|phpunit|unittest)"
@@ -154,7 +154,7 @@ def log_says_passed(log: ResumeLog) -> bool | None:
 
 def runs_tests(command: str) -> bool:
     """Return whether a command line runs tests rather than looking at them."""
-    parts = (part.split() for part in _COMMAND_SEPARATOR.split(command))
+    parts = (part.split() for part in COMMAND_SEPARATOR.split(command))
     return any(
         words
         and not _LOOK_AROUND.fullmatch(words[0])

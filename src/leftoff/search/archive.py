@@ -20,7 +20,7 @@ from pathlib import Path
 
 from leftoff.catalogue.database import LOCK_NAME, library_folder
 from leftoff.catalogue.forgotten import Forgotten
-from leftoff.config.load import FILE_NAME
+from leftoff.config.load import FILE_NAME, SECTION
 from leftoff.core.session import SessionEntry
 from leftoff.errors import (
     AmbiguousSessionError,
@@ -41,7 +41,6 @@ from leftoff.workspace import Workspace
 NAME = "archive"
 _QUIET_PERIOD = timedelta(hours=1)
 _LOCK_SECONDS = 60.0
-_SECTION = "context_management"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,11 +240,11 @@ def save_decision(*, enabled: bool) -> None:
             f"{path}: cannot be read; the archive was not decided about. Mend the file first.", path=path
         ) from error
     content = content or {}
-    section = content.get(_SECTION) or {}
+    section = content.get(SECTION) or {}
     archive = section.get("archive") or {}
     archive["enabled"] = enabled
     section["archive"] = archive
-    content[_SECTION] = section
+    content[SECTION] = section
     written = io.StringIO()
     yaml.dump(content, written)
     files.write_file(path, written.getvalue().encode())

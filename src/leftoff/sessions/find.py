@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from leftoff.agents.registry import agent_by_id, agent_of, load_agents
-from leftoff.core.session import Session, SessionEntry
+from leftoff.core.session import MIN_PREFIX_CHARS, Session, SessionEntry
 from leftoff.errors import AmbiguousSessionError, NotFoundError
 from leftoff.sessions.listing import (
     entries_from_files,
@@ -19,7 +19,6 @@ from leftoff.sessions.listing import (
 from leftoff.workspace import SessionRef, Workspace
 
 LATEST = "latest"
-_MIN_PREFIX_CHARS = 4
 _MAX_NUMBER_DIGITS = 9
 _NEWEST = 3  # transcripts read without the index: the latest session of a project is usually among them
 _HELP = "leftoff sessions lists what there is."
@@ -95,7 +94,7 @@ def _find_by_id(selector: str) -> SessionRef:
 
 
 def _starting_with(prefix: str, entries: Iterable[SessionEntry]) -> list[SessionEntry]:
-    if len(prefix) < _MIN_PREFIX_CHARS:
+    if len(prefix) < MIN_PREFIX_CHARS:
         return []
     return [entry for entry in entries if entry.session_id.startswith(prefix)]
 

@@ -1,3 +1,5 @@
-"""Test kit for plugins and for leftoff itself: builders of sessions, and a test suite for each protocol.
+"""Test kit for plugins and for leftoff itself: builders of sessions, a reference adapter, and test suites to subclass.
 
-It needs pytest, which leftoff itself does not: ``pip install pytest``."""
+The suites test what adapters, hooks and stores promise, not how a plugin does it. They need pytest, which leftoff itself does
+not: ``pip install pytest``.
+"""

@@ -161,7 +161,9 @@ class CopyPromises:
             assert agent.original(record, "result", "no-such-call") is None
             assert agent.original(record._replace(raw=b"torn"), "text", None) is None
 
-    def test_the_block_stands_once_on_the_first_prompt(self, agent: CopyingAgent, transcript: Path) -> None:
+    def test_only_the_first_prompt_has_the_lineage_block_once(
+        self, agent: CopyingAgent, transcript: Path
+    ) -> None:
         """A second copy replaces the block of the first."""
         first = agent.write_copy(agent.open(transcript), (), _order(transcript, block=_BLOCK.format("one")))
         second = agent.write_copy(

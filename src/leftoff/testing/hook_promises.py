@@ -96,11 +96,11 @@ class HookPromises:
     def test_settings_that_others_have_changed_since_lose_only_ours(self, agent: HasHooks) -> None:
         """Entries that were added since, and a new layout, stay."""
         for name, before, done in self._all_wired(agent):
-            said = json.loads(done.text)
-            said = {"first": 1, **said, "last": {"a": [1]}}
-            for groups in said["hooks"].values():
+            settings = json.loads(done.text)
+            settings = {"first": 1, **settings, "last": {"a": [1]}}
+            for groups in settings["hooks"].values():
                 groups.insert(0, {"hooks": [{"type": "command", "command": "new"}]})
-            text = agent.unwired(json.dumps(said, indent=3), done.trace, where=Path("x"))
+            text = agent.unwired(json.dumps(settings, indent=3), done.trace, where=Path("x"))
             left = json.loads(text)
             assert agent.ours_in(text, where=Path("x")) == (), name
             assert (left["first"], left["last"]) == (1, {"a": [1]}), name
@@ -109,10 +109,10 @@ class HookPromises:
                 assert groups[0]["hooks"][0]["command"] == "new", name
                 assert groups[1:] == hooks.get(event, []), name
 
-    def test_an_entry_that_somebody_put_among_others_goes_alone(self, agent: HasHooks) -> None:
+    def test_only_our_entry_is_removed_from_a_group_with_others(self, agent: HasHooks) -> None:
         """Its group stays, with its matcher."""
-        said = json.loads(agent.wired("", COMMANDS, (), where=Path("x")).text)
-        own = said["hooks"]["Stop"][0]["hooks"][0]
+        settings = json.loads(agent.wired("", COMMANDS, (), where=Path("x")).text)
+        own = settings["hooks"]["Stop"][0]["hooks"][0]
         theirs = {"type": "command", "command": "theirs"}
         for entries in ([own, theirs], [theirs, own], [theirs, own, theirs]):
             text = json.dumps({"hooks": {"Stop": [{"matcher": "m", "hooks": entries}, 3, {"hooks": [4]}]}})
@@ -162,12 +162,12 @@ class HookPromises:
             yield name, before, agent.wired(before, COMMANDS, (), where=Path("x"))
 
 
-def _pruned(said: Any) -> Any:
+def _pruned(settings: Any) -> Any:
     """Return settings without empty lists and objects, which are removed if the edits are not known."""
-    if isinstance(said, dict):
-        inner = {key: _pruned(value) for key, value in said.items()}
+    if isinstance(settings, dict):
+        inner = {key: _pruned(value) for key, value in settings.items()}
         return {key: value for key, value in inner.items() if value not in ({}, [])}
-    return said
+    return settings
 
 
 class EventPromises:
@@ -188,7 +188,7 @@ class EventPromises:
 
     def understood(self, agent: HasEvents) -> Mapping[EventKind, HookEvent]:
         """Return the events as the adapter understands them."""
-        events = {kind: agent.event(said) for kind, said in self.events().items()}
+        events = {kind: agent.event(payload) for kind, payload in self.events().items()}
         return {kind: event for kind, event in events.items() if event is not None}
 
     def test_every_event_is_understood(self, agent: HasEvents) -> None:
@@ -199,20 +199,20 @@ class EventPromises:
 
     def test_no_object_raises(self, agent: HasEvents) -> None:
         """Anything that is not an event gives None."""
-        assert [agent.event(said) for said in _NO_EVENTS] == [None] * len(_NO_EVENTS)
+        assert [agent.event(payload) for payload in _NO_EVENTS] == [None] * len(_NO_EVENTS)
 
     def test_nothing_to_say_prints_nothing(self, agent: HasEvents) -> None:
         """The reply is empty at every event."""
         assert {agent.reply(event, NO_RESPONSE) for event in self.understood(agent).values()} == {b""}
 
-    def test_only_who_hears_is_told(self, agent: HasEvents) -> None:
+    def test_a_reply_contains_a_text_only_if_the_event_delivers_it(self, agent: HasEvents) -> None:
         """A reply contains a text exactly if the event reaches the user or the agent; otherwise the text would be lost."""
         for event in self.understood(agent).values():
-            said = agent.reply(event, _ALL)
-            assert (b"to the user" in said) is event.hears_user, event.name
-            assert (b"to the agent" in said) is event.hears_agent, event.name
+            reply = agent.reply(event, _ALL)
+            assert (b"to the user" in reply) is event.hears_user, event.name
+            assert (b"to the agent" in reply) is event.hears_agent, event.name
 
-    def test_at_the_end_of_a_turn_nobody_speaks_to_the_agent(self, agent: HasEvents) -> None:
+    def test_the_end_of_a_turn_delivers_nothing_to_the_agent(self, agent: HasEvents) -> None:
         """A text for the agent at the end of a turn would start another turn."""
         assert not self.understood(agent)["stop"].hears_agent
 

@@ -18,7 +18,7 @@ ADDED_BEHIND = ("[Tool call interrupted", "No response requested.")
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[path.name.removesuffix(".received.json") for path in PAIRS])
 def test_the_chain_is_what_the_api_received(pair: Path, sent, ours, received) -> None:
-    """For transcripts of six versions: branched, compacted, rewound, interrupted, killed, with subagents."""
+    """The live chain equals what the API received in every recorded transcript of six client versions."""
     transcript = pair.with_name(pair.name.replace(".received.json", ".jsonl"))
     rows, truth = ours(sent(transcript)), received(pair)
     assert rows == truth[: len(rows)]
@@ -111,7 +111,7 @@ def test_a_reply_that_its_tools_interrupt_is_sent_in_one_piece(sent_words) -> No
 
 
 def test_the_newest_leaf_wins(sent_words) -> None:
-    """Of the same time, the last in the file."""
+    """The leaf with the latest time wins; of two with the same time, the last one in the file wins."""
     trunk = [user("u", None, 0, "trunk"), reply("a", "u", 1, "yes")]
     left, right = user("l", "a", 2, "left"), user("r", "a", 3, "right")
     assert sent_words(*trunk, left, right)[-1] == "right"
@@ -135,7 +135,7 @@ def test_what_was_written_below_the_named_leaf_is_not_lost(sent_words) -> None:
 
 
 def test_progress_lines_between_two_links_are_passed(sent_words) -> None:
-    """Old clients put them into the chain."""
+    """Old clients put progress lines into the chain."""
     assert sent_words(
         user("u", None, 0, "go"),
         line("progress", "p1", "u", 1, data={}),
@@ -146,7 +146,7 @@ def test_progress_lines_between_two_links_are_passed(sent_words) -> None:
 
 
 def test_a_missing_parent_is_healed_by_the_order_of_the_file(sent_words) -> None:
-    """Checkpoint tools cut lines out."""
+    """Checkpoint tools cut lines out of a transcript, so a parent may be missing."""
     assert sent_words(user("u", None, 0, "go"), reply("a", "cut", 1, "yes"), user("v", "a", 2, "on")) == [
         "go",
         "yes",
@@ -155,13 +155,13 @@ def test_a_missing_parent_is_healed_by_the_order_of_the_file(sent_words) -> None
 
 
 def test_lines_may_come_in_any_order(sent_words) -> None:
-    """Times and parents decide."""
+    """Times and parent ids decide the order, not the position in the file."""
     lines = [user("u", None, 0, "go"), reply("a", "u", 1, "yes"), user("v", "a", 2, "on")]
     assert sent_words(*reversed(lines)) == ["go", "yes", "on"]
 
 
 def test_an_id_that_comes_twice_means_the_later_line(sent_words) -> None:
-    """The client ignores the first line too."""
+    """A line whose id occurs again later is ignored, as the client ignores it."""
     assert sent_words(
         user("u", None, 0, "one"),
         reply("a", "u", 1, "yes"),
@@ -179,7 +179,7 @@ def test_a_circle_of_parents_ends(sent_words) -> None:
 
 
 def test_sidechains_are_not_sent(sent_words) -> None:
-    """Until 1.0 subagents wrote into the same file."""
+    """Until 1.0, clients wrote the lines of subagents into the same file."""
     assert sent_words(
         user("u", None, 0, "go"),
         user("s", None, 1, "task", isSidechain=True),
@@ -189,7 +189,7 @@ def test_sidechains_are_not_sent(sent_words) -> None:
 
 
 def test_api_errors_are_not_sent_and_text_of_the_client_is(sent_words) -> None:
-    """Both are written in place of the model's reply."""
+    """The client writes API errors and its own text in place of the model's reply."""
     assert sent_words(
         user("u", None, 0, "go"),
         reply("e", "u", 1, "API Error: 500", isApiErrorMessage=True, model="<synthetic>"),
@@ -198,8 +198,8 @@ def test_api_errors_are_not_sent_and_text_of_the_client_is(sent_words) -> None:
     ) == ["go", "No response requested.", "on"]
 
 
-def test_white_space_is_no_reply(sent_words) -> None:
-    """Some models begin with two line ends."""
+def test_white_space_is_not_a_reply(sent_words) -> None:
+    """Some models begin a reply with two empty lines, which are not a reply of their own."""
     assert sent_words(user("u", None, 0, "go"), reply("a", "u", 1, "\n\n"), reply("b", "a", 2, "yes")) == [
         "go",
         "yes",
@@ -212,7 +212,7 @@ def test_an_answer_without_its_request_is_not_sent(sent_words) -> None:
 
 
 def test_a_request_without_an_answer_is_sent_only_at_the_end(sent_words) -> None:
-    """There the client answers in the tool's place."""
+    """At the end of a session the client answers an open request in the tool's place."""
     ask = [user("u", None, 0, "go"), reply("a", "u", 1, use("1"))]
     assert sent_words(*ask) == ["go", "?1"]
     assert sent_words(*ask, user("v", "a", 2, "stop"), reply("b", "v", 3, "yes")) == ["go", "stop", "yes"]
@@ -269,7 +269,6 @@ OLD = [
 
 
 def test_after_a_compaction_the_old_lines_are_not_sent(sent_words) -> None:
-    """They stay in the file."""
     assert sent_words(*OLD, boundary("c", 4), summary("s", "c", 5), user("v", "s", 6, "new")) == [
         "SUMMARY",
         "new",
@@ -278,7 +277,7 @@ def test_after_a_compaction_the_old_lines_are_not_sent(sent_words) -> None:
 
 @pytest.mark.parametrize("below", ["s", "l"], ids=["below the summary", "below what was kept"])
 def test_messages_that_a_compaction_keeps_follow_its_summary(sent_words, below: str) -> None:
-    """They precede it in the file, whatever the parent of the next line is."""
+    """Kept messages precede the summary in the file, whatever the parent of the next line is."""
     kept = {"preservedSegment": {"headUuid": "k", "tailUuid": "l", "anchorUuid": "s"}}
     lines = [*OLD, boundary("c", 4, **kept), summary("s", "c", 5), user("v", below, 6, "new")]
     assert sent_words(*lines) == ["SUMMARY", "keep", "kept", "new"]
@@ -294,13 +293,13 @@ def test_kept_messages_that_are_gone_cost_nothing_else(sent_words) -> None:
 
 
 def test_a_summary_without_a_boundary_is_followed_by_its_parents(sent_words) -> None:
-    """Before 2.0.76 the summary itself had no parent."""
+    """Clients before 2.0.76 wrote the summary without a parent and without a boundary."""
     alone = user("s", None, 5, "SUMMARY", isCompactSummary=True)
     assert sent_words(*OLD, alone, user("v", "s", 6, "new")) == ["SUMMARY", "new"]
 
 
 def test_results_that_were_cleared_are_no_longer_sent(sent_words) -> None:
-    """They stay in the file in full."""
+    """Tool results that the client cleared are left out, although the file still holds them in full."""
     cleared = {
         "microcompactMetadata": {
             "trigger": "auto",
@@ -346,7 +345,7 @@ def test_attachments_come_between_results_and_the_users_text(sent_words) -> None
 
 
 def test_simple_lines_are_sent_in_file_order(sent_words) -> None:
-    """They have no ids; the tool's name is kept in a request of our making."""
+    """Lines in the simple format have no ids, and the tool's name is kept in an invented request."""
     assert sent_words(
         {"sessionId": "s", "type": "user", "message": {"role": "user", "content": "go"}},
         {"sessionId": "s", "type": "assistant", "message": {"role": "assistant", "content": "yes"}},
@@ -365,7 +364,7 @@ def test_nothing_to_follow_is_an_empty_chain(sent_words) -> None:
 
 
 def test_the_chain_holds_each_message_once(golden: Path, sent) -> None:
-    """Whatever is joined from branches."""
+    """Messages that are joined from several branches are not repeated."""
     messages: list[Message] = sent(golden / "clients/claude-2.1.325-parallel-tools.jsonl")
     calls = [
         block.call_id for message in messages for block in message.blocks if isinstance(block, ToolResult)
@@ -374,7 +373,7 @@ def test_the_chain_holds_each_message_once(golden: Path, sent) -> None:
 
 
 def test_pointers_in_a_damaged_line_are_not_followed(sent_words) -> None:
-    """It is read, but what it names may be anything."""
+    """A damaged line is read, but the ids it names may be wrong."""
     damaged = b'{"type": "last-prompt", "x": "\xff", "leafUuid": "l"}\n'
     lines = [user("u", None, 0, "trunk"), user("l", "u", 1, "left"), user("r", "u", 2, "right")]
     assert sent_words(*lines, damaged) == ["trunk", "right"]

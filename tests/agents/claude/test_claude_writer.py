@@ -152,7 +152,7 @@ def test_tools_are_the_clients_own(claude: Claude, transcript: Path) -> None:
 
 
 def test_answers_have_the_form_of_the_client(claude: Claude, transcript: Path) -> None:
-    """A file's lines numbered, failures marked, pictures as blocks."""
+    """Lines of a file are numbered, failures are marked and pictures become blocks, as the client does it."""
     results = [
         block
         for record in claude.read(transcript)
@@ -178,7 +178,7 @@ def test_large_output_is_saved_to_a_separate_file(claude: Claude, transcript: Pa
 
 
 def test_a_reply_is_one_line_per_block_with_the_same_id_and_usage(transcript: Path) -> None:
-    """As the client writes it."""
+    """The client writes each block of a reply on its own line."""
     first = [line for line in lines(transcript) if line["type"] == "assistant"][:5]
     assert [line["message"]["content"][0]["type"] for line in first] == [
         "thinking",
@@ -222,7 +222,7 @@ def test_every_line_of_the_chain_has_what_the_client_wants(transcript: Path) -> 
 
 
 def test_a_subagent_has_a_file_of_its_own(claude: Claude, transcript: Path) -> None:
-    """Its work is not in the session's file; a notice brings its answer."""
+    """A subagent's work is not in the session's file, and a notice brings its answer."""
     (inner,) = claude.subagents(transcript)
     assert b"SUBOUTPUT" in inner.read_bytes()
     assert b"SUBOUTPUT" not in transcript.read_bytes()
@@ -249,7 +249,7 @@ def test_after_the_compaction_its_summary_and_the_rest_are_sent(claude: Claude, 
 
 
 def test_the_same_script_gives_the_same_bytes(claude: Claude, transcript: Path, tmp_path: Path) -> None:
-    """Ids are made from the session's; another session has others."""
+    """Ids are derived from the session's id, so another session has other ids."""
     again = tmp_path / "again" / transcript.name
     write_transcript(claude, script(*EVENTS[:1]), again)
     first = tmp_path / "first" / transcript.name
@@ -258,7 +258,7 @@ def test_the_same_script_gives_the_same_bytes(claude: Claude, transcript: Path, 
 
 
 def test_the_requested_model_names_the_larger_window(claude: Claude, tmp_path: Path) -> None:
-    """As in the client's own lines."""
+    """The client names the requested model beside the model that answered."""
     path = tmp_path / "t.jsonl"
     write_transcript(claude, script(*EVENTS[:2], model="claude-sonnet-4-5[1m]"), path)
     reply = next(line for line in lines(path) if line["type"] == "assistant")
@@ -270,7 +270,7 @@ def test_the_requested_model_names_the_larger_window(claude: Claude, tmp_path: P
 
 
 def test_an_endless_script_is_written_as_it_comes(claude: Claude, tmp_path: Path) -> None:
-    """Events are read once, and none is held."""
+    """Events are read one at a time, and none is kept in memory."""
     events = iter([Asked(text="go", at=at(0)), Replied(at=at(1), text="yes", usage=used(1_000))])
     endless = Script(session_id=ID, project="/p", branch="main", model="m", window_tokens=1, events=events)
     write_transcript(claude, endless, tmp_path / "t.jsonl")
@@ -278,7 +278,6 @@ def test_an_endless_script_is_written_as_it_comes(claude: Claude, tmp_path: Path
 
 
 def test_a_file_that_is_there_is_never_replaced(claude: Claude, transcript: Path) -> None:
-    """One sentence says so."""
     before = transcript.read_bytes()
     with pytest.raises(TranscriptError, match="exists already"):
         write_transcript(claude, script(*EVENTS), transcript)

@@ -118,7 +118,7 @@ def cut(place, part="result", call_id="toolu_1", replacement="[less]", key="K"):
 
 
 def test_the_first_line_is_the_users_and_side_lines_follow(claude, source):
-    """It carries the metadata, because only such a line survives a fork."""
+    """The first line carries the metadata, because only a user's line survives a fork."""
     path = source(
         SIDE,
         {"type": "summary", "summary": "s", "leafUuid": "u1"},
@@ -132,7 +132,7 @@ def test_the_first_line_is_the_users_and_side_lines_follow(claude, source):
 
 
 def test_every_line_has_the_new_id_and_paths_keep_the_old(claude, source):
-    """Also lines that came from another session; the folder of big results is the original's."""
+    """Lines that came from another session get the new id too, and paths of large results are kept."""
     stranger = line("user", "u2", "a1", "And?") | {"sessionId": "somebody-else", "session_id": OLD}
     kept = f"saved to: /home/x/{OLD}/tool-results/1.txt"
     path = source(PROMPT, reply("a1", "u1", {"type": "text", "text": kept}), stranger)
@@ -219,14 +219,14 @@ def test_an_input_keeps_its_names_and_is_given_back_whole(claude, source):
 
 
 def test_of_many_short_texts_one_becomes_the_replacement(claude, source):
-    """Nothing in it is long: one entry stays, in its shape."""
+    """When no single text of an input is long, one entry is kept and its text replaced."""
     path = source(PROMPT, reply("a1", "u1", tool_use(todos=[{"content": "short"}] * 90)))
     copy = copied(claude, path, cut(at(path, 1), part="input"))
     assert lines_of(copy)[1]["message"]["content"][0]["input"] == {"todos": [{"content": "[less]"}]}
 
 
 def test_text_of_a_reply_in_several_blocks_is_one_piece(claude, source):
-    """Are one piece: cut together, given back together."""
+    """The text blocks of a reply are cut and restored together."""
     blocks = ({"type": "text", "text": "one"}, tool_use(), {"type": "text", "text": "two"})
     path = source(PROMPT, reply("a1", "u1", *blocks))
     assert claude.original(record_at(claude, path, 1), "text", None) == ["one", "two"]
@@ -247,7 +247,7 @@ def test_a_reply_that_is_a_bare_string(claude, source):
 
 
 def test_a_line_of_thinking_is_removed_and_its_children_get_its_parent(claude, source):
-    """Also where several follow each other, and where the client named the line as its leaf."""
+    """Several lines of thinking may follow each other, and the client may have named one as its leaf."""
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
     path = source(
         PROMPT,
@@ -268,7 +268,7 @@ def test_a_line_of_thinking_is_removed_and_its_children_get_its_parent(claude, s
 
 
 def test_thinking_that_a_compaction_preserved_stays(claude, source):
-    """It names them by their ids."""
+    """A compaction names the thinking that it preserved by its ids."""
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
     boundary = line("system", "b", None, subtype="compact_boundary", compactMetadata={"trigger": "auto"})
     path = source(
@@ -298,7 +298,7 @@ def test_after_a_compaction_the_first_sent_line_gets_block_and_metadata(claude, 
 
 
 def test_the_order_may_name_the_first_prompt(claude, source):
-    """Then it is not searched for."""
+    """A first prompt that the caller names is not searched for."""
     path = source(PROMPT, line("user", "u2", "u1", "Second"))
     found = lines_of(copied(claude, path, block="[B]\nx\n[/B]", first_prompt=at(path, 1)))
     assert found[1]["message"]["content"] == "[B]\nx\n[/B]\n\nSecond"
@@ -354,7 +354,7 @@ def test_damage_is_passed_through(claude, source):
     )
 
 
-def test_a_changed_line_keeps_bytes_that_are_no_text(claude, source):
+def test_a_changed_line_keeps_bytes_that_are_not_text(claude, source):
     """Invalid UTF-8 and half a surrogate pair beside what is cut come through as they were."""
     raw = json.dumps(
         line("user", "u2", "a1", [tool_result("long " * 99)], odd="\ud83d", worse="@"), separators=(",", ":")
@@ -394,7 +394,7 @@ def test_glued_objects_are_changed_one_by_one(claude, source):
 
 
 def test_a_simple_line_is_cut(claude, source):
-    """Its call is known by its line."""
+    """Lines in the simple format have no call id, so a call is identified by its line number."""
     simple = {"type": "tool_result", "message": {"tool_name": "Read", "content": "long " * 200}}
     path = source({"type": "user", "message": {"role": "user", "content": "Hi"}}, simple)
     copy = copied(claude, path, cut(at(path, 1), call_id="line-2"))
@@ -403,7 +403,7 @@ def test_a_simple_line_is_cut(claude, source):
 
 
 def test_a_file_without_a_user_begins_with_what_there_is(claude, source):
-    """And one without any message is refused."""
+    """Without user lines, a copy begins with the first message; a session without messages is refused."""
     path = source(SIDE, reply("a1", None, {"type": "text", "text": "Hi"}))
     assert lines_of(copied(claude, path))[0]["uuid"] == "a1"
     with pytest.raises(LeftoffError, match="no message in it"):
@@ -411,7 +411,7 @@ def test_a_file_without_a_user_begins_with_what_there_is(claude, source):
 
 
 def test_the_parent_of_the_source_is_replaced(claude, source):
-    """Only the newest parent is named on the first line."""
+    """The first line of a copy names only the newest parent."""
     older = PROMPT | {"continue_metadata": {"parent_file": "/older"}, "forkedFrom": {"sessionId": "x"}}
     path = source(older, reply("a1", "u1", {"type": "text", "text": "Hi"}))
     copy = copied(claude, path)
@@ -421,7 +421,7 @@ def test_the_parent_of_the_source_is_replaced(claude, source):
     assert claude.open(copy).parent.transcript == "/p"
 
 
-def test_problems_of_the_source_are_no_reason_to_refuse(claude, source):
+def test_a_source_with_problems_can_be_copied(claude, source):
     """An interrupted call, an orphan, a missing parent: the client coped with them."""
     path = source(
         PROMPT, reply("a1", "gone", tool_use()), line("user", "u2", "a1", [tool_result("x", "never-asked")])
@@ -430,7 +430,7 @@ def test_problems_of_the_source_are_no_reason_to_refuse(claude, source):
 
 
 def test_progress_is_reported(claude, source):
-    """Up to the end of the file."""
+    """The last report is the size of the file."""
     reports = []
     path = source(PROMPT, *(reply(f"a{n}", "u1", {"type": "text", "text": "w" * 9000}) for n in range(300)))
     copied(claude, path, progress=lambda done, whole: reports.append((done, whole)))
@@ -439,7 +439,7 @@ def test_progress_is_reported(claude, source):
 
 
 def test_a_newer_client_with_unknown_fields_is_refused(claude, source):
-    """With the reason; a newer one without, and an older one with them, is not."""
+    """An older client with unknown fields, and a newer one without any, can be copied."""
     odd = line("user", "u2", "u1", "Hi", chainDigest="x")
     newer = [each | {"version": "9.1.0"} for each in (PROMPT, odd)]
     assert "chainDigest" in claude.refusal(claude.open(source(*newer)))
@@ -459,7 +459,7 @@ def test_a_newer_client_with_unknown_fields_is_refused(claude, source):
     ],
 )
 def test_the_folder_of_a_project(path, slug):
-    """Is its path in dashes; a long one is cut and numbered."""
+    """A project's folder is its path with dashes; a long path is cut and numbered."""
     found = sessions_folder(Path("/h"), Path(path)).name
     assert found == slug if slug else re.fullmatch(r"-srv-a{195}-[0-9a-z]+", found)
 
@@ -499,7 +499,7 @@ def test_usage_before_what_is_live_stays(claude, source):
 
 
 def test_the_last_usage_can_be_written_up(claude, source):
-    """Where originals are given back, the reply says what the copy takes now; others keep their bytes."""
+    """After originals are restored, the last reply reports what the copy takes now."""
     low = {"input_tokens": 60, "cache_read_input_tokens": 30, "output_tokens": 10}
     path = source(
         PROMPT,
@@ -517,7 +517,7 @@ def test_the_last_usage_can_be_written_up(claude, source):
 
 @pytest.mark.parametrize("name", ["sessionId", "session_id"])
 def test_an_id_that_a_tool_was_given_or_answered_stays(claude, source, name):
-    """Only what a line says of itself is of the copy: the words of the conversation are as they were."""
+    """Only the ids that a line has of its own are replaced; the conversation is left alone."""
     tool_input = {name: OLD, "deep": {name: OLD}}
     path = source(
         PROMPT,
@@ -554,7 +554,7 @@ def test_a_list_of_short_things_keeps_its_shape(claude, source):
 
 
 def test_the_replacement_takes_the_place_of_the_text_it_shows(claude, source):
-    """Of two equally long texts the same one is shown and replaced."""
+    """Of two equally long texts, the one that is shown is also the one that is replaced."""
     old, new = "a" * 900, "b" * 900
     path = source(
         PROMPT,

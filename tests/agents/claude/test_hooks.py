@@ -83,7 +83,7 @@ def test_with_a_plugin_only_the_status_line_is_wired():
 
 
 def test_a_status_line_keeps_all_its_fields_but_the_command():
-    """Only the command is ours; a note says so."""
+    """Only the command of a status line is replaced, and a note says so."""
     done = wired('{"statusLine": {"type": "command", "padding": 2, "command": "old"}}')
     setting = json.loads(done.text)["statusLine"]
     assert (setting["type"], setting["padding"]) == ("command", 2)
@@ -93,7 +93,7 @@ def test_a_status_line_keeps_all_its_fields_but_the_command():
 
 
 @pytest.mark.parametrize("old", ['{"type": "static", "text": "x"}', '"x"', '{"type": "command"}', "null"])
-def test_a_status_line_that_is_no_command_is_left_alone(old):
+def test_a_status_line_that_is_not_a_command_is_left_alone(old):
     """A note says that ours is not shown."""
     text = f'{{"statusLine": {old}}}'
     done = wired(text)
@@ -116,7 +116,7 @@ def test_a_project_s_status_line_calls_the_inherited_one():
     "old", ["printf old", "echo old; exit 3", "echo old # it's", "cat >/dev/null; echo 'o''ld'", "(("]
 )
 def test_a_composed_status_line_shows_the_old_one_first(old):
-    """Whatever the old command does, ours comes behind it, and both read what the client says."""
+    """The old command's output comes first, and both commands read the client's input."""
     text = json.dumps({"statusLine": {"type": "command", "command": old}})
     command = status_line(
         HOOKS.wired(text, claude_hooks.AgentCommands(hook=None, statusline="cat"), (), where=HERE).text
@@ -128,7 +128,7 @@ def test_a_composed_status_line_shows_the_old_one_first(old):
 
 
 def test_a_composed_status_line_works_without_leftoff():
-    """With our interpreter gone the old line is still shown, and the exit code is 0."""
+    """Without leftoff's interpreter the old line is still shown, and the exit code is 0."""
     text = json.dumps({"statusLine": {"type": "command", "command": "cat; echo"}})
     command = status_line(wired(text).text)
     ended = subprocess.run(["sh", "-c", command], input="INPUT", capture_output=True, text=True, check=False)
@@ -136,7 +136,7 @@ def test_a_composed_status_line_works_without_leftoff():
 
 
 def test_the_old_status_line_is_restored_with_its_escapes():
-    """Also when something else in the settings has changed since."""
+    """The old status line comes back unchanged even if other settings have changed since."""
     before = '{\n  "statusLine": {"type": "command", "command": "echo \\u00e9"},\n  "a": 1\n}\n'
     done = wired(before)
     changed = done.text.replace('"a": 1', '"a": 2')
@@ -145,7 +145,7 @@ def test_the_old_status_line_is_restored_with_its_escapes():
 
 
 def test_a_project_s_entries_stay_out_of_the_shared_file(tmp_path):
-    """They name an interpreter of this machine."""
+    """The entries name an interpreter of this machine, so they belong in ``settings.local.json``."""
     assert Claude(home=tmp_path).settings_files("project", tmp_path / "p") == (
         tmp_path / "settings.json",
         tmp_path / "p" / ".claude" / "settings.json",

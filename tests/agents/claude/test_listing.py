@@ -32,7 +32,7 @@ def reply(used: int, **fields: Any) -> Line:
 
 
 def test_transcripts_are_those_of_sessions(claude: Claude) -> None:
-    """In every project's folder; files of subagents and other things are left out."""
+    """Sessions are found in every project's folder; files of subagents and other files are left out."""
     for name in (
         f"-a/{ID}.jsonl",
         "-b/x.jsonl",
@@ -52,7 +52,7 @@ def test_transcripts_are_those_of_sessions(claude: Claude) -> None:
 
 
 def test_a_home_that_is_not_there_has_no_sessions(claude: Claude) -> None:
-    """And a session without subagents has none."""
+    """A missing home has no sessions, and a session without subagents has no subagent files."""
     assert [*claude.transcripts()] == []
     assert claude.subagents(claude.home / "x.jsonl") == ()
 
@@ -75,7 +75,7 @@ def test_an_unreadable_folder_does_not_hide_the_others(
 
 
 def test_the_first_prompt_is_what_the_user_typed(claude: Claude, written: Callable[..., Path]) -> None:
-    """No caveats, command output, hook text, notices or summaries come before it."""
+    """Caveats, command output, hook text, notices and summaries are not taken for the first prompt."""
     path = written(
         {"type": "summary", "summary": "x", "leafUuid": "y"},
         user("<local-command-caveat>x</local-command-caveat>", isMeta=True),
@@ -97,13 +97,13 @@ def test_the_first_prompt_is_what_the_user_typed(claude: Claude, written: Callab
 def test_a_first_prompt_by_slash_command_is_shown_as_typed(
     claude: Claude, written: Callable[..., Path]
 ) -> None:
-    """With its arguments."""
+    """A slash command is listed with its arguments."""
     sent = "<command-message>go</command-message>\n<command-name>/go</command-name>\n<command-args>left</command-args>"
     assert claude.entry(written(user(sent))).first_prompt == "/go left"
 
 
 def test_what_a_list_shows(claude: Claude, written: Callable[..., Path]) -> None:
-    """Id, folder, size, time, usage, model, compactions."""
+    """An entry has the id, folder, size, time, usage, model and number of compactions."""
     boundary = {
         "type": "system",
         "subtype": "compact_boundary",
@@ -144,7 +144,7 @@ def test_the_name_of_the_file_is_the_id_where_it_is_one(claude: Claude, written:
 def test_a_derived_session_names_its_parent(
     claude: Claude, written: Callable[..., Path], fields: Line, parent: Parent | None
 ) -> None:
-    """On a line of its own, on the first user's line, or as the client's own fork."""
+    """The parent is named on a separate line, on the first user line, or by the client's own fork."""
     on_line = written(user("go", **fields))
     assert claude.entry(on_line).parent == parent
     assert claude.open(on_line).parent == parent
@@ -153,7 +153,7 @@ def test_a_derived_session_names_its_parent(
 
 
 def test_an_open_session_knows_what_the_list_knows(claude: Claude, written: Callable[..., Path]) -> None:
-    """And its records can be read again and again."""
+    """An open session has the fields of its list entry, and its records can be read repeatedly."""
     path = written(user("go"), reply(10, version="2.1.325"))
     session = claude.open(path)
     assert (session.session_id, session.project, session.model) == (
@@ -170,7 +170,7 @@ def test_an_open_session_knows_what_the_list_knows(claude: Claude, written: Call
 
 
 def test_a_missing_file_is_a_transcript_error(claude: Claude, tmp_path: Path) -> None:
-    """By every call."""
+    """Every call on a missing file raises a TranscriptError."""
     for call in (claude.entry, claude.open, claude.occupancy):
         with pytest.raises(TranscriptError, match="no such file"):
             call(tmp_path / "none.jsonl")
@@ -185,7 +185,7 @@ def test_a_missing_file_is_a_transcript_error(claude: Claude, tmp_path: Path) ->
     ],
 )
 def test_its_transcripts_are_recognised_by_a_few_kilobytes(claude: Claude, golden: Path, name: str) -> None:
-    """Even by the beginning of a first line that is longer."""
+    """A beginning that ends inside a very long first line is still recognised."""
     data = (golden / f"{name}.jsonl").read_bytes()
     assert claude.recognises(data[:4096])
     long = data.split(b"\n")[2 if "auto" in name else 0].replace(
@@ -195,7 +195,7 @@ def test_its_transcripts_are_recognised_by_a_few_kilobytes(claude: Claude, golde
 
 
 def test_files_of_others_are_not_taken_for_its_own(claude: Claude, golden: Path) -> None:
-    """Codex, Gemini, hook inputs, plain JSON."""
+    """Transcripts of Codex, Gemini and Copilot, hook inputs and plain JSON are not recognised."""
     for path in golden.glob("clients/codex-*.jsonl"):
         assert not claude.recognises(path.read_bytes()[:4096]), path.name
     gemini = b'{"sessionId":"6c7029a6","projectHash":"9","startTime":"2026-11-15T19:53:43.953Z","kind":"main"}\n{"$set":{"messages":[]}}\n'

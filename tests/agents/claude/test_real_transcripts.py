@@ -37,7 +37,7 @@ def test_nothing_is_dropped_and_nothing_is_unknown(claude: Claude, transcripts: 
 
 
 def test_tokens_are_those_of_an_independent_count(claude: Claude, transcripts: list[Path]) -> None:
-    """Counted here without any of our code."""
+    """The expected numbers are counted here without leftoff's own code."""
     for path in transcripts:
         assert claude.occupancy(path).used_tokens == _independent_count(path), path.name
 

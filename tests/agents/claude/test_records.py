@@ -119,12 +119,12 @@ def test_every_line_has_its_kind(line: Line, kind: str) -> None:
 
 
 def test_an_unknown_line_has_a_note_with_the_date_of_the_table() -> None:
-    """So that doctor can tell how old the data file is."""
+    """The date lets doctor say how old the table of known lines is."""
     assert "2026" in str(read({"type": "invented-tomorrow"}).note)
 
 
 def test_the_fields_that_all_lines_share() -> None:
-    """Ids, time, folder, branch; None where they are missing or invalid."""
+    """Ids, times, folders and branches are ``None`` where they are missing or invalid."""
     found = read(
         user("x", parentUuid="p", timestamp="2026-01-06T12:00:00.5Z", cwd="/home/dev", gitBranch="main")
     )
@@ -144,7 +144,7 @@ def test_the_fields_that_all_lines_share() -> None:
 
 
 def test_a_subagents_line_names_its_actor() -> None:
-    """By its id, or as a sidechain where old versions gave none."""
+    """The actor is the subagent's id, or ``sidechain`` where old versions gave no id."""
     assert read(user("x", isSidechain=True, agentId="a1")).actor == "a1"
     assert read(user("x", isSidechain=True)).actor == "sidechain"
     assert read(user("x", isSidechain=False, agentId="a1")).actor is None
@@ -173,14 +173,14 @@ def test_a_reply_has_its_usage() -> None:
 
 
 def test_the_model_is_named_as_it_was_asked_for() -> None:
-    """Only that name keeps the suffix that means a larger window."""
+    """The requested name is used, because only it keeps the suffix of the larger window."""
     assert read(assistant()).model == "claude-opus-5-5"
     assert read({**assistant(), "requestedModel": "claude-sonnet-4-5[1m]"}).model == "claude-sonnet-4-5[1m]"
     assert read(assistant(model="<synthetic>")).model is None
 
 
 def test_blocks_of_every_kind() -> None:
-    """Text, thinking, requests, images, and unknown types."""
+    """Text, thinking, requests, images and unknown types all become blocks."""
     content = [
         {"type": "text", "text": "words"},
         {"type": "thinking", "thinking": "hm", "signature": "x"},
@@ -207,7 +207,7 @@ def test_blocks_of_every_kind() -> None:
 
 
 def test_a_results_content_may_be_text_blocks_or_nothing() -> None:
-    """And says whether it failed only where the client does."""
+    """A result is marked as failed or successful only if the client says so."""
     picture = {"type": "image", "source": {"media_type": "image/png", "data": "AAAA"}}
     content = [
         {"type": "tool_result", "tool_use_id": "1", "content": "x", "is_error": True},
@@ -230,7 +230,7 @@ def test_a_results_content_may_be_text_blocks_or_nothing() -> None:
 
 
 def test_the_boundary_of_a_compaction_has_the_numbers() -> None:
-    """Trigger, tokens before and after; None where an old version says nothing."""
+    """The trigger and the tokens before and after are ``None`` where an old version does not report them."""
     metadata = {"trigger": "auto", "preTokens": 155_068, "postTokens": 2_592}
     line = {"type": "system", "subtype": "compact_boundary", "compactMetadata": metadata}
     assert read(line).compaction == Compaction(
@@ -241,7 +241,6 @@ def test_the_boundary_of_a_compaction_has_the_numbers() -> None:
 
 
 def test_the_summary_of_a_compaction_has_the_text() -> None:
-    """They are sent as the user's."""
     found = read(user("What was done", isCompactSummary=True))
     assert found.compaction == Compaction(
         trigger=None, before_tokens=None, after_tokens=None, summary="What was done"
@@ -250,7 +249,7 @@ def test_the_summary_of_a_compaction_has_the_text() -> None:
 
 
 def test_clearing_old_results_is_a_small_compaction() -> None:
-    """With what the client says it saved."""
+    """Clearing old tool results is a compaction that saves as many tokens as the client reports."""
     metadata = {"trigger": "auto", "preTokens": 60_888, "tokensSaved": 21_091}
     found = read(
         {"type": "system", "subtype": "microcompact_boundary", "microcompactMetadata": metadata}
@@ -263,7 +262,7 @@ def attachment(kind: str, **fields: Any) -> Line:
     return {"type": "attachment", "attachment": {"type": kind, **fields}, **shown}
 
 
-def test_an_attachment_is_what_the_model_was_as_typed() -> None:
+def test_an_attachment_is_what_the_model_received() -> None:
     """System messages lose the tags that they have in the file."""
     tagged = "<system-reminder>\nToday is Tuesday.\n</system-reminder>"
     (system,) = read(attachment("date", rendered=[{"content": tagged}], renderedRole="system")).messages
@@ -276,7 +275,7 @@ def test_an_attachment_is_what_the_model_was_as_typed() -> None:
 
 
 def test_an_attachment_of_an_older_client_is_rendered_here() -> None:
-    """As 2.1.325 does on resuming."""
+    """Attachments of older clients are rendered as client 2.1.325 renders them when it resumes."""
     (listing,) = read(attachment("skill_listing", content="- a: b")).messages
     assert listing.text.startswith("<system-reminder>\nThe following skills are available")
     assert listing.text.endswith("- a: b\n</system-reminder>")
@@ -290,8 +289,8 @@ def test_an_attachment_of_an_older_client_is_rendered_here() -> None:
     assert queued.blocks == (Image(media_type="image/png", size_bytes=3),)
 
 
-def test_an_unknown_attachment_keeps_what_was_as_typed() -> None:
-    """It is counted as unknown, and its words stay in the chain."""
+def test_an_unknown_attachment_keeps_its_text() -> None:
+    """An unknown attachment is counted as unknown, and its text stays in the chain."""
     found = read(attachment("invented_tomorrow", rendered=[{"content": "x"}], renderedRole="user"))
     assert (found.kind, found.text) == (RecordKind.UNKNOWN, "x")
 
@@ -313,19 +312,19 @@ def test_an_unknown_attachment_keeps_what_was_as_typed() -> None:
     ],
 )
 def test_what_the_user_typed_while_the_agent_worked_is_a_prompt(line: Line, is_prompt: bool) -> None:
-    """Notices that waited in the same queue are not."""
+    """Notices that waited in the same queue are not prompts."""
     assert (read(line).kind is RecordKind.PROMPT) is is_prompt
 
 
 def test_the_notice_of_a_background_task_is_what_was_sent() -> None:
-    """With the warning around it that the client adds."""
+    """The notice is read with the warning that the client puts around it."""
     found = read(user("<task-notification>x</task-notification>", origin={"kind": "task-notification"}))
     assert found.text.startswith("<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]")
     assert "<task-notification>x</task-notification>" in found.text
 
 
 def test_a_simple_result_keeps_the_tools_name() -> None:
-    """As a request that is made up and its answer, both under the number of the line."""
+    """The result and an invented request for it have the line's number as their id."""
     found = read(
         {"sessionId": "s", "type": "tool_result", "message": {"tool_name": "Read", "content": "text"}}
     )
@@ -336,7 +335,7 @@ def test_a_simple_result_keeps_the_tools_name() -> None:
 
 
 def test_a_slash_command_is_shown_as_it_was_typed() -> None:
-    """Without the envelope it is sent in; other words as they are."""
+    """The envelope of a slash command is removed, and any other text is left as it is."""
     sent = "<command-message>go is running…</command-message>\n<command-name>/go</command-name>\n<command-args>left\nnow</command-args>"
     assert as_typed(sent) == "/go left\nnow"
     assert as_typed("<command-message>go</command-message>\n<command-name>/go</command-name>") == "/go"
@@ -421,7 +420,7 @@ odd_lines = st.recursive(
 
 @given(fields=st.dictionaries(st.sampled_from(KEYS), odd_lines, max_size=10))
 def test_no_line_is_a_surprise(fields: Line) -> None:
-    """Any JSON in any field gives a record."""
+    """Any JSON in any field of a line gives a record."""
     found = read(fields)
     assert found.raw == b"raw"
 
@@ -436,7 +435,7 @@ def test_no_line_is_a_surprise(fields: Line) -> None:
     ],
 )
 def test_golden_transcripts_are_understood_whole(claude: Claude, golden: Path, name: str) -> None:
-    """No line is unknown or broken."""
+    """No line of the golden transcripts is unknown or broken."""
     kinds = {found.kind for found in claude.read(golden / f"transcripts/claude-{name}.jsonl")}
     assert not kinds & {RecordKind.UNKNOWN, RecordKind.BROKEN}
 
@@ -444,7 +443,7 @@ def test_golden_transcripts_are_understood_whole(claude: Claude, golden: Path, n
 def test_queued_text_of_an_old_client_is_a_prompt_where_it_leaves_the_queue(
     claude: Claude, written: Callable[..., Path]
 ) -> None:
-    """Not where they were typed, as they may be taken back; and not when they became a line of their own."""
+    """Queued text can be taken back, and it may also become a line of its own."""
     path = written(
         user("go", version="2.1.32"),
         queue("enqueue", "first thought"),
@@ -467,7 +466,7 @@ def test_queued_text_of_an_old_client_is_a_prompt_where_it_leaves_the_queue(
 def test_queued_text_of_a_newer_client_is_only_in_its_attachment(
     claude: Claude, written: Callable[..., Path]
 ) -> None:
-    """They would count twice otherwise."""
+    """Text in the queue and in its attachment would otherwise count as two prompts."""
     queued = attachment("queued_command", prompt="and the tests", rendered=[{"content": "x"}])
     for taken_up, version in ((queue("remove"), "2.1.97"), (queue("remove", "and the tests"), "2.1.32")):
         path = written(user("go", version=version), queue("enqueue", "and the tests"), taken_up, queued)
@@ -475,7 +474,7 @@ def test_queued_text_of_a_newer_client_is_only_in_its_attachment(
 
 
 def test_invalid_queue_operations_are_ignored(claude: Claude, written: Callable[..., Path]) -> None:
-    """Broken lines, lists, versions of five thousand digits."""
+    """Broken lines, lists and absurd version numbers are ignored."""
     path = written(
         user("go", version="9" * 5_000),
         queue("enqueue", "and the tests"),

@@ -72,7 +72,7 @@ def assert_true(claude: Claude, path: Path) -> LivePieces:
 
 
 def test_each_part_of_a_conversation_is_a_piece_but_the_users_own(claude: Claude, written: Write) -> None:
-    """Answers, inputs, words and thoughts; prompts are none."""
+    """Results, inputs, replies and thoughts can be cut; the user's prompts cannot."""
     thoughts = [{"type": "thinking", "thinking": "hm", "signature": "x"}, {"type": "text", "text": "I look."}]
     path = written(
         line("a", None, "user", "Please mend it."),
@@ -112,7 +112,7 @@ def test_an_answer_that_the_user_wrote_is_not_a_piece(claude: Claude, written: W
 
 
 def test_simple_lines_have_pieces(claude: Claude, written: Write) -> None:
-    """They have no ids, and their tool is named in the message."""
+    """Lines in the simple format have no ids, and their message names the tool."""
     path = written(
         {"sessionId": "s", "type": "user", "message": {"role": "user", "content": "hi"}},
         {"sessionId": "s", "type": "tool_result", "message": {"tool_name": "Read", "content": "x" * 50}},
@@ -141,7 +141,7 @@ AFTER = (
 
 
 def test_content_before_the_last_compaction_is_not_live(claude: Claude, written: Write) -> None:
-    """And lines are numbered as in the whole file."""
+    """Only content after the last compaction is live, and its lines are numbered as in the whole file."""
     found = assert_true(claude, written(*compacted(*AFTER))).pieces
     assert [(each.part, each.call_id, each.place.line_idx) for each in found] == [
         ("input", "t2", 5),
@@ -183,13 +183,12 @@ def test_the_whole_file_is_read_if_the_end_depends_on_the_rest(
 
 
 def test_a_leaf_named_after_the_compaction_is_followed(claude: Claude, written: Write) -> None:
-    """It is in the part that is read."""
     found = assert_true(claude, written(*compacted(*AFTER, {"type": "last-prompt", "leafUuid": "g"}))).pieces
     assert [each.call_id for each in found] == ["t2", "t2"]
 
 
 def test_compactions_of_subagents_and_quoted_ones_do_not_count(claude: Claude, written: Write) -> None:
-    """Neither is a line that is torn."""
+    """Compactions of subagents, torn lines and quoted boundaries do not hide earlier content."""
     sub = boundary("x", 7) | {"isSidechain": True, "agentId": "sub"}
     path = written(
         *compacted(*AFTER), sub, b'{"type":"system","subtype":"compact_boundary"\n', b'"compact_boundary"\n'
@@ -198,7 +197,7 @@ def test_compactions_of_subagents_and_quoted_ones_do_not_count(claude: Claude, w
 
 
 def test_cleared_answers_are_not_live(claude: Claude, written: Write) -> None:
-    """They are neither counted nor cut."""
+    """Tool results that the client cleared are neither counted nor offered for cutting."""
     micro = boundary("h", 7) | {
         "subtype": "microcompact_boundary",
         "parentUuid": "g",

@@ -122,13 +122,13 @@ def copied(claude: Claude, transcript: Path) -> Path:
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
 def test_a_killed_writer_leaves_no_session_that_is_listed(claude, transcript, moment, number):
-    """The transcript has its name last: before that there is nothing to go on from without its subagents."""
+    """The transcript gets its name last, so no session without its subagents can be continued."""
     assert stopped(claude, transcript, moment, number) == -number
     assert [*claude.transcripts()] == [transcript]
 
 
 def test_what_a_killed_writer_left_is_removed_by_the_next(claude, transcript):
-    """It has a name that no client looks at."""
+    """A killed writer leaves only ``.tmp`` files, which no client reads, and the next copy removes them."""
     before = there(claude)
     stopped(claude, transcript, MOMENTS[0], signal.SIGKILL)
     debris = {path for path in there(claude) - before if path.parent == transcript.parent}
@@ -153,7 +153,7 @@ def debris(claude: Claude, transcript: Path) -> Path:
 
 
 def test_a_folder_without_its_transcript_is_removed_by_the_next_copy(claude, transcript, debris):
-    """Also if the subagents continued since; only the two sessions are left."""
+    """Leftovers are removed even if the subagents have continued since, so only the two sessions remain."""
     for path in (transcript.with_suffix("") / "subagents").glob("*.jsonl"):
         with path.open("ab") as file:
             file.write(b"{}\n")
@@ -165,7 +165,7 @@ def test_a_folder_without_its_transcript_is_removed_by_the_next_copy(claude, tra
 
 
 def test_a_folder_that_may_be_in_use_stays(claude, transcript, debris):
-    """Where it holds words that no session has, something else, or a link; and where its transcript is there."""
+    """A folder is kept if it holds anything that no session has, a link, or if its transcript exists."""
     own = next((debris / "subagents").glob("*.jsonl"))
     content, draft = own.read_bytes(), next(transcript.parent.glob(f".{debris.name}.jsonl.*"))
 
@@ -196,7 +196,7 @@ def test_a_folder_that_may_be_in_use_stays(claude, transcript, debris):
 
 
 def test_a_link_in_place_of_the_folder_is_not_followed(claude, transcript, debris):
-    """The link and its target stay; a temporary file without a folder is no problem."""
+    """The link and its target are kept, and a temporary file without a folder does no harm."""
     moved = debris.rename(debris.with_name("moved"))
     subagents.remove_abandoned(transcript.parent)
     debris.symlink_to(moved)
@@ -230,7 +230,7 @@ def test_links_are_not_followed(claude, transcript, tmp_path):
 
 
 def test_one_that_cannot_be_read_is_left_out(claude, transcript):
-    """As one that is gone by the time it is opened: the session is copied with the others."""
+    """A file that cannot be read, or is gone when it is opened, does not stop the copy."""
     assert stopped(claude, transcript, MOMENTS[0], 0) == 0
     (copy,) = {*claude.transcripts()} - {transcript}
     assert [Path(name).suffix for name in wrote(copy)] == [".jsonl"]
@@ -250,7 +250,7 @@ def test_what_is_left_out_is_named_with_the_reason(claude, transcript, tmp_path)
 
 
 def test_a_folder_that_leads_elsewhere_is_named_whole(claude, transcript, tmp_path):
-    """Nothing behind the link is looked at."""
+    """A linked subagent folder is reported as one path, and nothing behind the link is read."""
     folder = transcript.with_suffix("") / "subagents"
     folder.symlink_to(folder.rename(tmp_path / "moved"))
     (left,) = copy_of(claude, transcript).left_behind
@@ -267,7 +267,7 @@ def test_unreadable_files_are_reported(unprivileged_folder, run_python):
 
 
 def test_a_session_that_names_no_subagent_copies_none(tmp_path):
-    """Wherever the folder beside it leads."""
+    """The folder beside a session that names no subagent is not looked at, wherever it leads."""
     source, left = tmp_path / "s.jsonl", []
     source.write_bytes(b"{}\n")
     source.with_suffix("").symlink_to(tmp_path / "nowhere")
@@ -277,7 +277,7 @@ def test_a_session_that_names_no_subagent_copies_none(tmp_path):
 
 
 def test_a_subagent_is_found_by_its_id_anywhere_in_the_live_part(tmp_path):
-    """Also if a block that is read at once ends in the middle of the id; not before the live part."""
+    """An id is found across the border of two blocks, but not before the live part."""
     source = tmp_path / "s.jsonl"
     folder = tmp_path / "s" / "subagents"
     folder.mkdir(parents=True)

@@ -52,13 +52,13 @@ def measured(claude: Claude, written: Callable[..., Path]) -> Callable[..., Occu
 
 
 def test_the_last_reply_counts_and_never_a_sum(measured) -> None:
-    """Input, cache and output of that one reply."""
+    """The input, cache and output tokens of the last reply count; replies are never added up."""
     found = measured(user("go"), reply(20_000, reply_id="1"), user("on"), reply(30_000, reply_id="2"))
     assert (found.used_tokens, found.tail_chars) == (30_000, 0)
 
 
 def test_a_reply_on_several_lines_counts_once_with_its_greatest_number(measured) -> None:
-    """While it is streamed, its lines may differ."""
+    """The lines of one reply may differ while it is streamed."""
     lines = [
         reply(20_000, reply_id="1", output=1),
         reply(20_400, reply_id="1", output=401),
@@ -68,7 +68,7 @@ def test_a_reply_on_several_lines_counts_once_with_its_greatest_number(measured)
 
 
 def test_subagents_errors_and_text_of_the_client_do_not_count(measured) -> None:
-    """Nor does a reply that says zeros."""
+    """Subagents' replies, errors, the client's own text and replies with zero usage do not count."""
     synthetic = reply(99_000, reply_id="3")
     synthetic["message"]["model"] = "<synthetic>"
     zeros = reply(0, reply_id="4")
@@ -83,7 +83,7 @@ def test_subagents_errors_and_text_of_the_client_do_not_count(measured) -> None:
 
 
 def test_what_came_after_the_reply_began_is_tail(measured) -> None:
-    """Its tools may answer before its last line; what is kept for the screen alone does not count."""
+    """A tool may answer before the last line of the reply; text for the screen alone does not count."""
     kept = result("x" * 500)
     kept["toolUseResult"] = {"stdout": "y" * 9_000}
     lines = [reply(20_000, reply_id="1"), kept, reply(20_000, reply_id="1"), result("z" * 300), user("on!")]
@@ -91,7 +91,7 @@ def test_what_came_after_the_reply_began_is_tail(measured) -> None:
 
 
 def test_a_picture_in_the_tail_counts_at_what_it_costs(measured) -> None:
-    """Not by its base64."""
+    """A picture counts with its token cost, not with the length of its base64 data."""
     picture = {"type": "image", "source": {"media_type": "image/png", "data": "A" * 400_000}}
     shown = user("", message={"content": [{"type": "tool_result", "tool_use_id": "1", "content": [picture]}]})
     assert 1_000 < measured(reply(20_000, reply_id="1"), shown).tail_chars < 10_000
@@ -111,7 +111,7 @@ def test_after_a_compaction_the_clients_number_counts(measured) -> None:
 
 
 def test_after_a_compaction_without_numbers_nothing_is_known(measured) -> None:
-    """Never the old number; everything there is tail."""
+    """The number from before the compaction is never used; everything after it is tail."""
     found = measured(
         reply(160_000, reply_id="1"), boundary(preTokens=160_000), summary("s" * 5_000), user("go on")
     )
@@ -119,13 +119,13 @@ def test_after_a_compaction_without_numbers_nothing_is_known(measured) -> None:
 
 
 def test_a_summary_without_a_boundary_is_a_compaction_too(measured) -> None:
-    """As old clients wrote it."""
+    """Old clients wrote a summary without a boundary."""
     found = measured(reply(160_000, reply_id="1"), summary("s" * 5_000))
     assert (found.used_tokens, found.tail_chars) == (None, 5_000)
 
 
 def test_the_first_reply_after_a_compaction_counts(measured) -> None:
-    """A compaction on request says nothing about where the client compacts by itself."""
+    """A compaction on request says nothing about where the client compacts automatically."""
     lines = [
         reply(160_000, reply_id="1"),
         boundary(preTokens=160_000, trigger="manual"),
@@ -137,7 +137,7 @@ def test_the_first_reply_after_a_compaction_counts(measured) -> None:
 
 
 def test_cleared_results_are_taken_off(measured) -> None:
-    """By what the client says it saved, until the next reply."""
+    """The tokens that the client says it saved are subtracted until the next reply reports its own number."""
     cleared = {
         "type": "system",
         "subtype": "microcompact_boundary",
@@ -149,7 +149,7 @@ def test_cleared_results_are_taken_off(measured) -> None:
 
 
 def test_a_file_without_usage_is_unknown(measured) -> None:
-    """Some routers write none; all that is sent is tail."""
+    """Some routers write no usage, so everything that is sent counts as tail."""
     silent = reply(1, reply_id="1", text="answer")
     del silent["message"]["usage"]
     assert measured(user("question"), silent) == Occupancy(
@@ -160,7 +160,7 @@ def test_a_file_without_usage_is_unknown(measured) -> None:
 
 
 def test_the_ratio_is_that_of_replies_and_what_came_behind_them(measured) -> None:
-    """To what the next reply was sent more; a context that shrank says nothing."""
+    """The ratio compares added characters with added tokens; a context that shrank is not used."""
     lines = [
         reply(10_000, reply_id="1", output=0, text="a" * 100),
         result("b" * 900),
@@ -175,7 +175,7 @@ def test_the_ratio_is_that_of_replies_and_what_came_behind_them(measured) -> Non
 
 
 def test_no_ratio_is_taken_across_a_compaction(measured) -> None:
-    """But those before it still show how this session counts."""
+    """The ratio is measured only between replies with no compaction between them."""
     lines = [
         reply(10_000, reply_id="1", text="a" * 1_000),
         reply(10_400, reply_id="2"),

@@ -44,7 +44,7 @@ def test_the_input_of_the_client_is_parsed(agent):
 
 
 def test_missing_fields_are_none(agent):
-    """Before the first reply, and after /clear."""
+    """Fields are missing before the first reply and after ``/clear``."""
     client_json = json.loads(json.dumps(CLIENT_JSON))
     client_json["context_window"] = {"context_window_size": 0, "current_usage": None}
     client_json["workspace"] = {}

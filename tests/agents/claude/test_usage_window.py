@@ -1,4 +1,4 @@
-"""What the window holds and where Claude Code compacts by itself: environment, settings, then the dated table."""
+"""What the window holds and where Claude Code compacts automatically: environment, settings, dated table."""
 
 import json
 from pathlib import Path
@@ -29,14 +29,14 @@ def of(model: str | None, used: int | None = None) -> Occupancy:
     ],
 )
 def test_the_table_by_model(claude: Claude, model: str, window: int, compacts_at: int) -> None:
-    """As measured with the client."""
+    """The table has the values that were measured with the client."""
     assert claude.window(of(model), None) == AgentWindow(
         window_tokens=window, window_basis="table", compacts_at_tokens=compacts_at, compaction_basis="table"
     )
 
 
 def test_without_a_model_nothing_is_known(claude: Claude) -> None:
-    """Better no percentage than a wrong one."""
+    """No percentage is better than a wrong one."""
     assert claude.window(of(None), None) == AgentWindow(
         window_tokens=None, window_basis="unknown", compacts_at_tokens=None
     )
@@ -51,12 +51,12 @@ def test_an_unknown_model_gets_the_window_that_the_client_assumes(claude: Claude
 
 
 def test_a_providers_prefix_does_not_hide_the_model(claude: Claude) -> None:
-    """As clouds name the models they serve."""
+    """Cloud providers put a prefix before the names of the models they serve."""
     assert claude.window(of("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), None).window_tokens == 200_000
 
 
 def test_more_in_use_than_the_table_allows_shows_the_large_window(claude: Claude) -> None:
-    """At once, not after a wrong alarm."""
+    """The larger window is used at once, so that no false alarm is raised."""
     found = claude.window(of("claude-sonnet-4-5", used=230_000), None)
     assert (found.window_tokens, found.window_basis, found.compacts_at_tokens) == (
         1_000_000,
@@ -88,7 +88,7 @@ def compaction(
 
 
 def test_a_window_that_is_set_moves_the_point(claude: Claude) -> None:
-    """In the user's settings, or in the environment, which wins."""
+    """The window can be set in the user's settings or in the environment, which wins."""
     settings(claude.home / "settings.json", autoCompactWindow=300_000)
     assert compaction(claude) == (267_000, "setting")
     by_environment = Claude(home=claude.home, environment={"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"})
@@ -102,7 +102,7 @@ def test_a_window_larger_than_the_models_changes_nothing(claude: Claude) -> None
 
 
 def test_settings_of_the_project_override_the_users(claude: Claude, tmp_path: Path) -> None:
-    """And the local ones above both; what they put into the environment counts too."""
+    """Local settings override both, and so do variables set in them."""
     settings(claude.home / "settings.json", autoCompactWindow=300_000)
     settings(tmp_path / "p/.claude/settings.json", autoCompactWindow=400_000)
     assert compaction(claude, tmp_path / "p") == (367_000, "setting")
@@ -111,7 +111,7 @@ def test_settings_of_the_project_override_the_users(claude: Claude, tmp_path: Pa
 
 
 def test_a_percentage_lowers_the_point_where_a_window_is_set(claude: Claude) -> None:
-    """On a window of 200k that is not configured, the client ignores it."""
+    """The client ignores the percentage for a window of 200,000 tokens that is not configured."""
     half = {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}
     assert compaction(Claude(home=claude.home, environment=half)) == (490_000, "setting")
     assert compaction(Claude(home=claude.home, environment=half), model="claude-sonnet-4-5") == (

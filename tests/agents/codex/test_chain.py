@@ -131,7 +131,7 @@ def without_secrets(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_compaction_replaces_all_that_came_before(sent: Callable[..., list[Message]]) -> None:
-    """The new history, then what followed."""
+    """The replaced history is sent first, then what followed the compaction."""
     found = sent(user("old"), call("1"), answer("1"), compacted(user("kept"), user("summary")), user("new"))
     assert words(found) == ["kept", "summary", "new"]
 
@@ -142,7 +142,7 @@ def test_the_last_compaction_counts(sent: Callable[..., list[Message]]) -> None:
 
 
 def test_a_compaction_without_a_history_keeps_the_prompts(sent: Callable[..., list[Message]]) -> None:
-    """As the oldest have none: prompts, then the summary; no replies, no context, no earlier summary."""
+    """The oldest compactions have no history: only the prompts and the summary are sent."""
     bare = {"type": "compacted", "payload": {"message": "what happened"}}
     context = user("<environment_context>…")
     found = sent(
@@ -176,7 +176,7 @@ def test_only_the_newest_prompts_are_kept(sent: Callable[..., list[Message]]) ->
 
 
 def test_a_rollback_removes_the_last_turns(sent: Callable[..., list[Message]]) -> None:
-    """From the prompt on, with calls and answers; what follows stays."""
+    """A rollback removes whole turns with their calls and answers; what follows it is kept."""
     turns = [user("one"), call("1"), answer("1"), user("two"), call("2"), answer("2"), user("three")]
     assert words(sent(*turns, rolled_back(1))) == ["one", "call 1", "answer 1", "two", "call 2", "answer 2"]
     assert words(sent(*turns, rolled_back(2), user("again"))) == ["one", "call 1", "answer 1", "again"]
@@ -209,7 +209,7 @@ def test_a_rollback_removes_the_clients_context_before_the_turn(
 
 
 def test_a_rollback_into_a_compaction_keeps_its_history_whole(sent: Callable[..., list[Message]]) -> None:
-    """More is kept than the client would, never less."""
+    """A rollback never removes anything that the client itself would keep."""
     found = sent(compacted(user("a"), user("summary")), message("assistant", "x"), user("b"), rolled_back(2))
     assert words(found) == ["a", "summary"]
 
@@ -220,7 +220,7 @@ def test_a_rollback_into_a_compaction_keeps_its_history_whole(sent: Callable[...
 def test_answers_without_a_call_are_left_out(
     codex: Codex, rollout: Callable[..., Path], sent: Callable[..., list[Message]]
 ) -> None:
-    """As the client does: in the file itself, and inside a replaced history."""
+    """The client leaves such answers out of the file's messages and of a replaced history."""
     assert words(sent(answer("gone"), user("one"))) == ["one"]
     session = codex.open(rollout([answer("gone"), user("one")]))
     assert [place.line_idx for place in codex.live_chain(session).places] == [1]
@@ -245,7 +245,7 @@ def test_a_call_without_an_answer_is_sent_as_aborted(sent: Callable[..., list[Me
 
 
 def test_what_is_the_clients_own_is_never_sent(sent: Callable[..., list[Message]]) -> None:
-    """Events, snapshots and unknown types are in no chain."""
+    """Events, snapshots and unknown types are never sent."""
     event = {"type": "event_msg", "payload": {"type": "user_message", "message": "one"}}
     snapshot = {"type": "response_item", "payload": {"type": "ghost_snapshot"}}
     unseen = {"type": "response_item", "payload": {"type": "tomorrow"}}

@@ -85,7 +85,7 @@ def test_a_line_holds_no_key_that_the_client_does_not_write(write: Callable[...,
 
 
 def test_the_same_script_gives_the_same_bytes(write: Callable[..., Path]) -> None:
-    """Ids come from the session's; another session has others."""
+    """Ids are derived from the session's id, so another session has other ids."""
     one, two = write(a_story(), "one").read_bytes(), write(a_story(), "two").read_bytes()
     other = write(Story(session_id="11111111-6d0c-4c7b-9d57-3f6c9d9a3b11", events=a_story().events), "other")
     assert one == two
@@ -97,7 +97,7 @@ def test_the_same_script_gives_the_same_bytes(write: Callable[..., Path]) -> Non
 
 
 def test_ids_are_unique_and_of_the_kind_codex_makes(write: Callable[..., Path]) -> None:
-    """UUIDs of version 7, which sort by time."""
+    """Codex's ids are UUIDs of version 7, which sort by time."""
     lines = lines_of(write(a_story()))
     turns = [line["payload"]["turn_id"] for line in lines if line["type"] == "turn_context"]
     assert {uuid.UUID(turn).version for turn in turns} == {7}
@@ -131,7 +131,7 @@ def test_each_turn_begins_and_ends_as_the_clients_do(write: Callable[..., Path])
 
 
 def test_an_empty_script_is_a_header(codex: Codex, write: Callable[..., Path]) -> None:
-    """A session in which nothing happened."""
+    """A session in which nothing happened has only its header line."""
     path = write(Story())
     assert [record.type for record in codex.read(path)] == ["session_meta"]
 
@@ -140,7 +140,7 @@ def test_an_empty_script_is_a_header(codex: Codex, write: Callable[..., Path]) -
 
 
 def test_usage_reads_back_exactly(codex: Codex, write: Callable[..., Path]) -> None:
-    """All four numbers of every reply, each reply once."""
+    """All four usage numbers of every reply are read back, each reply once."""
     story = a_story()
     usages = [event.usage for event in story.events if isinstance(event, Replied)]
     read: dict[str | None, Usage] = {
@@ -150,7 +150,7 @@ def test_usage_reads_back_exactly(codex: Codex, write: Callable[..., Path]) -> N
 
 
 def test_the_sums_are_those_of_the_session(write: Callable[..., Path]) -> None:
-    """Of the turn and of the thread, as Codex adds up."""
+    """Usage is added up for the turn and for the thread, as Codex does it."""
     lines = lines_of(write(Story().asked("a").replied("b", used=5_000).asked("c").replied("d", used=6_000)))
     last = [line["payload"] for line in lines if line["type"] == "token_usage_record"][-1]
     assert last["turn_token_usage"]["total_tokens"] == 6_000
@@ -158,7 +158,7 @@ def test_the_sums_are_those_of_the_session(write: Callable[..., Path]) -> None:
 
 
 def test_a_compaction_reads_back_with_its_numbers(codex: Codex, write: Callable[..., Path]) -> None:
-    """Summary, tokens before, Codex's estimate after; prompts stay in the new history."""
+    """The summary, the tokens before and Codex's estimate are read back, and prompts are kept."""
     path = write(a_story().replied("full", used=160_000).compacted("THESUMMARY", after=9_000))
     (compaction,) = (record.compaction for record in codex.read(path) if record.compaction)
     assert (compaction.summary, compaction.before_tokens) == ("THESUMMARY", 160_000)
@@ -170,7 +170,7 @@ def test_a_compaction_reads_back_with_its_numbers(codex: Codex, write: Callable[
 
 
 def test_a_compaction_keeps_only_the_last_prompts(codex: Codex, write: Callable[..., Path]) -> None:
-    """20,000 tokens of them, so that a long session's history stays short."""
+    """At most 20,000 tokens of prompts are kept, so that the history of a long session is short."""
     story = Story()
     for number in range(5):
         story.asked(f"{number} " + "x" * 30_000)
@@ -205,7 +205,7 @@ def test_windows_are_counted_over_compactions(write: Callable[..., Path]) -> Non
 def test_most_tools_are_shell_commands(
     codex: Codex, write: Callable[..., Path], tool: str, given: dict[str, Any], command: str
 ) -> None:
-    """As a model of Codex would type them; the answer is what was printed."""
+    """Tools are written as the shell commands that a model in Codex would type."""
     done = only_call(codex, write(Story().asked("go").replied("", call(tool, given, "printed"))))
     assert (done.tool, done.input) == ("exec_command", {"cmd": command, "workdir": "/home/dev/project"})
     assert done.result is not None
@@ -237,7 +237,7 @@ def test_files_are_written_and_edited_by_patches(codex: Codex, write: Callable[.
 
 
 def test_the_list_of_things_to_do_is_a_plan(codex: Codex, write: Callable[..., Path]) -> None:
-    """With the words that Codex has for it."""
+    """A to-do list is written in Codex's own terms."""
     given = {"items": [{"text": "look", "status": "completed"}]}
     done = only_call(codex, write(Story().asked("go").replied("", call("todo", given, "Plan updated"))))
     assert (done.tool, done.input) == ("update_plan", {"plan": [{"step": "look", "status": "completed"}]})
@@ -266,7 +266,7 @@ def script_of(done: Call) -> Script:
 
 @pytest.mark.parametrize("tool", ["shell", "edit", "todo", "some_servers_tool"])
 def test_a_failure_is_written_for_every_tool(codex: Codex, write: Callable[..., Path], tool: str) -> None:
-    """By an exit code: that of the answer where it names one."""
+    """A failure is written as an exit code, which is taken from the answer if that names one."""
     done = only_call(
         codex, write(Story().asked("go").replied("", call(tool, {}, "Exit code 7\nboom", failed=True)))
     )
@@ -276,7 +276,7 @@ def test_a_failure_is_written_for_every_tool(codex: Codex, write: Callable[..., 
 
 
 def test_a_tool_of_another_name_keeps_name_and_input(codex: Codex, write: Callable[..., Path]) -> None:
-    """And its answer is bare."""
+    """A tool that Codex does not have keeps its name and input, and its answer has no header."""
     done = only_call(codex, write(Story().asked("go").replied("", call("recall", {"q": "x"}, "found"))))
     assert (done.tool, done.input) == ("recall", {"q": "x"})
     assert done.result is not None
@@ -323,7 +323,6 @@ def test_nothing_is_left_of_a_session_that_cannot_be_written(codex: Codex, home:
 
 
 def test_a_file_that_is_there_is_not_touched(codex: Codex, write: Callable[..., Path]) -> None:
-    """And the message says so."""
     path = write(a_story())
     with pytest.raises(StorageError, match="exists already"):
         write_transcript(codex, a_story().script(), path)

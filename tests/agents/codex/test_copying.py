@@ -129,7 +129,7 @@ def test_an_output_keeps_its_shape(codex, source, kind, output, expected):
 
 
 def test_events_that_repeat_a_cut_are_cut_too(codex, source):
-    """By the call they name, before and behind it; what belongs to another call stays, and so does the other half."""
+    """Events that name the same call are cut; those of another call are left alone."""
     other = event("exec_command_end", call_id="c2", aggregated_output=LONG)
     path = source(
         message_line("user", "Go"),
@@ -159,7 +159,7 @@ def test_events_that_repeat_a_cut_are_cut_too(codex, source):
 
 
 def test_the_text_of_a_reply_is_cut_where_events_repeat_it(codex, source):
-    """In the old event, in the new one, and at the end of the turn."""
+    """The text is cut in old and new events and at the end of the turn."""
     path = source(
         message_line("user", "Go"),
         event(
@@ -230,7 +230,7 @@ def test_the_header_names_the_parent(codex, source):
 
 
 def test_a_rollout_without_a_head_gets_one(codex, source):
-    """Codex would not resume it otherwise."""
+    """Codex does not resume a rollout without a header."""
     copy = copied(codex, source(message_line("user", "Go"), head=False))
     head = payloads(copy)[0]
     assert (head["source"], head["id"]) == ("cli", copy.stem[-36:])
@@ -238,7 +238,7 @@ def test_a_rollout_without_a_head_gets_one(codex, source):
 
 
 def test_a_fork_is_written_whole(codex):
-    """With what it inherits, numbered from zero, and without a reference to another rollout; the parent is unchanged."""
+    """The copy has what the fork inherits and needs no other rollout; the parent is unchanged."""
     folder = codex.home / "sessions" / "2026" / "11" / "15"
     folder.mkdir(parents=True)
     names = {}
@@ -270,7 +270,7 @@ def test_a_fork_without_its_parent_is_refused(codex):
 
 
 def test_a_newer_codex_with_unknown_lines_is_refused(codex, source):
-    """Unknown events are for the screen and no reason."""
+    """Unknown events are only for the screen, so they do not prevent a copy."""
     path = source(message_line("user", "Go"), event("new_event"), ("new_line", {}), item("new_item"))
     assert codex.refusal(codex.open(path)) is None
     path.write_bytes(path.read_bytes().replace(b"0.166.0", b"0.999.0"))
@@ -281,7 +281,7 @@ def test_a_newer_codex_with_unknown_lines_is_refused(codex, source):
 
 
 def test_the_block_goes_into_a_replaced_history(codex, source):
-    """Before the first words of the user in it."""
+    """The block is inserted before the user's first words in the history."""
     history = [
         {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "d"}]},
         {
@@ -334,7 +334,7 @@ def test_a_compressed_rollout_is_read(codex, source):
 
 
 def test_lines_without_an_envelope_are_cut(codex):
-    """As all were until August 2025: the head bears id and metadata itself."""
+    """Until August 2025 lines had no envelope, and the header itself has the id and metadata."""
     lines = [
         {"id": OLD, "timestamp": "2025-08-26T20:06:08.329Z", "instructions": None},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go"}]},
@@ -374,7 +374,7 @@ def test_a_fresh_session_is_three_lines(codex, tmp_path):
 
 
 def test_another_folder_is_written_everywhere(codex, source, tmp_path):
-    """It is written in the head and in every turn."""
+    """The new folder is written in the header and in every turn."""
     path = source(message_line("user", "Go"), ("turn_context", {"cwd": "/home/dev/work", "model": "m"}))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -406,7 +406,7 @@ def test_a_session_without_provider_gets_that_of_the_settings(codex, source, tmp
 
 
 def test_the_provider_of_the_session_before_is_kept(codex, source, tmp_path):
-    """Whatever the settings say now: a session continues only with the provider it began with."""
+    """A session continues only with the provider it began with, whatever the settings say now."""
     (codex.home / "config.toml").write_text('model_provider = "other"\n', encoding="utf-8")
     path = source(message_line("user", "Go"))
     path.write_bytes(path.read_bytes().replace(b'"source":"cli"', b'"source":"cli","model_provider":"local"'))
@@ -436,7 +436,7 @@ def test_numbers_before_what_is_live_stay_but_for_the_last(codex, source):
 
 
 def test_the_last_number_can_be_written_up(codex, source):
-    """Where originals are given back, the reply says what the copy takes now, in both lines that say it."""
+    """After originals are restored, both lines with the last usage report what the copy takes now."""
     usage = {"input_tokens": 800, "cached_input_tokens": 400, "output_tokens": 10, "total_tokens": 810}
     path = source(
         message_line("user", "Go"),
@@ -450,7 +450,7 @@ def test_the_last_number_can_be_written_up(codex, source):
 
 
 def test_an_id_that_a_tool_was_given_stays(codex, source):
-    """Only what a record says of itself is of the copy."""
+    """Only the ids that a record has of its own are replaced; the input of a tool is left alone."""
     tool_input = {"session_id": OLD}
     path = source(
         message_line("user", "Go"),

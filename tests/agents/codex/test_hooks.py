@@ -47,7 +47,7 @@ def approve(home, hooks, extra=""):
 
 
 def test_the_events_that_codex_has_are_wired():
-    """It has no batches; it allows three seconds at the end."""
+    """Codex has no batches and allows three seconds at the end of a session."""
     hooks = json.loads(HOOKS.wired("", COMMANDS, (), where=Path("x")).text)["hooks"]
     assert {event: groups[0]["hooks"][0]["timeout"] for event, groups in hooks.items()} == {
         "SessionStart": 20,
@@ -61,7 +61,7 @@ def test_the_events_that_codex_has_are_wired():
 
 
 def test_nothing_is_wired_beside_a_plugin():
-    """Codex has no status line that we could bring."""
+    """Codex has no status line that leftoff could add."""
     assert (
         json.loads(HOOKS.wired("{}", AgentCommands(hook=None, statusline="x"), (), where=Path("x")).text)
         == {}
@@ -96,7 +96,7 @@ def test_what_codex_takes_for_the_same_hook_has_the_same_hash(entry, same):
 
 
 def test_hooks_wait_until_they_are_approved(home):
-    """All of them, some of them, none of them."""
+    """The problem says whether all, some or none of the hooks are approved."""
     hooks = install(home)
     agent = Codex(home)
     (trouble,) = agent.hook_troubles("user", home)
@@ -123,14 +123,14 @@ def test_an_approved_hook_that_moved_or_was_switched_off_waits_again(home):
 
 
 def test_hooks_that_are_switched_off_altogether_are_a_problem(home):
-    """Also when none of our hooks is there yet."""
+    """Hooks that are switched off are reported even if leftoff's are not installed yet."""
     (home / "config.toml").write_text("[features]\nhooks = false\n", encoding="utf-8")
     (trouble,) = Codex(home).hook_troubles("user", home)
     assert "config.toml" in trouble.problem
 
 
 def test_without_a_hook_of_ours_nothing_waits(home):
-    """Not even with a config.toml that cannot be read."""
+    """A ``config.toml`` that cannot be read is not a problem while no hook of leftoff is installed."""
     (home / "config.toml").write_text("= broken", encoding="utf-8")
     assert Codex(home).hook_troubles("user", home) == ()
 

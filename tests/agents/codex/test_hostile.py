@@ -34,7 +34,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=damaged())
 def test_no_damage_raises_and_every_byte_is_in_a_record(codex: Codex, tmp_path: Path, data: bytes) -> None:
-    """Records, chain, gauge and entry all answer."""
+    """Records, chain, gauge and list entry can all be read from a damaged rollout."""
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(data)
     records = [*codex.read(path)]
@@ -50,7 +50,7 @@ def test_no_damage_raises_and_every_byte_is_in_a_record(codex: Codex, tmp_path: 
 
 @pytest.mark.parametrize("rollout", ROLLOUTS, ids=len)
 def test_a_good_line_is_never_lost_to_a_bad_neighbour(codex: Codex, tmp_path: Path, rollout: bytes) -> None:
-    """Rubbish between the lines leaves each of them what it was."""
+    """Garbage between the lines does not change how they are read."""
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(rollout)
     whole = [(record.kind, record.type, record.raw) for record in codex.read(path)]
@@ -60,7 +60,7 @@ def test_a_good_line_is_never_lost_to_a_bad_neighbour(codex: Codex, tmp_path: Pa
 
 
 def test_a_rollout_that_grows_is_read_on(codex: Codex, tmp_path: Path) -> None:
-    """From the last record's place, with the same records as in one go; a torn end is read again when it is whole."""
+    """Reading continues after the last record, and a torn end is read again when it is complete."""
     data = ROLLOUTS[0]
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(data[:9_000])
@@ -72,7 +72,7 @@ def test_a_rollout_that_grows_is_read_on(codex: Codex, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rubbish", [b"\xff\xfe", b"\\ud800"])
 def test_a_damaged_compaction_and_rollback_still_count(codex: Codex, tmp_path: Path, rubbish: bytes) -> None:
-    """Bytes that are no text, and half a character: the chain goes by the rest."""
+    """Bytes that are not text and half characters are ignored, and the rest of the line counts."""
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(
         b'{"type":"response_item","payload":{"type":"message","role":"user","content":"old"}}\n'
@@ -106,7 +106,7 @@ def test_nesting_without_end_does_no_harm(codex: Codex, tmp_path: Path) -> None:
     ],
 )
 def test_fields_of_another_type_do_not_raise(tmp_path: Path, line: dict[str, object]) -> None:
-    """One such line must not take the list of all sessions down."""
+    """One such line must not break the list of all sessions."""
     path = tmp_path / "rollout-2026-01-06T12-00-00-01a1e0be-dee8-7b23-ae31-94e0123734a3.jsonl"
     path.write_bytes(json.dumps(line).encode() + b"\n")
     codex = Codex(tmp_path)

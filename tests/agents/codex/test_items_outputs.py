@@ -33,7 +33,7 @@ from leftoff.agents.codex.items import is_error, split_output
     ],
 )
 def test_output_and_exit_code_are_taken_from_every_shape(text: str, output: str, code: int | None) -> None:
-    """What the command printed, without what Codex put around it."""
+    """The output is what the command printed, without what Codex put around it."""
     assert split_output(text) == (output, code)
 
 

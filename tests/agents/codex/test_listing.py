@@ -44,7 +44,7 @@ def turn(model: str) -> dict[str, Any]:
 
 
 def test_rollouts_are_found_wherever_codex_keeps_them(codex: Codex, rollout: Callable[..., Path]) -> None:
-    """In the dated folders, straight in sessions, in the archive; other files are none."""
+    """Rollouts are in the dated folders, directly in ``sessions`` and in the archive."""
     found = {
         rollout([meta()], THREAD),
         rollout([meta(OTHER)], OTHER, "sessions"),
@@ -56,7 +56,6 @@ def test_rollouts_are_found_wherever_codex_keeps_them(codex: Codex, rollout: Cal
 
 
 def test_nothing_is_found_without_a_home(codex: Codex) -> None:
-    """Codex was never run here."""
     assert [*codex.transcripts()] == []
 
 
@@ -67,7 +66,7 @@ def test_nothing_is_found_without_a_home(codex: Codex) -> None:
 def test_subagents_own_files_are_left_out(
     codex: Codex, rollout: Callable[..., Path], source: dict[str, Any]
 ) -> None:
-    """They belong to the session that started them."""
+    """The files of subagents belong to the session that started them."""
     main = rollout([meta(source="cli")])
     rollout([meta(OTHER, **source)], OTHER)
     assert [*codex.transcripts()] == [main]
@@ -85,7 +84,7 @@ def test_a_loop_of_links_ends(codex: Codex, home: Path, rollout: Callable[..., P
 
 
 def test_the_entry_shows_the_first_real_prompt(codex: Codex, rollout: Callable[..., Path]) -> None:
-    """Not the environment, not a hook's words; project and model as the records have them."""
+    """The environment and the text of hooks are not the first prompt."""
     path = rollout(
         [
             meta(cli_version="0.166.0"),
@@ -127,7 +126,7 @@ def test_a_derived_session_names_its_parent(codex: Codex, rollout: Callable[...,
 
 
 def test_a_headless_file_goes_by_its_name(codex: Codex, rollout: Callable[..., Path], tmp_path: Path) -> None:
-    """Where the first line is broken or cut away; any other name is its own id."""
+    """Without a header the id comes from the file name."""
     assert codex.entry(rollout([b"torn\n", turn("m")])).session_id == THREAD
     other = tmp_path / "copy.jsonl"
     other.write_bytes(b"")
@@ -140,7 +139,7 @@ def test_a_header_further_down_belongs_to_another_session(codex: Codex, rollout:
 
 
 def test_a_bare_header_names_the_session(codex: Codex, rollout: Callable[..., Path]) -> None:
-    """Until August 2025 the first line had no type; the folder is in the text on the environment."""
+    """Until August 2025 the first line had no type, and the folder was in the environment text."""
     header = {"id": OTHER, "timestamp": "2025-08-26T20:06:08Z", "instructions": None}
     words = "<environment_context>\nCurrent working directory: /old\n</environment_context>"
     bare = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}
@@ -158,14 +157,14 @@ def test_the_oldest_files_are_listed(codex: Codex, real_transcripts: Path) -> No
 
 
 def test_a_missing_file_is_a_transcript_error(codex: Codex, home: Path) -> None:
-    """For the list as for everything else."""
+    """Every call on a missing file raises a TranscriptError."""
     for ask in (codex.entry, codex.open, codex.occupancy):
         with pytest.raises(TranscriptError):
             ask(home / "missing.jsonl")
 
 
 def test_a_link_to_nowhere_and_a_folder_are_one_sentence(codex: Codex, tmp_path: Path) -> None:
-    """Which names them."""
+    """The error for a link to nowhere and for a folder names the path."""
     link = tmp_path / "link.jsonl"
     link.symlink_to(link)
     for path in (link, tmp_path):
@@ -177,7 +176,7 @@ def test_a_link_to_nowhere_and_a_folder_are_one_sentence(codex: Codex, tmp_path:
 
 
 def test_rollouts_of_all_kinds_are_recognised(codex: Codex, sample: Path) -> None:
-    """By their first line; the records of hooks are none."""
+    """Rollouts are recognised by their first line, and recorded hook inputs are not taken for rollouts."""
     assert codex.recognises(sample.read_bytes()[:4096])
     assert codex.recognises(
         b'{"id":"e242","timestamp":"2025-08-26T20:06:08Z","instructions":null,"git":{}}\n'
@@ -187,12 +186,11 @@ def test_rollouts_of_all_kinds_are_recognised(codex: Codex, sample: Path) -> Non
 
 
 def test_real_rollouts_are_recognised(codex: Codex, real: Path) -> None:
-    """Of every version."""
     assert codex.recognises(real.read_bytes()[:4096])
 
 
 def test_a_story_is_listed_with_its_numbers(codex: Codex, home: Path) -> None:
-    """Used tokens and window, as the tail has them."""
+    """The used tokens and the window come from the end of the rollout."""
     path = home / "sessions" / f"rollout-2026-01-06T12-00-00-{THREAD}.jsonl"
     path.parent.mkdir(parents=True)
     story = Story(session_id=THREAD, window_tokens=258_400).asked("Go").replied("Done", used=77_000)

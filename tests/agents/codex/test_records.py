@@ -60,7 +60,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def test_no_record_of_the_clients_own_files_is_unknown(codex: Codex, sample: Path) -> None:
-    """Nothing is unknown or broken, and the records are the file."""
+    """No record is unknown or broken, and the records together are the whole file."""
     records = [*codex.read(sample)]
     assert [record.note for record in records if record.note] == []
     assert b"".join(record.raw for record in records) == sample.read_bytes()
@@ -76,7 +76,7 @@ def test_no_record_of_real_files_is_unknown(codex: Codex, real: Path) -> None:
 
 
 def test_every_item_of_a_real_file_is_sent(codex: Codex, real: Path) -> None:
-    """As many messages as there are response items, but for snapshots, which are the client's own."""
+    """Every response item is a message, except for snapshots, which are the client's own."""
     items = Counter(
         (each.get("payload") or each).get("type")
         for each in lines_of(real)
@@ -99,7 +99,7 @@ def test_the_prompts_of_a_real_file_are_those_the_client_showed(codex: Codex, re
 
 
 def test_each_replys_usage_can_be_added_up_once(codex: Codex, real: Path) -> None:
-    """By reply id, the sum is what the client itself has added up; repeats and estimates are not in it."""
+    """The sum is what the client itself adds up; repeats and estimates are not in it."""
     counts = [
         each["payload"]["info"]
         for each in lines_of(real)
@@ -138,7 +138,7 @@ def test_failed_commands_are_marked(codex: Codex, real: Path) -> None:
 def test_what_the_client_adds_to_the_users_messages_is_context(
     read: Callable[..., Record], text: str
 ) -> None:
-    """By how it begins, where the file does not say it itself."""
+    """Context that the file does not mark as such is recognised by how it begins."""
     assert read(message_line("user", text)).kind is RecordKind.CONTEXT
     assert read(message_line("user", "Fix the login")).kind is RecordKind.PROMPT
 
@@ -171,7 +171,7 @@ def test_a_picture_in_a_prompt_keeps_its_kind_and_size(read: Callable[..., Recor
 
 
 def test_thinking_is_its_summary(read: Callable[..., Record]) -> None:
-    """Where only the encrypted form was kept, the text is empty."""
+    """Thinking of which only the encrypted form was kept has an empty text."""
     summary = [{"type": "summary_text", "text": "Look"}, {"type": "summary_text", "text": "first"}]
     assert read(item({"type": "reasoning", "summary": summary})).blocks == (Thinking(text="Look\nfirst"),)
     hidden = {"type": "reasoning", "summary": [], "content": None, "encrypted_content": "gAAAA"}
@@ -195,7 +195,7 @@ def test_arguments_are_parsed(read: Callable[..., Record]) -> None:
 
 
 def test_a_servers_tool_is_named_with_its_server(read: Callable[..., Record]) -> None:
-    """As other agents write it."""
+    """The tool of a server is named as other agents name it."""
     call = {
         "type": "function_call",
         "name": "recall",
@@ -247,7 +247,7 @@ def test_an_answer_is_what_the_model_is_sent(
 
 
 def test_an_answer_of_several_parts_keeps_them(read: Callable[..., Record]) -> None:
-    """Text, an image, and a part of an unknown type."""
+    """Text, images and parts of unknown types are all kept."""
     parts = [
         {"type": "input_text", "text": "Exit code: 1\nOutput:\n"},
         {"type": "input_image", "image_url": "data:image/jpeg;base64,AAAA"},
@@ -289,7 +289,7 @@ def test_the_forms_of_other_versions_are_read(read: Callable[..., Record]) -> No
 def test_what_the_api_does_itself_is_a_call_with_its_answer(
     read: Callable[..., Record], made: dict[str, Any], tool: str
 ) -> None:
-    """So that it does not look interrupted; without an id it cannot be identified and is opaque."""
+    """A call with its answer does not look interrupted; without an id it is opaque."""
     use, result = read(item({**made, "id": "x1"})).blocks
     assert isinstance(use, ToolUse)
     assert isinstance(result, ToolResult)
@@ -310,7 +310,7 @@ def test_a_reply_whose_usage_is_written_twice_is_one_reply(codex: Codex) -> None
     assert [record.usage.occupancy_tokens for record in records if record.usage][-1] == 16_030
 
 
-def test_an_estimate_is_no_replys_usage(read: Callable[..., Record]) -> None:
+def test_an_estimate_is_not_the_usage_of_a_reply(read: Callable[..., Record]) -> None:
     """What Codex reckons after a compaction was taken by no reply; the window still counts."""
     info = {
         "last_token_usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 6_690},
@@ -335,7 +335,7 @@ def test_numbers_that_contradict_each_other_do_no_harm(read: Callable[..., Recor
 
 
 def test_settings_have_model_and_folder(read: Callable[..., Record]) -> None:
-    """Of a turn, and of the thread; the window is named where a turn begins."""
+    """Turns and threads name a model and a folder, and the start of a turn names the window."""
     turn = read(line("turn_context", {"model": "gpt-5.5", "cwd": "/w"}))
     thread = read(
         line("event_msg", {"type": "thread_settings_applied", "thread_settings": {"model": "m", "cwd": "/v"}})
@@ -350,7 +350,7 @@ def test_settings_have_model_and_folder(read: Callable[..., Record]) -> None:
 
 
 def test_a_compaction_carries_the_new_history(read: Callable[..., Record]) -> None:
-    """Its messages are what is sent from then on; the summary is without the words around it."""
+    """The messages of the new history are sent from then on, and the summary is without its preamble."""
     prefix = "Another language model started to solve this problem and produced a summary of its thinking process. "
     history = [
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Do it"}]},
@@ -374,7 +374,7 @@ def test_a_compaction_carries_the_new_history(read: Callable[..., Record]) -> No
 
 
 def test_the_summary_of_the_clients_own_compaction_is_found(codex: Codex) -> None:
-    """Without the words that Codex puts before it for the model."""
+    """The words that Codex puts before the summary for the model are left out."""
     sample = Path(__file__).parents[2] / "golden/clients/codex-0.166.0-hooks-autocompact.jsonl"
     (compaction,) = (record.compaction for record in codex.read(sample) if record.compaction)
     assert compaction.summary == "COMPACT-SUMMARY-TEXT from model"
@@ -442,18 +442,17 @@ def test_an_unknown_type_is_named_and_kept(
 def test_items_with_anything_in_their_fields_are_read(
     read: Callable[..., Record], payload: dict[str, Any]
 ) -> None:
-    """No content raises."""
     assert read(item(payload)).kind not in {RecordKind.UNKNOWN, RecordKind.BROKEN}
 
 
 def test_an_invalid_time_is_none(read: Callable[..., Record]) -> None:
-    """Neither text nor numbers in its place, nor an impossible year."""
+    """Texts, numbers and impossible years are not taken for times."""
     for stamp in ("yesterday", 5, None, "0001-01-01T00:00:00+23:59"):
         assert read({"timestamp": stamp, "type": "world_state", "payload": {}}).at is None
 
 
 def test_messages_between_agents_are_context(read: Callable[..., Record]) -> None:
-    """They are sent; their metadata are not."""
+    """Messages between agents are sent to the model; their metadata is not."""
     record = read(line("inter_agent_communication", {"author": "/root", "content": "hello"}))
     assert (record.kind, record.text) == (RecordKind.CONTEXT, "hello")
     assert read(line("inter_agent_communication", {})).messages == ()

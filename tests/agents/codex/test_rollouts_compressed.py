@@ -28,7 +28,7 @@ def without_file(record: Record) -> tuple[object, ...]:
 
 
 def test_a_compressed_rollout_reads_as_the_plain_one(codex: Codex, squeezed: Path) -> None:
-    """The same records, at the same bytes of the text within; the file they name is the compressed one."""
+    """The records and their byte positions are the same; only the named file is the compressed one."""
     records = [*codex.read(squeezed)]
     assert [*map(without_file, records)] == [*map(without_file, codex.read(SAMPLE))]
     assert {record.place.transcript for record in records} == {str(squeezed)}
@@ -36,7 +36,7 @@ def test_a_compressed_rollout_reads_as_the_plain_one(codex: Codex, squeezed: Pat
 
 
 def test_a_compressed_rollout_is_found_measured_and_listed(codex: Codex, squeezed: Path) -> None:
-    """From both of its ends, as any other."""
+    """A compressed rollout gives the same usage, prompt and messages as an uncompressed one."""
     assert [*codex.transcripts()] == [squeezed]
     assert codex.occupancy(squeezed) == codex.occupancy(SAMPLE)
     assert codex.entry(squeezed).first_prompt == codex.entry(SAMPLE).first_prompt
@@ -46,7 +46,7 @@ def test_a_compressed_rollout_is_found_measured_and_listed(codex: Codex, squeeze
 
 
 def test_a_damaged_one_is_a_transcript_error(codex: Codex, squeezed: Path) -> None:
-    """Cut off, or no zstd at all: one sentence that names it."""
+    """A truncated file and one that is not zstd are reported in one sentence."""
     whole = squeezed.read_bytes()
     for data in (whole[: len(whole) // 2], b"no zstd"):
         squeezed.write_bytes(data)
@@ -57,8 +57,8 @@ def test_a_damaged_one_is_a_transcript_error(codex: Codex, squeezed: Path) -> No
 def test_without_a_decompressor_the_error_says_what_to_install(
     codex: Codex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What to type, for reading and for listing alike."""
-    monkeypatch.setattr(rollouts, "_MODULES", ("leftoff.no_such_module",))
+    """The error says what to type, for reading and for listing."""
+    monkeypatch.setattr(rollouts, "MODULES", ("leftoff.no_such_module",))
     path = tmp_path / "rollout-2026-11-15T19-46-07-a.jsonl.zst"
     path.write_bytes(b"")
     for ask in (codex.read, codex.entry, codex.open, codex.occupancy):

@@ -78,7 +78,7 @@ def test_the_border_may_be_given_in_bytes(
 
 
 def test_reading_the_file_alone_gives_its_own_records(codex: Codex, rollout: Callable[..., Path]) -> None:
-    """``read`` tiles the one file, whatever that continues."""
+    """``read`` covers this one file, whatever it continues."""
     rollout([meta(PARENT), user_message("one", 1)], PARENT)
     child = rollout([meta(CHILD, base=PARENT), user_message("three", 4)], CHILD)
     assert b"".join(record.raw for record in codex.read(child)) == child.read_bytes()
@@ -97,7 +97,7 @@ def test_a_fork_of_a_fork_begins_with_both(
 def test_a_missing_parent_leaves_the_forks_own_records(
     codex: Codex, rollout: Callable[..., Path], texts: Callable[[Path], list[str]]
 ) -> None:
-    """Not fatal: the session still says that it was forked, and from what."""
+    """The session still says that it was forked, and from which one."""
     child = rollout([meta(CHILD, base=PARENT), user_message("three", 4)], CHILD)
     assert texts(child) == ["three"]
     assert codex.open(child).parent == Parent(session_id=PARENT, transcript=None, derivation="forked")
@@ -163,7 +163,7 @@ def test_a_reverted_thread_continues_its_older_rollout(
 def test_a_fresh_fork_is_as_full_as_its_parent_was_at_the_border(
     codex: Codex, rollout: Callable[..., Path]
 ) -> None:
-    """Until it has a reading of its own."""
+    """A fork has its parent's usage until it has a reading of its own."""
     rollout([meta(PARENT), usage(40_000, 1), user_message("after", 2), usage(90_000, 3)], PARENT)
     fresh = rollout([meta(CHILD, base=PARENT)], CHILD)
     used = rollout([meta(GRANDCHILD, base=PARENT), usage(41_000, 4)], GRANDCHILD)
@@ -173,7 +173,7 @@ def test_a_fresh_fork_is_as_full_as_its_parent_was_at_the_border(
 
 
 def test_the_clients_own_fork_names_its_parent(codex: Codex) -> None:
-    """In the file that Codex 0.166 wrote; the parent is not there."""
+    """A fork written by Codex 0.166 names its parent even if the parent's file is missing."""
     sample = Path(__file__).parents[2] / "golden/clients/codex-0.166.0-fork.jsonl"
     session = codex.open(sample)
     assert session.parent == Parent(

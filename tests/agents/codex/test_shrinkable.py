@@ -72,7 +72,7 @@ def live_of(tmp_path: Path, path: Path) -> LivePieces:
 )
 @pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
 def test_every_shape_of_output_is_a_piece(tmp_path: Path, value: Any, head: str, kind: str) -> None:
-    """Its digest is that of the value in the file."""
+    """The digest of a piece is that of the value in the file."""
     live = live_of(tmp_path, written(tmp_path, message_item("Go."), call("c1"), output("c1", value, kind)))
     result = live.pieces[-1]
     assert (result.part, result.tool, result.call_id, result.head, result.turn) == (
@@ -86,7 +86,7 @@ def test_every_shape_of_output_is_a_piece(tmp_path: Path, value: Any, head: str,
 
 
 def test_inputs_of_all_kinds_are_pieces(tmp_path: Path) -> None:
-    """Arguments, free text, and the action of a local shell."""
+    """Arguments, free text and the action of a local shell are all inputs."""
     patch = "*** Begin Patch\n*** End Patch"
     live = live_of(
         tmp_path,
@@ -180,7 +180,7 @@ def test_an_old_compaction_without_a_history_needs_the_whole_file(tmp_path: Path
 
 
 def test_a_line_that_only_mentions_a_compaction_does_not_count(tmp_path: Path) -> None:
-    """Torn lines and lists are none either."""
+    """Torn lines and lists do not count as a compaction either."""
     path = written(
         tmp_path, message_item("Go."), call("c1", arguments='{"type":"compacted"}'), output("c1", "text")
     )
@@ -190,7 +190,7 @@ def test_a_line_that_only_mentions_a_compaction_does_not_count(tmp_path: Path) -
 
 
 def test_a_compressed_rollout_is_read_from_its_beginning(tmp_path: Path) -> None:
-    """It cannot be read from its end."""
+    """A compressed rollout cannot be read from its end."""
     zstd = pytest.importorskip("backports.zstd")
     path = written(tmp_path, message_item("Go."), call("c1"), output("c1", "text"))
     compressed = path.with_suffix(".jsonl.zst")
@@ -200,7 +200,7 @@ def test_a_compressed_rollout_is_read_from_its_beginning(tmp_path: Path) -> None
 
 
 def test_a_history_of_nothing_leaves_what_follows(tmp_path: Path) -> None:
-    """However long the line of the compaction is, and wherever its type is in it."""
+    """The line of the compaction may be of any length, with its type anywhere in it."""
     compaction = {"payload": {"message": "x" * 200_000, "replacement_history": []}, "type": "compacted"}
     path = written(
         tmp_path, message_item("Go."), call("c1"), compaction, call("c2"), output("c2", [{"type": "strange"}])

@@ -48,7 +48,7 @@ def restored_output(codex: Codex, here: Path, ancestors: Sequence[Path]) -> dict
 
 
 def test_of_several_equal_events_each_gets_its_own_content(codex: Codex, written: Rollout) -> None:
-    """The same time, type and call: then it is known by which of them it is."""
+    """Events with the same time, type and call are matched by their order."""
     parent = written(PARENT, shows("first " * 99), shows("second " * 99), shows("third " * 99))
     here = written(HERE, shows(SHORT), shows("second " * 99), shows(SHORT))
     assert restored_output(codex, here, [parent]) == {1: "first " * 99, 3: "third " * 99}
@@ -71,14 +71,13 @@ def test_content_that_was_not_cut_is_not_restored(codex: Codex, written: Rollout
 
 
 def test_an_unreadable_ancestor_does_not_hide_the_others(codex: Codex, written: Rollout) -> None:
-    """It has nothing to give."""
     parent = written(PARENT, shows("whole " * 99))
     here = written(HERE, shows(SHORT))
     assert restored_output(codex, here, [parent.with_name("gone.jsonl"), parent]) == {1: "whole " * 99}
 
 
-def test_bytes_that_are_no_object_give_nothing_back(codex: Codex, written: Rollout) -> None:
-    """Where an ancestor was changed after it was looked at: the event stays as it is."""
+def test_bytes_that_are_not_an_object_restore_nothing(codex: Codex, written: Rollout) -> None:
+    """An event is left alone if its ancestor was changed after it was read."""
     here = written(HERE, shows(SHORT))
     place = next(record.place for record in codex.read(here) if record.place.line_idx == 1)
     left_out = RemovedContent(parts=(RestoredPart(place=place, raw=b""),))

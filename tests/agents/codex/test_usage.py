@@ -49,7 +49,7 @@ def row(record: Record) -> Row:
 
 
 def slowly(rows: list[Row], version: str | None) -> Occupancy:
-    """The same from all lines at once, by position."""
+    """Compute the same occupancy from all lines at once, by position."""
     read = [index for index, each in enumerate(rows) if each.used is not None]
     newest = read[-1] if read else -1
     replied = bool(read) and bool(rows[newest].used) and not rows[newest].is_estimate
@@ -129,7 +129,7 @@ def compare_at_every_step(codex: Codex, path: Path, copy: Path, *, step: int) ->
 def test_the_tail_agrees_with_the_whole_file_at_every_record_of_the_clients_files(
     codex: Codex, sample: Path, tmp_path: Path
 ) -> None:
-    """However the client is stopped, the answer from the end is the answer from everything."""
+    """Reading from the end gives the same answer as reading everything, wherever the client was stopped."""
     compare_at_every_step(codex, sample, tmp_path / "copy.jsonl", step=1)
 
 
@@ -138,7 +138,7 @@ def test_the_tail_agrees_with_the_whole_file_at_every_record_of_the_clients_file
 def test_the_tail_agrees_with_the_whole_file_at_every_record_of_real_files(
     codex: Codex, real: Path, tmp_path: Path, step: int
 ) -> None:
-    """At every so many records, and at each one around a compaction."""
+    """The results are compared every few records, and at each record around a compaction."""
     compare_at_every_step(codex, real, tmp_path / "copy.jsonl", step=step)
 
 
@@ -155,7 +155,7 @@ def test_the_tail_agrees_with_the_whole_file_at_every_record_of_real_files(
 def test_used_tokens_of_real_files_are_the_last_replys(
     codex: Codex, real_transcripts: Path, name: str, used: int | None
 ) -> None:
-    """Never the sum, which is 16.7 million in the first of them; nothing where nothing was written down."""
+    """Used tokens are never the sum of all replies, which is 16.7 million in the first file."""
     assert codex.occupancy(real_transcripts / f"codex-{name}.jsonl").used_tokens == used
 
 
@@ -234,7 +234,7 @@ def test_answers_before_a_repeated_reading_are_tail(look: Callable[..., Occupanc
 
 
 def test_a_reply_that_is_still_coming_is_tail(look: Callable[..., Occupancy]) -> None:
-    """Its own reading is not there yet."""
+    """A reply that is still being written has no usage reading yet."""
     found = look(
         meta(), tool_call("1"), usage(500), tool_output("1", 100), count(500), message("assistant", "y" * 40)
     )
@@ -242,7 +242,7 @@ def test_a_reply_that_is_still_coming_is_tail(look: Callable[..., Occupancy]) ->
 
 
 def test_old_versions_wrote_the_reading_before_the_reply(look: Callable[..., Occupancy]) -> None:
-    """So what the model wrote behind it is in it, and so are the answers before it."""
+    """The reading includes the reply that follows it and the answers before it."""
     lines = [
         tool_call("1"),
         tool_output("1", 100),
@@ -262,14 +262,14 @@ def test_right_after_a_compaction_nothing_is_known(look: Callable[..., Occupancy
 
 
 def test_after_a_compaction_codex_own_estimate_counts(look: Callable[..., Occupancy]) -> None:
-    """Until the next reply; what follows it is tail."""
+    """Codex's estimate counts until the next reply, and what follows it is tail."""
     found = look(meta(), usage(92_000), COMPACTED, count(6_690, is_estimate=True), message("user", "new"))
     assert (found.used_tokens, found.tail_chars) == (6_690, 3)
     assert found.turn_ends_tokens == ()
 
 
 def test_a_reading_without_numbers_does_not_count(look: Callable[..., Occupancy]) -> None:
-    """``info`` is null before the first reply; the one before it counts."""
+    """``info`` is null before the first reply, so the reading before it counts."""
     empty = {"type": "event_msg", "payload": {"type": "token_count", "info": None}}
     assert look(meta(), usage(500), empty).used_tokens == 500
     assert look(meta(), empty).used_tokens is None
@@ -301,14 +301,14 @@ def test_the_end_of_each_turn_is_the_reading_before_the_next_prompt(look: Callab
 
 
 def test_pictures_count_as_what_they_cost(look: Callable[..., Occupancy]) -> None:
-    """Not as the characters of their base64."""
+    """A picture counts with its token cost, not with the length of its base64 data."""
     part = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * 400_000}
     picture = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [part]}}
     assert look(meta(), usage(500), picture).tail_chars == 7_373
 
 
 def test_the_work_does_not_grow_with_the_file(codex: Codex, home: Path) -> None:
-    """Six times the file, the same bytes decoded."""
+    """A file six times as long needs about as many bytes read."""
     sizes = []
     for turns in (100, 600):
         story = Story(session_id=f"0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a{turns:04}")

@@ -1,4 +1,4 @@
-"""What Codex holds, and where it compacts by itself."""
+"""What the window of Codex holds, and where Codex compacts automatically."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_it_reports_counts_first(codex: Codex, configure) -> None:
 
 
 def test_in_2025_it_reported_the_raw_window(codex: Codex) -> None:
-    """272,000 is no 95 % of anything it ever had."""
+    """272,000 is not 95 % of any window that Codex had."""
     found = windows(codex, reported=272_000)
     assert (found.window_tokens, found.compacts_at_tokens) == (272_000, 244_800)
 
@@ -56,7 +56,7 @@ def test_the_limit_for_compaction_can_only_be_lowered(codex: Codex, configure) -
 
 
 def test_the_table_knows_models(codex: Codex, configure) -> None:
-    """By the beginning of the name, and what Codex itself takes for a name it does not know."""
+    """Models are recognised by the beginning of their name, and unknown names as Codex treats them."""
     assert windows(codex, model="gpt-5.5").window_tokens == 258_400
     assert windows(codex, model="gpt-6.1-terra").window_tokens == 475_000
     assert windows(codex, model="somebody-elses").window_tokens == 258_400
@@ -65,7 +65,7 @@ def test_the_table_knows_models(codex: Codex, configure) -> None:
 
 
 def test_more_in_use_than_the_table_allows_moves_it_up(codex: Codex) -> None:
-    """To the next size there is; beyond all of them, to what is in use."""
+    """The window becomes the next larger size, or what is in use if none is large enough."""
     assert windows(codex, model="gpt-5.5", used=300_000).window_basis == "observed"
     assert windows(codex, model="gpt-5.5", used=300_000).window_tokens == 353_400
     assert windows(codex, model="gpt-5.5", used=258_400).window_basis == "table"
@@ -73,7 +73,7 @@ def test_more_in_use_than_the_table_allows_moves_it_up(codex: Codex) -> None:
 
 
 def test_without_model_and_settings_nothing_is_known(codex: Codex, configure) -> None:
-    """Except for a limit that the user set."""
+    """Nothing is known except for a limit that the user set."""
     assert windows(codex) == AgentWindow(
         window_tokens=None, window_basis="unknown", compacts_at_tokens=None, compaction_basis="unknown"
     )
@@ -85,20 +85,20 @@ def test_without_model_and_settings_nothing_is_known(codex: Codex, configure) ->
     "text", ["model_context_window = [", "model_context_window = 'many'\nmodel = 3", "\ufffd = 1"]
 )
 def test_a_broken_config_is_ignored(codex: Codex, configure, text: str) -> None:
-    """Nothing is raised, and the table counts."""
+    """A broken config raises no error, and the table's values are used."""
     configure(text)
     assert windows(codex, model="gpt-5.5").window_basis == "table"
 
 
 def test_the_environment_names_another_home(tmp_path: Path) -> None:
-    """CODEX_HOME, as Codex itself reads it."""
+    """Like Codex itself, leftoff reads ``CODEX_HOME``."""
     (tmp_path / "config.toml").write_text("model_context_window = 100000", encoding="utf-8")
     codex = Codex(tmp_path / "nowhere", {"CODEX_HOME": str(tmp_path)})
     assert windows(codex).window_tokens == 95_000
 
 
 def test_versions_compare_by_number() -> None:
-    """0.142 is later than 0.63; what is no version is older than all."""
+    """0.142 is later than 0.63, and text that is not a version is older than all."""
     assert (
         version("0.142.0")
         > version("0.63.1")

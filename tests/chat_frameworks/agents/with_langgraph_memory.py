@@ -1,4 +1,4 @@
-"""The same graph with a memory of its own: a thread for each conversation."""
+"""The LangGraph example with its own memory: one thread for each conversation."""
 
 import os
 

@@ -102,5 +102,4 @@ def test_forty_kills_lose_nothing_that_was_recorded(
 def test_five_hundred_kills_lose_nothing_that_was_recorded(
     tmp_path: Path, note: Callable[[str], None], without_coverage
 ) -> None:
-    """The same 500 times."""
     assert kill(tmp_path, 500, note).kills == 500

@@ -102,7 +102,7 @@ def one_round(folder: Path, running: list[subprocess.Popen[str]], outcome: Outco
 
 
 def finish_what_is_left(folder: Path, outcome: Outcome) -> Counter[Identity]:
-    """Whatever state the round left, the pause can be ended, begun again and thrown away. All lines are archived then."""
+    """End the pause, begin it again and discard it, whatever state the round left; all lines are archived."""
     home = manual_pause(Workspace.open(folder))
     if home.file.is_active():
         archive_only(home, Ending())
@@ -157,7 +157,7 @@ def test_no_line_of_a_pause_is_lost_between_eight_processes(
 
 @pytest.mark.slow
 def test_with_the_lock_switched_off_it_goes_wrong(tmp_path: Path, note: Callable[[str], None]) -> None:
-    """The same with a lock per process, until something is lost, torn or doubled: this is what the lock is for."""
+    """With one lock per process something is lost, torn or doubled, which shows what the lock is for."""
     outcome = run(tmp_path, rounds=40, each=7, own_locks=True)
     note(str(outcome)[:400])
     assert not outcome.is_sound

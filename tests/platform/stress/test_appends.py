@@ -98,7 +98,7 @@ def compare(file: Path, reports: list[dict[str, list[int] | int]]) -> Outcome:
 
 
 def identified(line: bytes) -> tuple[int, int] | None:
-    """Who wrote it and its number, when every byte of it is as it was written."""
+    """Return the writer and number of a line if every byte of it is intact."""
     try:
         record = json.loads(line)
         body = record["body"].encode()
@@ -118,7 +118,7 @@ def test_no_line_is_torn_or_lost(tmp_path: Path, note: Note) -> None:
 
 @pytest.mark.slow
 def test_without_the_lock_lines_are_lost(tmp_path: Path, note: Note) -> None:
-    """The same run, each process with a lock of its own: this is what the lock is for."""
+    """Each process has its own lock here, which shows what the shared lock is for."""
     outcome = run_appenders(tmp_path, each=63, own_locks=True)
     note(str(outcome))
     assert not outcome.is_sound
@@ -128,7 +128,7 @@ def test_without_the_lock_lines_are_lost(tmp_path: Path, note: Note) -> None:
 @pytest.mark.stress
 @pytest.mark.parametrize("own_locks", [False, True])
 def test_ten_thousand_appends(tmp_path: Path, note: Note, own_locks: bool) -> None:
-    """10,000 lines; sound with the lock, and not without it."""
+    """All 10,000 lines are intact with the shared lock, and some are not without it."""
     outcome = run_appenders(tmp_path, each=1250, own_locks=own_locks)
     note(str(outcome))
     assert outcome.is_sound is not own_locks

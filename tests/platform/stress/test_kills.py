@@ -35,7 +35,7 @@ class Tally:
 
 @pytest.fixture(params=["memory", "disk"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """In memory syncing costs nothing, so that far more kills fall between two renames."""
+    """Return a folder; in memory syncing costs nothing, so far more kills fall between two renames."""
     if request.param == "disk" or not Path("/dev/shm").is_dir():
         yield tmp_path / "s"
         return
@@ -94,13 +94,13 @@ def kill(folder: Path, times: int, note: Callable[[str], None]) -> Tally:
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["memory"], indirect=True)
 def test_twenty_kills_leave_one_generation(place: Path, note: Callable[[str], None]) -> None:
-    """Whatever moment the writer died at, ``read_set`` gives one generation, at least the last that was reported."""
+    """Whenever the writer dies, ``read_set`` gives one generation, at least the last one reported."""
     assert kill(place, 20, note).kills == 20
 
 
 @pytest.mark.stress
 def test_two_hundred_kills_leave_one_generation(place: Path, note: Callable[[str], None]) -> None:
-    """The same 200 times, in memory and on disk. What killed writers left behind is gone once it is an hour old."""
+    """Two hundred kills in memory and on disk leave one generation and no old temporary files."""
     assert kill(place, 200, note).kills == 200
     for each in place.glob(".*.tmp"):
         os.utime(each, (0, 0))

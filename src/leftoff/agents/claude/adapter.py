@@ -131,9 +131,9 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
         return ClaudeHooks(self.home, self.environment)
 
-    def status_input(self, said: JsonObject) -> StatusInput | None:
+    def status_input(self, payload: JsonObject) -> StatusInput | None:
         """Parse what the client passes to the status line's command."""
-        return usage.read_status_input(said)
+        return usage.read_status_input(payload)
 
     # Copies
 

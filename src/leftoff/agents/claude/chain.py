@@ -22,7 +22,7 @@ from leftoff.core.records import Place, Record, RecordKind, Role, Text, Thinking
 from leftoff.core.session import LiveChain
 from leftoff.core.wire import JsonObject
 
-_CHAINED = ("user", "assistant", "attachment", "system", "tool_result")
+CHAINED_TYPES = ("user", "assistant", "attachment", "system", "tool_result")
 _OPENING = {RecordKind.PROMPT: 0, RecordKind.COMPACTION: 1}
 
 
@@ -83,7 +83,7 @@ def _build_index(records: Iterable[Record]) -> _Index:
         kind = record.type.partition("/")[0]
         if record.actor is not None:
             continue
-        if kind in _CHAINED:
+        if kind in CHAINED_TYPES:
             _add(index, record)
         elif kind == "progress" and record.id:
             index.bridges[record.id] = _bridged(index, record.parent_id)

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import orjson
 
+from leftoff.agents.claude.chain import CHAINED_TYPES
 from leftoff.agents.claude.shrinkable import is_empty
+from leftoff.agents.claude.usage import USAGE_KEYS
 from leftoff.agents.claude.versions import known, version
 from leftoff.agents.copy_writer import (
     Outliner,
@@ -35,7 +37,6 @@ _USUAL = (PARENT, b'{"parentUuid":null')
 _ID = b'"uuid":"'
 _ANSWER, _REQUEST, _REQUEST_ID = b'"tool_use_id":"', b'"type":"tool_use"', b',"id":"'
 _HEAD_BYTES = 1500
-_KEYS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _USAGE, _MESSAGE, _ROLE, _NESTED = b'"usage":', b'"message":{', b'"role":"', b'"data":{'
 _INNER = rb"\{[^{}]*\}"
 _MIDDLE = rb"\{[^{}]*(?:" + _INNER + rb"[^{}]*)*\}"
@@ -47,7 +48,6 @@ _FOUR = re.compile(
 )
 _REPLY_ID = re.compile(rb'"id":"([^"]*)"')
 INVARIANTS: tuple[Invariant, ...] = (SignedThinking(),)
-_CHAINED = frozenset({"user", "assistant", "attachment", "system", "tool_result"})
 
 
 def outline_unchanged(run: bytes) -> Outline:
@@ -150,7 +150,7 @@ class UsageCap:
     """Scales down every usage that exceeds the limit."""
 
     def __init__(self, limit_tokens: int) -> None:
-        self.tally = UsageTally(_KEYS)
+        self.tally = UsageTally(USAGE_KEYS)
         self._limit = limit_tokens
         # The last usage and its replacement: the lines of one reply repeat it.
         self._old = self._new = b"-"
@@ -222,7 +222,7 @@ class UsageCap:
 
 
 def _used_tokens(usage: JsonObject) -> int:
-    return sum([tokens for key in _KEYS if type(tokens := usage.get(key)) is int])  # noqa: C419 - twice as fast
+    return sum([tokens for key in USAGE_KEYS if type(tokens := usage.get(key)) is int])  # noqa: C419 - twice as fast
 
 
 def refusal(session: Session) -> str | None:
@@ -249,7 +249,7 @@ def _unknown_fields(session: Session) -> list[str]:
         line_type = line.get("type")
         if line_type in known().records:  # on the chain in old files, but never sent
             continue
-        if line_type not in _CHAINED:
+        if line_type not in CHAINED_TYPES:
             unknown[f"lines of type {line_type}"] = None
         else:
             unknown.update(dict.fromkeys(key for key in line if key not in known().chain_fields))

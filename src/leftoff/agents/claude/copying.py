@@ -42,7 +42,6 @@ from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
 from leftoff.platform import clock, files
 
-_CHAINED = ("user", "assistant", "attachment", "system", "tool_result")
 _SUPERSEDED = (*DERIVED_BY, "forkedFrom")  # what the source says about its own parent
 _LEAF = b'"leafUuid":"'
 _ID_FIELDS = ("sessionId", "session_id")
@@ -99,7 +98,7 @@ def first_line(transcript: Path) -> Piece:
     chained: Piece | None = None
     for piece in pieces(transcript):
         line = piece.value
-        if line is None or line.get("type") not in _CHAINED or line.get("isSidechain") is True:
+        if line is None or line.get("type") not in chain.CHAINED_TYPES or line.get("isSidechain") is True:
             continue
         if line.get("type") == "user":
             return piece

@@ -100,21 +100,21 @@ class ClaudeHooks:
         self._home = home
         self._environment = environment
 
-    def event(self, said: JsonObject) -> HookEvent | None:
+    def event(self, payload: JsonObject) -> HookEvent | None:
         """Parse the event that a hook is called with."""
         pid = self._environment.get("CLAUDE_PID", "")
         return hook_format.event(
-            said,
+            payload,
             hears_user=_HEARS_USER,
             hears_agent=_HEARS_AGENT,
-            summary=jsonl_text(said, "compact_summary"),
+            summary=jsonl_text(payload, "compact_summary"),
             is_headless=self._environment.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"),
             client_pid=int(pid) if pid.isascii() and pid.isdecimal() and len(pid) < 10 else None,
         )
 
-    def reply(self, event: HookEvent, saying: HookResponse) -> bytes:
+    def reply(self, event: HookEvent, response: HookResponse) -> bytes:
         """Return what the hook prints."""
-        return hook_format.reply(event, saying)
+        return hook_format.reply(event, response)
 
     def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
         """Return the file of that scope, last; before it those that it overrides."""

@@ -37,7 +37,7 @@ PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 OFF = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
 VARIABLES = (WINDOW, PERCENT, *OFF)
 _FALSE = ("", "0", "false", "no", "off")
-_USAGE_KEYS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+USAGE_KEYS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
 def read_tail(lines: JsonLines, *, with_history: bool) -> TranscriptTail:
@@ -322,7 +322,7 @@ def read_status_input(payload: JsonObject) -> StatusInput | None:
         return None
     context = table(payload, "context_window")
     usage = table(context, "current_usage")
-    tokens = [number for key in _USAGE_KEYS if (number := count(usage, key)) is not None]
+    tokens = [number for key in USAGE_KEYS if (number := count(usage, key)) is not None]
     return StatusInput(
         session_id=session_id,
         transcript=text(payload, "transcript_path"),

@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from leftoff.agents.base import count_chars
+from leftoff.agents.base import USUAL_IMAGE_CHARS, count_chars
 from leftoff.agents.claude.versions import known
 from leftoff.agents.jsonl import rows, table, text
 from leftoff.core.records import Block, Image, Message, Opaque, Text, Thinking, ToolResult, ToolUse
 from leftoff.core.wire import JsonObject, JsonValue
 
-# An image costs about 1,500 tokens, as many as this number of characters (2.7 to a token).
-_IMAGE_CHARS = 4_000
 _IN_RESULT = (Text, Image, Opaque)
 # A slash command that goes to the model puts its message first; one that only the client runs puts its name first.
 _COMMAND = (
@@ -41,7 +39,7 @@ def blocks(content: JsonValue) -> tuple[Block, ...]:
 
 def chars(content: tuple[Block, ...]) -> int:
     """Count the characters that the model is sent: an image at what it costs, without signatures, base64 and JSON syntax."""
-    return count_chars(content, image_chars=_IMAGE_CHARS)
+    return count_chars(content, image_chars=USUAL_IMAGE_CHARS)
 
 
 def _block(value: JsonValue) -> Block:

@@ -17,6 +17,7 @@ from leftoff.agents.codex import rollouts
 from leftoff.agents.codex.records import read_record
 from leftoff.core.records import Place, Record, RecordKind, Text
 from leftoff.core.session import Session, strip_leftoff_text
+from leftoff.platform import zstd
 
 if TYPE_CHECKING:
     from leftoff.agents.codex.hooks import CodexHooks
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     )
     from leftoff.core.wire import JsonValue
 
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _HEADS = (
     re.compile(rb'\s*\{[^{}]*"type": ?"session_meta"'),
     re.compile(rb'\s*\{"id": ?"[^"]*", ?"timestamp": ?"[^"]*", ?"instructions":'),  # until August 2025
@@ -63,7 +63,7 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def recognises(self, head: bytes) -> bool:
         """Say whether a file that begins with these bytes is a rollout, compressed or not."""
-        text = rollouts.decompress_head(head) if head.startswith(_ZSTD) else head
+        text = rollouts.decompress_head(head) if head.startswith(zstd.MAGIC) else head
         # A file that cannot be decompressed is taken for a rollout: opening it says what to install.
         return text is None or any(known.match(text) for known in _HEADS)
 

@@ -79,13 +79,13 @@ class CodexHooks:
     def __init__(self, home: Path) -> None:
         self._home = home
 
-    def event(self, said: JsonObject) -> HookEvent | None:
+    def event(self, payload: JsonObject) -> HookEvent | None:
         """Parse the event that a hook is called with."""
-        path = jsonl_text(said, "transcript_path")
+        path = jsonl_text(payload, "transcript_path")
         rollout = Path(path) if path else None
-        is_compacted = said.get("hook_event_name") == "PostCompact"
+        is_compacted = payload.get("hook_event_name") == "PostCompact"
         return hook_format.event(
-            said,
+            payload,
             hears_user=_HEARS_USER,
             hears_agent=_HEARS_AGENT,
             summary=_newest_summary(rollout) if rollout and is_compacted else None,
@@ -93,9 +93,9 @@ class CodexHooks:
             client_pid=process.grandparent_pid(),  # the parent is the shell that runs the hook
         )
 
-    def reply(self, event: HookEvent, saying: HookResponse) -> bytes:
+    def reply(self, event: HookEvent, response: HookResponse) -> bytes:
         """Return what the hook prints; the summariser accepts nothing."""
-        return b"" if event.kind == "before_compaction" else hook_format.reply(event, saying)
+        return b"" if event.kind == "before_compaction" else hook_format.reply(event, response)
 
     def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
         """Return the ``hooks.json`` of that scope."""

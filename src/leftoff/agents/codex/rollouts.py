@@ -27,6 +27,7 @@ from leftoff.agents.jsonl import JsonLines, Piece, count, table, text
 from leftoff.core.session import DERIVED_BY, Parent
 from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
+from leftoff.platform.zstd import MODULES
 
 if TYPE_CHECKING:
     from typing import IO, Any
@@ -38,7 +39,6 @@ _SUBAGENT = re.compile(rb'"source": ?\{"subagent"|"thread_source": ?"subagent"')
 _ID = re.compile(r"[0-9A-Za-z-]+")
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DECOMPRESSED_HEAD_BYTES = 64 * 1024
-_MODULES = ("compression.zstd", "backports.zstd")
 # rollout-2026-11-15T19-46-07-<thread>.jsonl; a reverted thread continues in another file, <thread>_<rollout>.
 _NAME = re.compile(
     r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?P<thread>[0-9A-Za-z-]+)(?:_(?P<rollout>[0-9A-Za-z-]+))?\.jsonl(?:\.zst)?"
@@ -128,11 +128,11 @@ def decompress_head(head: bytes) -> bytes | None:
 
 def _zstd_module() -> str:
     """Return the name of the module that decompresses; LookupError when none is installed."""
-    for name in _MODULES:
+    for name in MODULES:
         with suppress(ModuleNotFoundError):
             import_module(name)
             return name
-    raise LookupError(_MODULES)
+    raise LookupError(MODULES)
 
 
 class _CompressedPath(_NativePath):
