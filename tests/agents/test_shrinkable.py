@@ -62,7 +62,7 @@ def slow_pieces(agent: Agent, messages: list[Message]) -> set[tuple[str, str | N
 
 @pytest.mark.slow
 def test_pieces_and_characters_are_those_of_the_live_chain(real_transcripts: Path, tmp_path: Path) -> None:
-    """Both ways of reading find the same pieces in every real transcript, apart from a few known exceptions."""
+    """Both ways of reading find the same pieces in real transcripts, apart from a few known exceptions."""
     seen = 0
     for transcript in sorted(real_transcripts.rglob("*.jsonl")):
         for agent in agents(tmp_path):

@@ -1,4 +1,4 @@
-"""The command ``leftoff resume``: the welcome-back screen, the text to continue from, and starting the agent."""
+"""The command ``leftoff resume``: the welcome screen, the text to continue from, and starting the agent."""
 
 import json
 import os

@@ -279,7 +279,7 @@ def finished(isolated_home, session_id=OTHER, agent_id="claude"):
 
 
 def test_a_new_session_is_offered_what_was_left_off(isolated_home, live):
-    """The user gets one line and the agent 600 characters, or the whole log if the first prompt asks for it."""
+    """The user gets one line and the agent 600 characters, or the whole log if the first prompt asks."""
     finished(isolated_home)
     response = live.hook("SessionStart", source="startup")
     assert f"left off just now in session {OTHER[:8]}" in response["systemMessage"]
