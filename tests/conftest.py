@@ -47,6 +47,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give slow tests a longer limit: it is there for hangs, and a shared machine may be four times slower."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(900))
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name bytes by their argument: a gzip contains the time, and all workers must collect the same names."""
     return argname if isinstance(val, bytes) else None
