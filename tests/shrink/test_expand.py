@@ -1,37 +1,13 @@
 """The original behind a placeholder."""
 
-from pathlib import Path
-
 import pytest
 
 from leftoff.errors import LeftoffError, NotFoundError
-from leftoff.sessions.find import open_session
 from leftoff.shrink import expand
 from leftoff.shrink.placeholder import parse_placeholder
-from leftoff.shrink.trim import TrimOptions, prepare_trim, write_trim
+from leftoff.shrink.trim import TrimOptions, prepare_trim
 from leftoff.workspace import Workspace
-from tests.support.long_sessions import LONG, write_long_session
-
-AGENTS = ("claude", "codex")
-
-
-@pytest.fixture(params=AGENTS)
-def agent_id(request):
-    return request.param
-
-
-@pytest.fixture
-def source(home, agent_id):
-    return write_long_session(home, agent_id)
-
-
-def trimmed(source: Path, **wanted):
-    return write_trim(prepare_trim(str(source), Workspace.open(), TrimOptions(**wanted)))
-
-
-def results(transcript: Path) -> list[str]:
-    session = open_session(str(transcript))
-    return [call.result.text for call in session.tool_calls() if call.result]
+from tests.support.long_sessions import LONG, results, trimmed
 
 
 def test_expand_returns_the_original_of_a_placeholder(source):

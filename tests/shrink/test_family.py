@@ -3,36 +3,16 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from leftoff.platform import paths
 from leftoff.sessions import show
 from leftoff.sessions.ancestry import REGISTRY_NAME, load_family
 from leftoff.sessions.lineage import newest_first
 from leftoff.shrink import family as shrink_family
 from leftoff.shrink import rollover
-from leftoff.shrink.trim import TrimOptions, prepare_trim, write_trim
 from leftoff.workspace import Workspace
-from tests.support.long_sessions import FIRST, long_story, write_long_session
-
-AGENTS = ("claude", "codex")
-
+from tests.support.long_sessions import FIRST, long_story, trimmed
 
 SECOND = "7d1c0a52-93c4-4d0e-8a53-0c2f3f1f5a10"
-
-
-@pytest.fixture(params=AGENTS)
-def agent_id(request):
-    return request.param
-
-
-@pytest.fixture
-def source(home, agent_id):
-    return write_long_session(home, agent_id)
-
-
-def trimmed(source: Path, **wanted):
-    return write_trim(prepare_trim(str(source), Workspace.open(), TrimOptions(**wanted)))
 
 
 def set_parent(path: Path, parent: Path) -> None:

@@ -22,35 +22,13 @@ from tests.support.long_sessions import (
     CODEX_FIRST,
     FIRST,
     copy_into_agent_home,
+    inputs,
     long_story,
+    results,
+    trimmed,
     write_long_session,
     write_session_with_short_id,
 )
-
-AGENTS = ("claude", "codex")
-
-
-@pytest.fixture(params=AGENTS)
-def agent_id(request):
-    return request.param
-
-
-@pytest.fixture
-def source(home, agent_id):
-    return write_long_session(home, agent_id)
-
-
-def trimmed(source: Path, **wanted):
-    return write_trim(prepare_trim(str(source), Workspace.open(), TrimOptions(**wanted)))
-
-
-def results(transcript: Path) -> list[str]:
-    session = open_session(str(transcript))
-    return [call.result.text for call in session.tool_calls() if call.result]
-
-
-def inputs(transcript: Path) -> list[object]:
-    return [call.input for call in open_session(str(transcript)).tool_calls()]
 
 
 def test_a_plan_writes_nothing_and_lists_all_cuts(source):

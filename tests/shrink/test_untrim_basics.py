@@ -10,34 +10,8 @@ from leftoff.sessions.find import open_session
 from leftoff.sessions.lineage import newest_first
 from leftoff.shrink import untrim
 from leftoff.shrink.placeholder import parse_placeholder
-from leftoff.shrink.trim import TrimOptions, prepare_trim, write_trim
 from leftoff.workspace import Workspace
-from tests.support.long_sessions import LONG, write_long_session
-
-AGENTS = ("claude", "codex")
-
-
-@pytest.fixture(params=AGENTS)
-def agent_id(request):
-    return request.param
-
-
-@pytest.fixture
-def source(home, agent_id):
-    return write_long_session(home, agent_id)
-
-
-def trimmed(source: Path, **wanted):
-    return write_trim(prepare_trim(str(source), Workspace.open(), TrimOptions(**wanted)))
-
-
-def results(transcript: Path) -> list[str]:
-    session = open_session(str(transcript))
-    return [call.result.text for call in session.tool_calls() if call.result]
-
-
-def inputs(transcript: Path) -> list[object]:
-    return [call.input for call in open_session(str(transcript)).tool_calls()]
+from tests.support.long_sessions import LONG, inputs, results, trimmed, write_long_session
 
 
 def replies(transcript: Path) -> list[str]:

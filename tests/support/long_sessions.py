@@ -2,9 +2,14 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 from leftoff.agents.registry import agent_of
+from leftoff.sessions.find import open_session
+from leftoff.shrink.derive import DerivedSession
+from leftoff.shrink.trim import TrimOptions, prepare_trim, write_trim
 from leftoff.testing.builders import Story, call
+from leftoff.workspace import Workspace
 
 FIRST = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 CODEX_FIRST = "01a1e0be-dee8-7b23-ae31-94e0123734a3"
@@ -59,3 +64,18 @@ def write_session_with_short_id(home) -> Path:
     lines[3:3] = [b'{"type":"mode","mode":"normal","sessionId":"s1"}\n'] * 5_000
     path.write_bytes(b"".join(lines))
     return path
+
+
+def trimmed(source: Path, **options: Any) -> DerivedSession:
+    """Write a trimmed copy of a session."""
+    return write_trim(prepare_trim(str(source), Workspace.open(), TrimOptions(**options)))
+
+
+def results(transcript: Path) -> list[str]:
+    """Return the results of all tool calls."""
+    return [call.result.text for call in open_session(str(transcript)).tool_calls() if call.result]
+
+
+def inputs(transcript: Path) -> list[object]:
+    """Return the inputs of all tool calls."""
+    return [call.input for call in open_session(str(transcript)).tool_calls()]
