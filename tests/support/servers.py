@@ -276,7 +276,7 @@ class PostgresServer(Server):
         return super().process_options() | other
 
     def _runnable(self, programs: Path) -> Path:
-        """Return the programs, or a copy of them when nobody may not read the virtual environment."""
+        """Return the programs, or a copy of them if the unprivileged user of the server cannot read the virtual environment."""
         try:
             subprocess.run(
                 [str(programs / "postgres"), "--version"],
@@ -287,8 +287,13 @@ class PostgresServer(Server):
         except (OSError, subprocess.CalledProcessError):
             copy = self.folder / "programs"
             self.folder.chmod(0o755)
-            shutil.copytree(programs.parent, copy, symlinks=True)
-            return copy / programs.name
+            # As they are installed: the programs find their libraries relative to themselves.
+            package = programs.parents[1]
+            shutil.copytree(programs.parent, copy / package.name / programs.parent.name, symlinks=True)
+            libraries = package.with_name(f"{package.name}.libs")
+            if libraries.is_dir():
+                shutil.copytree(libraries, copy / libraries.name, symlinks=True)
+            return copy / package.name / programs.parent.name / programs.name
         return programs
 
 
