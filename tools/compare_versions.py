@@ -170,7 +170,7 @@ print(leftoff.measure(session).to_dict())
 print(leftoff.get_parent_info(sys.argv[2]), leftoff.get_full_lineage_chain(sys.argv[2]))
 print(leftoff.identify_trimmable_lines_cli(sys.argv[2]))
 for plan in (leftoff.plan_trim(session), leftoff.plan_smart_trim(session)):
-    print(len(plan.cuts), plan.saved_tokens, plan.context_saved_percent)
+    print(len(plan.cuts), plan.saved_tokens)
 print(leftoff.extract(session))
 """
 

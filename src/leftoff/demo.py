@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import resources
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from leftoff.core.protocols import Agent
 from leftoff.core.records import Record, RecordKind
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import Derivation, Session, SessionNode
-from leftoff.core.trim_plan import CopyOrder
+from leftoff.core.trim_plan import CopyOrder, Savings
 from leftoff.extraction import State, render, step
 from leftoff.platform import clock
 from leftoff.platform.redaction import Redactor
@@ -161,17 +162,15 @@ def _trim(stage: Stage) -> Iterator[str]:
     parameters = TrimParameters()
     plan = plan_trim(agent, session, parameters)
     smart = plan_smart_trim(agent, session, parameters)
+    gauge = _gauge(stage, plan.live_tokens)
     for each in (plan, smart):
-        yield (
-            f"{each.strategy}: {len(each.cuts)} cuts free {each.context_saved_percent:.0f} % of the live context, about "
-            f"{each.saved_tokens:,} tokens."
-        )
+        yield f"{each.strategy}: {len(each.cuts)} cuts, {Savings.expect(gauge, each.saved_tokens)} freed."
     at = clock.now()
     order = CopyOrder(
         at=at,
         metadata=trim_metadata(session, plan, at),
         block=_lineage_block(session, "trimmed"),
-        used_tokens=max(0, plan.live_tokens - plan.saved_tokens),
+        used_tokens=plan.usage_after,
         invariants=COMMON_INVARIANTS,
     )
     copy = agent.write_copy(session, plan.cuts, order)
@@ -192,9 +191,10 @@ def _roll_over(stage: Stage) -> Iterator[str]:
     message = first_message(
         block, None, _restoration_text(_build_log(stage), MAX_HOOK_CHARS - len(block) - 2)
     )
+    saved = int((live.live_chars - len(message)) * live.tokens_per_char)
     yield (
-        f"rollover: a fresh session that begins with some {round(len(message), -2):,} characters instead of {live.live_chars:,}: "
-        f"{100 * (1 - len(message) / live.live_chars):.0f} % of the live context is free. It begins:"
+        f"rollover: a fresh session that begins with some {round(len(message), -2):,} characters instead of "
+        f"{live.live_chars:,}: {Savings.expect(_gauge(stage, live.live_tokens), saved)} freed. It begins:"
     )
     yield from message.splitlines()[:_LINES]
 
@@ -235,17 +235,23 @@ def _redact_secrets(stage: Stage) -> Iterator[str]:
 
 def _measure(stage: Stage, record: Record) -> ContextMetrics:
     assert record.usage is not None
-    occupancy = Occupancy(
-        used_tokens=record.usage.occupancy_tokens,
-        model=record.model,
-        window_tokens=record.window_tokens or _WINDOW_TOKENS,
-    )
+    return _gauge(stage, record.usage.occupancy_tokens, record.model, record.window_tokens, record.at)
+
+
+def _gauge(
+    stage: Stage,
+    used_tokens: int,
+    model: str | None = None,
+    window_tokens: int | None = None,
+    at: datetime | None = None,
+) -> ContextMetrics:
+    occupancy = Occupancy(used_tokens=used_tokens, model=model, window_tokens=window_tokens or _WINDOW_TOKENS)
     return measure(
         occupancy,
         stage.agent.window(occupancy, None),
         windows={},
         observed_compaction_tokens=None,
-        at=record.at or clock.now(),
+        at=at or clock.now(),
     )
 
 

@@ -74,7 +74,11 @@ def test_head_and_tail_fill_an_entry_and_a_session(agent, transcript):
         "tiny-1",
         "Fix it",
     )
-    assert (entry.used_tokens, entry.tail_chars, entry.size_bytes) == (70, 5, path.stat().st_size)
+    assert (entry.occupancy.used_tokens, entry.occupancy.tail_chars, entry.size_bytes) == (
+        70,
+        5,
+        path.stat().st_size,
+    )
     session = agent.open(path)
     assert (session.agent, session.session_id, session.project) == ("tiny", "session-1", "/project")
     assert [record.kind for record in session.records] == ["prompt", "reply", "prompt"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.agents import collector
+from leftoff.agents import collector, jsonl
 
 MARK = b'"mark"'
 BLOCK = 1024 * 1024
@@ -16,7 +16,7 @@ def test_the_last_line_with_a_mark_is_found(tmp_path: Path, behind: int) -> None
     path = tmp_path / "f"
     head = b"first\n" + b"y" * 70_000 + b"\n"
     path.write_bytes(head + b"begins " + MARK + b"x" * behind)
-    assert collector.last_line(path, MARK, lambda _: True) == len(head)
+    assert jsonl.last_line(path, MARK, lambda _: True) == len(head)
     assert collector.lines_before(path, len(head)) == 2
 
 
@@ -24,10 +24,10 @@ def test_lines_that_are_not_accepted_are_passed_over(tmp_path: Path) -> None:
     """The search continues to the beginning of the file and gives ``None`` if no line is accepted."""
     path = tmp_path / "f"
     path.write_bytes(b'"mark" one\n"mark" two\n"mark" "mark" three\n')
-    assert collector.last_line(path, MARK, lambda line: b"two" in line) == 11
-    assert collector.last_line(path, MARK, lambda line: b"one" in line) == 0
-    assert collector.last_line(path, MARK, lambda _: False) is None
-    assert collector.last_line(path, b"nowhere", lambda _: True) is None
+    assert jsonl.last_line(path, MARK, lambda line: b"two" in line) == 11
+    assert jsonl.last_line(path, MARK, lambda line: b"one" in line) == 0
+    assert jsonl.last_line(path, MARK, lambda _: False) is None
+    assert jsonl.last_line(path, b"nowhere", lambda _: True) is None
 
 
 @pytest.mark.parametrize("at", [0, BLOCK - 3, BLOCK, BLOCK + 20])

@@ -14,16 +14,24 @@ from leftoff.config.settings import Settings
 from leftoff.core.metrics import ContextMetrics, Level
 from leftoff.live.status_line import StatusLine
 from leftoff.platform import log, paths
+from leftoff.testing.builders import Story
+from tests.support.fixtures import CLAUDE_ID
 
 pytestmark = pytest.mark.measured
 
 NOW = datetime(2026, 1, 6, 12, tzinfo=UTC)
-CLIENT_JSON = {
-    "session_id": "0c712d1c-a758-4b93-8967-1be809d58c86",
-    "workspace": {},
-    "model": {"id": "claude-sonnet-4-5"},
-    "context_window": {"context_window_size": 200000, "current_usage": {"input_tokens": 120000}},
-}
+
+
+@pytest.fixture
+def client_json(home):
+    """What the client passes in a session with 120,000 tokens in its window."""
+    story = Story(session_id=CLAUDE_ID, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    return {
+        "session_id": CLAUDE_ID,
+        "transcript_path": str(home.claude(story.asked("Go").replied("Done.", used=120_000))),
+        "workspace": {},
+        "context_window": {"context_window_size": 200000},
+    }
 
 
 def run_statusline(raw, *arguments, program=("-m", "leftoff"), **environment):
@@ -104,14 +112,14 @@ def test_colours_are_of_the_level_and_only_the_bar_has_them():
     assert "\x1b" not in line(build_status(None, level=None), coloured=True)
 
 
-def test_one_line_comes_out():
+def test_one_line_comes_out(client_json):
     """Coloured, although standard output is a pipe; plain with NO_COLOR or a dumb terminal."""
-    coloured = run_statusline(CLIENT_JSON, TERM="xterm")
+    coloured = run_statusline(client_json, TERM="xterm")
     assert coloured.count("\n") == 1
     assert "\x1b[33m" in coloured
     assert "71% caution · not saved yet" in coloured
     for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-        assert "\x1b" not in run_statusline(CLIENT_JSON, **{"TERM": "xterm", **plain})
+        assert "\x1b" not in run_statusline(client_json, **{"TERM": "xterm", **plain})
 
 
 @pytest.mark.parametrize(
@@ -123,25 +131,25 @@ def test_trouble_shows_nothing_and_is_noted(raw):
     assert "statusline: " in log.log_path().read_text(encoding="utf-8")
 
 
-def test_switched_off_it_shows_nothing():
-    assert run_statusline(CLIENT_JSON, LEFTOFF_DISABLE="1") == ""
+def test_switched_off_it_shows_nothing(client_json):
+    assert run_statusline(client_json, LEFTOFF_DISABLE="1") == ""
 
 
-def test_the_same_numbers_as_json():
+def test_the_same_numbers_as_json(client_json):
     """Scripts and bug reports use them; the exit code is still always 0."""
-    data = json.loads(run_statusline(CLIENT_JSON, "--json"))
+    data = json.loads(run_statusline(client_json, "--json"))
     assert (data["used_tokens"], data["window_tokens"], data["level"]) == (120_000, 200_000, "caution")
     assert json.loads(run_statusline({}, "--json")) == {}
     assert "error" in json.loads(run_statusline(b"garbage", "--json"))
 
 
-def test_the_command_line_knows_it_too():
+def test_the_command_line_knows_it_too(client_json):
     """``leftoff statusline`` on the command line gives the same line."""
     code = "import sys; from leftoff.cli.main import run; sys.exit(run(sys.argv[1:]))"
-    assert "71% caution" in run_statusline(CLIENT_JSON, program=("-c", code))
+    assert "71% caution" in run_statusline(client_json, program=("-c", code))
 
 
-def test_nothing_of_the_command_line_is_loaded(without_coverage):
+def test_nothing_of_the_command_line_is_loaded(without_coverage, client_json):
     """The agent asks again and again: neither click nor rich nor another agent's adapter."""
     code = (
         "import sys, json; sys.argv = ['leftoff', 'statusline']\n"
@@ -151,7 +159,7 @@ def test_nothing_of_the_command_line_is_loaded(without_coverage):
     )
     ended = subprocess.run(
         [sys.executable, "-c", code],
-        input=json.dumps(CLIENT_JSON),
+        input=json.dumps(client_json),
         capture_output=True,
         text=True,
         check=True,

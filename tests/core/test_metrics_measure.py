@@ -7,9 +7,9 @@ import pytest
 from leftoff.core.metrics import (
     USUAL_TOKENS_PER_CHAR,
     AgentWindow,
+    ContextMetrics,
     Occupancy,
     measure,
-    tokens_per_char,
     used_tokens,
 )
 
@@ -42,17 +42,31 @@ def test_a_tail_is_estimated_and_marked_so():
 def test_a_sessions_own_ratio_is_used_if_it_is_plausible():
     """10,000 characters that took 5,000 tokens make half a token each; a wild or tiny sample is not believed."""
     base = {"used_tokens": 0, "tail_chars": 1_000}
-    assert used_tokens(Occupancy(**base, sample_chars=10_000, sample_tokens=5_000)) == (
-        500,
-        "estimated",
-    )
+    occupancy = Occupancy(**base, sample_chars=10_000, sample_tokens=5_000)
+    assert used_tokens(occupancy, TABLE) == (500, "estimated")
     for chars, tokens in ((10_000, 90_000), (10_000, 10), (1_999, 1_000), (0, 0)):
         occupancy = Occupancy(**base, sample_chars=chars, sample_tokens=tokens)
-        assert tokens_per_char(occupancy) == USUAL_TOKENS_PER_CHAR
+        assert used_tokens(occupancy, TABLE) == (USUAL_TOKENS_PER_CHAR * 1_000, "estimated")
 
 
 def test_an_estimate_rounds_up():
-    assert used_tokens(Occupancy(used_tokens=10, tail_chars=1)) == (11, "estimated")
+    assert used_tokens(Occupancy(used_tokens=10, tail_chars=1), TABLE) == (11, "estimated")
+
+
+def test_a_fresh_session_that_says_its_baseline_has_an_estimate_before_the_first_reply():
+    """Any other session without usage has none: its instructions and tools may be of any size."""
+    window = TABLE._replace(baseline_tokens=20_000, tokens_per_char=0.25)
+    fresh = Occupancy(used_tokens=None, tail_chars=1_000)
+    assert used_tokens(fresh._replace(baseline_tokens=5_000), window) == (5_250, "estimated")
+    assert used_tokens(fresh, window) == (None, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("used", "shown"), [(89_999, 89.9), (90_000, 90.0), (29_000, 29.0), (57_000, 57.0), (0, 0.0)]
+)
+def test_a_percentage_is_shown_rounded_down(used, shown):
+    """Nothing may look like a threshold that is not crossed."""
+    assert ContextMetrics(total_budget=100_000, used_tokens=used).shown_percentage == shown
 
 
 def test_unknown_usage_stays_unknown():

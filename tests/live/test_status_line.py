@@ -55,21 +55,21 @@ def test_a_window_larger_than_the_table_knows_is_believed(session):
     """The client's own number is more reliable than the table."""
     found = status_line(client_json(session, window=1_000_000))
     assert found.metrics.window_tokens == 1_000_000
-    assert found.to_dict()["percentage_used"] == 8.3
+    assert found.to_dict()["percentage_used"] == 8.2
 
 
-def test_before_the_first_line_of_the_transcript_the_client_is_asked(tmp_path):
-    """The usage is unknown if the client does not report it either."""
+def test_before_the_first_line_of_the_transcript_nothing_is_known(tmp_path):
+    """The client's own count is not shown: no other screen could show the same."""
     usage = {"input_tokens": 100_000, "cache_read_input_tokens": 25_000, "output_tokens": 250}
-    found = status_line(client_json(tmp_path / "not-yet.jsonl", usage=usage))
-    assert (found.metrics.used_tokens, found.level) == (125_250, Level.CAUTION)
+    assert status_line(client_json(tmp_path / "not-yet.jsonl", usage=usage)).metrics.used_tokens is None
     found = status_line(client_json(None))
     assert (found.metrics.used_tokens, found.level, found.turns_left) == (None, None, None)
     assert found.to_dict()["saved_at"] is None
 
 
-def test_past_every_mark_nothing_lies_ahead(tmp_path):
-    found = status_line(client_json(None, usage={"input_tokens": 170_000}))
+def test_past_every_mark_nothing_lies_ahead(home):
+    story = Story(session_id=CLAUDE_ID, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    found = status_line(client_json(home.claude(story.asked("Go").replied("Done.", used=170_000))))
     assert (found.level, found.next_level, found.turns_left) == (Level.CRITICAL, None, None)
 
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from leftoff.core.metrics import Occupancy
 from leftoff.platform import paths
-from leftoff.sessions.learned_windows import observed_compaction
+from leftoff.sessions.learned_windows import load_compaction_points
 from leftoff.sessions.listing import numbered_transcript
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "wire"
@@ -22,5 +21,4 @@ def test_the_numbers_of_the_list_last_shown_are_read():
 
 def test_where_agents_compacted_is_read():
     place("compactions.v1.json", "compactions.json")
-    occupancy = Occupancy(used_tokens=1, model="claude-sonnet-4-5", client_version="2.1.325")
-    assert observed_compaction("claude", occupancy) == 166_800
+    assert 166_800 in load_compaction_points()["claude claude-sonnet-4-5 2.1.325"]

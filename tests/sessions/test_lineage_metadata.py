@@ -53,7 +53,13 @@ def test_the_metadata_of_a_trimmed_copy(session):
             "trim_assistant_messages": None,
             "strategy": "trim",
         },
-        "stats": {"original_tokens": 300, "trimmed_tokens": 200, "tools_trimmed": 0, "chars_saved": 0},
+        "stats": {
+            "original_tokens": 300,
+            "trimmed_tokens": 200,
+            "tools_trimmed": 0,
+            "chars_saved": 0,
+            "tokens_per_char": 0.374,
+        },
     }
 
 
@@ -68,7 +74,7 @@ def test_the_metadata_of_a_continued_session(session):
 def test_all_metadata_can_be_read_back(session, tmp_path, make):
     """Copies from which nothing was cut have metadata too."""
     note = (
-        lineage.untrim_metadata(session, AT, given_back=3)
+        lineage.untrim_metadata(session, AT, given_back=3, tokens_per_char=0.3)
         if make == "untrim"
         else lineage.moved_metadata(session, AT)
     )
@@ -79,6 +85,7 @@ def test_all_metadata_can_be_read_back(session, tmp_path, make):
         parent_session_id="p-1",
         parent_fingerprint=fingerprint(Path(session.transcript)),
         at="2026-01-06T12:00:00Z",
+        tokens_per_char=0.3 if make == "untrim" else None,
     )
 
 

@@ -59,6 +59,8 @@ def test_a_copy_is_smaller_and_the_original_unchanged(source, agent_id):
         "tools_trimmed",
         "tokens_saved",
         "context_saved_percent",
+        "percentage_before",
+        "percentage_after",
         "resume_command",
         "nothing_to_trim",
     ]
@@ -123,9 +125,9 @@ def test_no_copy_of_a_real_session_is_as_large_as_the_session(home, real_transcr
         except LeftoffError:
             continue  # nothing in it that could be continued
         assert seen.plan.nothing_to_trim == result.nothing_to_trim, path.name
-        assert seen.plan.saved_tokens == result.tokens_saved, path.name
+        assert seen.plan.saved_tokens == result.savings.tokens, path.name
         if result.output_file is None:
-            assert (result.tokens_saved, result.context_saved_percent, result.tools_trimmed) == (0, 0.0, 0)
+            assert (result.savings.tokens, result.tools_trimmed) == (0, 0)
             continue
         written += 1
         assert result.output_file.stat().st_size < source.stat().st_size, path.name
@@ -145,7 +147,7 @@ def test_a_copy_that_would_be_no_smaller_is_not_written(home, agent_id):
     before = {*source.parent.iterdir()}
     result = write_trim(plan)
     assert result.nothing_to_trim
-    assert result.tokens_saved == 0
+    assert result.savings.tokens == 0
     assert {*source.parent.iterdir()} == before
     seen = preview_trim(plan)
     assert seen.to_dict()["nothing_to_trim"] is True
@@ -226,7 +228,9 @@ def test_files_of_unreachable_subagents_are_not_copied(home):
     source = home.claude(story.delegated("Look again", "Still nothing"))
     wrote = {path.name for path in source.with_suffix("").glob("subagents/agent-*.jsonl")}
     assert len(wrote) == 2
-    copy = copy_to_folder(SessionRef(agent=agent_of(source), transcript=source), Path.cwd()).output_file
+    copy = copy_to_folder(
+        SessionRef(agent=agent_of(source), transcript=source), Path.cwd(), Workspace.open()
+    ).output_file
     assert wrote == {Path(name).name for name in beside(copy) if name.endswith(".jsonl")}
     plan = prepare_trim(str(copy), Workspace.open(), TrimOptions(project=Path.cwd()))
     again = write_trim(plan).output_file
@@ -253,7 +257,7 @@ def test_every_copy_lists_what_was_left_behind(home, tmp_path):
     result = [
         trimmed(source),
         untrim.untrim(str(whole.output_file), Workspace.open()),
-        copy_to_folder(SessionRef(agent=agent_of(source), transcript=source), Path.cwd()),
+        copy_to_folder(SessionRef(agent=agent_of(source), transcript=source), Path.cwd(), Workspace.open()),
     ]
     assert [each.to_dict()["left_behind"][0]["path"] for each in result] == [
         str(wrote),

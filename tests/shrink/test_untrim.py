@@ -309,12 +309,15 @@ def test_restored_content_is_counted_by_its_real_size(home):
     text = copy.read_text(encoding="utf-8")
     size = text.partition("original content was ")[2].partition(" ")[0]
     copy.write_text(text.replace(f"was {size} characters", "was 999999999999 characters"), encoding="utf-8")
-    assert untrim.untrim(str(copy), Workspace.open(), dry_run=True).tokens_given_back == usual
+    believed = untrim.untrim(str(copy), Workspace.open(), dry_run=True).tokens_given_back
+    assert believed == pytest.approx(usual, abs=20)  # the longer number makes the placeholder longer
 
 
 def test_a_grandparent_is_found_through_the_registry(home):
     first = trimmed(home.claude(story()))
-    second = copy_to_folder(SessionRef(agent=agent_of(first), transcript=first), Path.cwd()).output_file
+    second = copy_to_folder(
+        SessionRef(agent=agent_of(first), transcript=first), Path.cwd(), Workspace.open()
+    ).output_file
     first.unlink()
     back = untrim.untrim(str(second), Workspace.open())
     assert back.given_back >= 4

@@ -194,7 +194,7 @@ def test_the_example_transcript_is_read(page, tmp_path):
     path.write_text(blocks("json")[0], encoding="utf-8")
     agent = page.Acme(home=tmp_path)
     (entry,) = map(agent.entry, agent.transcripts())
-    assert (entry.session_id, entry.project, entry.used_tokens) == (ID, "/home/dev/shop", 9000)
+    assert (entry.session_id, entry.project, entry.occupancy.used_tokens) == (ID, "/home/dev/shop", 9000)
     assert entry.first_prompt == "Fix the login, and never touch the database."
     (call,) = agent.open(path).tool_calls()
     assert (call.tool, call.failed) == ("shell", True)

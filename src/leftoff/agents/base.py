@@ -119,10 +119,7 @@ class JsonlAgent(ABC):
             project=head.project,
             model=occupancy.model or head.model,
             first_prompt=head.first_prompt,
-            used_tokens=occupancy.used_tokens,
-            window_tokens=occupancy.window_tokens,
-            tail_chars=occupancy.tail_chars,
-            client_version=occupancy.client_version,
+            occupancy=occupancy._replace(turn_ends_tokens=()),
             compactions=tail.compactions,
             parent=head.parent,
         )
@@ -166,8 +163,8 @@ class JsonlAgent(ABC):
     def read_tail(self, lines: JsonLines, *, with_history: bool) -> TranscriptTail:  # noqa: ARG002 - for subclasses
         """Read back to the last reply that says what it used, or to the last compaction.
 
-        ``with_history`` asks for more than the current occupancy: the ratio of characters to tokens, and how full the window was
-        at the end of earlier turns. Without it the forecast of turns left is missing.
+        The numbers of the gauge do not depend on ``with_history``: it only adds how full the window was at the end of earlier
+        turns, from which the turns left are forecast.
         """
         tail_chars = 0
         used = model = window_tokens = None

@@ -9,13 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from leftoff.agents.copy_writer import parse_objects, to_json
-from leftoff.agents.jsonl import LONGEST_LINE_BYTES, line_start, open_transcript
-from leftoff.core.metrics import USUAL_TOKENS_PER_CHAR, Occupancy
-from leftoff.core.records import Block, Image, Opaque, Place, Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.agents.jsonl import LONGEST_LINE_BYTES, open_transcript
+from leftoff.core.metrics import AgentWindow, Occupancy, used_tokens
+from leftoff.core.records import (
+    Block,
+    Image,
+    Opaque,
+    Place,
+    Record,
+    RecordKind,
+    Text,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
 from leftoff.core.session import LiveChain, Session
 from leftoff.core.trim_plan import CopyOrder, Cut, CutPart, LivePieces, Piece, RestoredPiece, digest_of
 from leftoff.core.wire import JsonObject, JsonValue
@@ -23,6 +35,9 @@ from leftoff.core.wire import JsonObject, JsonValue
 _BLOCK_BYTES = 1024 * 1024
 _LONG_CHARS = 200  # from this length on, a repeated text is worth replacing
 _LONG_LIST_BYTES = 1000
+_LEAST_RESULT_CHARS = 2000  # between two replies; less says little about how many tokens a character takes
+_SAMPLE_CHARS = 10_000  # for which the usual ratio counts
+_FEWEST_TOKENS_PER_CHAR, _MOST_TOKENS_PER_CHAR = 0.2, 0.6  # nearly all real sessions lie between these
 _TIME = re.compile(rb'"timestamp": ?"([0-9][0-9T:.-]{18,29}Z)"')
 
 
@@ -36,6 +51,80 @@ class Content(NamedTuple):
     value: JsonValue
     text: str
     is_error: bool | None = None
+
+
+class _ResultRatio:
+    """How many tokens a character of tool results takes, by what the agent reported before and after them.
+
+    The tokens sent with one reply and with the next differ by what the first one answered, which is reported, and by what was
+    added in between. Pairs with little else than results in between are counted. The usual ratio counts as one more sample, so
+    that a few short results prove little.
+    """
+
+    def __init__(self) -> None:
+        self._replies: list[_MeasuredReply] = []
+        self._waiting: Usage | None = None
+        self._last: Usage | None = None
+        self._in_reply = False
+
+    def add_usage(self, usage: Usage, *, before_reply: bool) -> None:
+        if usage == self._last:
+            return  # a reply's usage is on several lines
+        self._last = usage
+        if before_reply:
+            self._waiting = usage
+        elif self._replies:
+            last = self._replies[-1]
+            if last.usage is None or usage.occupancy_tokens > last.usage.occupancy_tokens:
+                last.usage = usage
+
+    def add(self, record: Record, chars: int, result_chars: int) -> None:
+        if record.kind is RecordKind.COMPACTION:
+            self._replies.append(_MeasuredReply())  # without usage: no pair spans it
+            self._in_reply = False
+        elif record.kind is RecordKind.REPLY:
+            is_same = (
+                record.reply_id is not None
+                and bool(self._replies)
+                and record.reply_id == self._replies[-1].reply_id
+            )
+            if not self._in_reply and not is_same:
+                self._replies.append(_MeasuredReply(reply_id=record.reply_id, usage=self._waiting))
+                self._waiting = None
+            self._in_reply = True
+        elif self._replies:
+            self._in_reply = False
+            self._replies[-1].result_chars += result_chars
+            self._replies[-1].other_chars += chars - result_chars
+
+    def tokens_per_char(self, usual: float) -> float:
+        tokens, chars = usual * _SAMPLE_CHARS, float(_SAMPLE_CHARS)
+        for earlier, later in pairwise(self._replies):
+            if earlier.usage is None or later.usage is None or not earlier.has_mostly_results:
+                continue
+            added = later.sent_tokens - earlier.sent_tokens - earlier.usage.output_tokens
+            if added > 0:
+                tokens += added
+                chars += earlier.result_chars
+        return round(min(max(tokens / chars, _FEWEST_TOKENS_PER_CHAR), _MOST_TOKENS_PER_CHAR), 4)
+
+
+@dataclass(slots=True, kw_only=True)
+class _MeasuredReply:
+    """One reply, its usage, and the characters added after it and before the next."""
+
+    reply_id: str | None = None
+    usage: Usage | None = None
+    result_chars: int = 0
+    other_chars: int = 0
+
+    @property
+    def sent_tokens(self) -> int:
+        return self.usage.occupancy_tokens - self.usage.output_tokens if self.usage else 0
+
+    @property
+    def has_mostly_results(self) -> bool:
+        return self.result_chars >= _LEAST_RESULT_CHARS and self.other_chars <= self.result_chars / 10
 
 
 class _RecordSize(NamedTuple):
@@ -56,13 +145,23 @@ class Collector:
     tail: int
     chars: Callable[[tuple[Block, ...]], int]  # counts characters as the agent does
     opening_rank: Callable[[Record], int | None]  # the lowest gets the lineage block
+    usage_first: bool = False  # usage precedes the reply that it belongs to
+    _ratio: _ResultRatio = field(default_factory=_ResultRatio)
+    _tail_places: set[Place] = field(default_factory=set)  # added since the last usage
     _tools: dict[str, str] = field(default_factory=dict)
     _records: dict[Place, _RecordSize] = field(default_factory=dict)
 
     def add(self, record: Record, contents: Callable[[dict[str, str]], Iterable[Content]]) -> None:
         """Add the next record. If it is large, ``contents`` is called for its pieces, with the tool of each call so far."""
-        if record.actor is not None or not record.messages:
+        if record.actor is not None:
             return
+        if record.messages:
+            self._add_messages(record, contents)
+        if record.usage is not None:
+            self._ratio.add_usage(record.usage, before_reply=self.usage_first)
+            self._tail_places.clear()
+
+    def _add_messages(self, record: Record, contents: Callable[[dict[str, str]], Iterable[Content]]) -> None:
         blocks = record.blocks
         self._tools.update((block.call_id, block.tool) for block in blocks if isinstance(block, ToolUse))
         chars = self.chars(blocks)
@@ -71,17 +170,18 @@ class Collector:
             for content in (contents(self._tools) if chars >= self.at_least_chars else ())
             if content.chars >= self.at_least_chars
         ]
+        answers = [(block.call_id, self.chars((block,))) for block in blocks if isinstance(block, ToolResult)]
+        self._ratio.add(record, chars, sum(chars for _, chars in answers))
+        self._tail_places.add(record.place)
         self._records[record.place] = _RecordSize(
             is_prompt=record.kind is RecordKind.PROMPT,
             opening_rank=self.opening_rank(record),
             chars=chars,
-            answers=tuple(
-                [(block.call_id, self.chars((block,))) for block in blocks if isinstance(block, ToolResult)]
-            ),
+            answers=tuple(answers),
             pieces=tuple([self._piece(record.place, content) for content in large]),
         )
 
-    def collected(self, chain: LiveChain, occupancy: Occupancy) -> LivePieces:
+    def collected(self, chain: LiveChain, occupancy: Occupancy, agent_window: AgentWindow) -> LivePieces:
         """Return the pieces that are live, in sending order."""
         pieces: list[Piece] = []
         live_chars = turns = 0
@@ -98,11 +198,17 @@ class Collector:
                 for piece in record.pieces
                 if piece.part != "result" or piece.call_id not in chain.cleared_calls
             )
+        used = used_tokens(occupancy, agent_window)[0]
+        if used is None:
+            used = (agent_window.baseline_tokens or 0) + round(live_chars * agent_window.tokens_per_char)
         return LivePieces(
             pieces=tuple(pieces),
             live_chars=live_chars,
-            live_tokens=_live_tokens(occupancy, live_chars),
+            live_tokens=used,
             turns=turns,
+            tokens_per_char=self._ratio.tokens_per_char(agent_window.tokens_per_char),
+            tail_tokens=0 if occupancy.used_tokens is None else used - occupancy.used_tokens,
+            tail_places=frozenset(self._tail_places),
             first_prompt=_find_opening(
                 chain.places,
                 {
@@ -257,26 +363,6 @@ def _replace_texts(value: JsonValue, longest: str, replacement: str, note: str) 
             return value
 
 
-def last_line(path: Path, mark: bytes, accepts: Callable[[bytes], bool]) -> int | None:
-    """Return where the last line begins that holds ``mark`` and is accepted, searching from the end; None if there is none."""
-    with open_transcript(path) as file:
-        end = file.seek(0, 2)
-        while end > 0:
-            begin = max(0, end - _BLOCK_BYTES)
-            file.seek(begin)
-            block = file.read(end - begin)
-            at = block.rfind(mark)
-            if at < 0:
-                end = begin + len(mark) - 1 if begin else 0  # the mark may lie across the border
-                continue
-            begin_of_line = line_start(file, begin + at)
-            file.seek(begin_of_line)
-            if accepts(file.readline(LONGEST_LINE_BYTES)):
-                return begin_of_line
-            end = begin_of_line
-    return None
-
-
 def lines_before(path: Path, end: int) -> int:
     """Count the lines that end before that byte."""
     return sum(_line_ends(block) for block in _blocks(path, end))
@@ -335,9 +421,3 @@ def _describe(part: Text | Image | Opaque) -> str:
             return f"(a picture: {part.media_type or 'of unknown type'}, {part.size_bytes:,} bytes)"
         case Opaque():
             return f"({part.type or 'something'})"
-
-
-def _live_tokens(occupancy: Occupancy, live_chars: int) -> int:
-    if occupancy.used_tokens is None:
-        return round(live_chars * USUAL_TOKENS_PER_CHAR)
-    return occupancy.used_tokens + round(occupancy.tail_chars * USUAL_TOKENS_PER_CHAR)

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -35,6 +35,7 @@ _BUFFER_BYTES = 256 * 1024  # many lines are longer than the usual 8 KB; this ta
 _ENDS_BUFFER_BYTES = 32 * 1024
 _STEP_BYTES = 16 * 1024
 _WIDEST_STEP_BYTES = 16 * _STEP_BYTES  # reading more at once would mostly be thrown away
+_SEARCH_BYTES = 1024 * 1024
 BLANK = b" \t\r\n"
 SPACE = re.compile(r"[ \t\r\n]*")
 _NULS = re.compile(r"\0[\0 \t\r\n]*")
@@ -190,6 +191,34 @@ def _chunk_start(file: IO[bytes], position: int) -> int:
     """Return where a full read that passes ``position`` begins a line, or a chunk of a line that is too long."""
     start = line_start(file, position)
     return start + (position - start) // LONGEST_LINE_BYTES * LONGEST_LINE_BYTES
+
+
+def last_line(path: Path, mark: bytes, accepts: Callable[[bytes], bool]) -> int | None:
+    """Return where the last line begins that holds ``mark`` and is accepted, searching from the end; None if there is none."""
+    with open_transcript(path) as file:
+        return find_last_line(file, mark, accepts)
+
+
+def find_last_line(
+    file: IO[bytes], mark: bytes, accepts: Callable[[bytes], bool], *, reach_bytes: int | None = None
+) -> int | None:
+    """Do the same in an open file; ``reach_bytes`` ends the search that far from the end."""
+    end = file.seek(0, os.SEEK_END)
+    first = 0 if reach_bytes is None else max(0, end - reach_bytes)
+    while end > first:
+        begin = max(first, end - _SEARCH_BYTES)
+        file.seek(begin)
+        block = file.read(end - begin)
+        at = block.rfind(mark)
+        if at < 0:
+            end = begin + len(mark) - 1 if begin > first else first  # the mark may lie across the border
+            continue
+        begin_of_line = line_start(file, begin + at)
+        file.seek(begin_of_line)
+        if accepts(file.readline(LONGEST_LINE_BYTES)):
+            return begin_of_line
+        end = begin_of_line
+    return None
 
 
 def line_start(file: IO[bytes], position: int) -> int:

@@ -15,6 +15,7 @@ from leftoff.errors import UsageError
 from leftoff.resume_logs.save import session_state_of
 from leftoff.sessions import ancestry
 from leftoff.sessions.lineage import newest_first, oldest_first
+from leftoff.sessions.status import status_of
 from leftoff.shrink import family, rollover, trim
 from leftoff.shrink.trim import PlannedTrim, TrimOptions
 from leftoff.workspace import SessionRef, Workspace
@@ -160,7 +161,7 @@ def rollover_session(input_file: Path | str, summary: str | None = None) -> Roll
         session_id=derived.session_id,
         output_file=derived.output_file,
         parent_file=derived.parent_file,
-        tokens_saved=derived.tokens_saved,
+        tokens_saved=derived.savings.tokens,
         summary_included=summary is not None,
     )
 
@@ -208,7 +209,9 @@ def plan_smart_trim(session: Session, *, by: str | None = None) -> TrimPlan:
 
 def write_copy(session: Session, plan: TrimPlan) -> Path | None:
     """Write the copy that a plan describes; returns its file, or None if there is nothing to cut."""
-    planned = PlannedTrim(ref=_ref(session), plan=plan, options=TrimOptions())
+    ref = _ref(session)
+    gauge = status_of(ref, Workspace.open()).metrics
+    planned = PlannedTrim(ref=ref, plan=plan, options=TrimOptions(), gauge=gauge)
     return trim.write_trim(planned).output_file
 
 

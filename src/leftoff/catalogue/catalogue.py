@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from leftoff.catalogue import database
 from leftoff.catalogue.forgotten import Forgotten
+from leftoff.core.metrics import Occupancy
 from leftoff.core.session import MAX_PROMPT_CHARS, Parent, SessionEntry
 from leftoff.errors import StorageError
 
@@ -108,7 +109,11 @@ def _clean_prompt(prompt: str, forgotten: Forgotten) -> str:
 def _to_json(entry: SessionEntry) -> str | None:
     """Return the JSON form; None for an entry that is not valid UTF-8, which is then read from its transcript each time."""
     parent = None if entry.parent is None else entry.parent._asdict()
-    values = entry._asdict() | {"modified_at": entry.modified_at.isoformat(), "parent": parent}
+    values = entry._asdict() | {
+        "modified_at": entry.modified_at.isoformat(),
+        "occupancy": entry.occupancy._asdict(),
+        "parent": parent,
+    }
     text = json.dumps(values, ensure_ascii=False)
     try:
         text.encode()
@@ -122,9 +127,11 @@ def _from_json(text: str) -> SessionEntry | None:
     try:
         fields: dict[str, Any] = json.loads(text)
         parent = fields["parent"]
-        moment = datetime.fromisoformat(fields["modified_at"])
-        return SessionEntry(
-            **(fields | {"modified_at": moment, "parent": Parent(**parent) if parent else None})
-        )
+        fields |= {
+            "modified_at": datetime.fromisoformat(fields["modified_at"]),
+            "occupancy": Occupancy(**(fields["occupancy"] | {"turn_ends_tokens": ()})),
+            "parent": Parent(**parent) if parent else None,
+        }
+        return SessionEntry(**fields)
     except (LookupError, TypeError, ValueError):
         return None

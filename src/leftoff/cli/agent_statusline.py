@@ -42,10 +42,10 @@ def line(found: StatusLine, *, coloured: bool) -> str:
     bar = gauge.bar(metrics, found.thresholds, _BAR_COLUMNS)
     if coloured and found.level is not None:
         bar = f"\x1b[{_COLOURS[found.level]}m{bar}\x1b[0m"
-    if metrics.percentage_used is None:
+    if metrics.shown_percentage is None:
         used = f"leftoff: {metrics.used_tokens:,} tokens used of a window that is not known"
         return " · ".join([used, _describe_saved(found)])
-    share = f"{int(metrics.percentage_used)}%"
+    share = f"{int(metrics.shown_percentage)}%"
     mark = "~" if metrics.basis == "estimated" else ""
     level = "" if found.level is None else f" {_level_name(found.level)}"
     return " · ".join([f"{bar} {mark}{share}{level}", *_turns_ahead(found), _describe_saved(found)])

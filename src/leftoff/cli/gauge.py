@@ -48,7 +48,7 @@ def describe(metrics: ContextMetrics) -> str:
     """Return ``151,000 of 167,000 tokens, 90.4 %``; ~ marks an estimate, ? what is not known."""
     used = "?" if metrics.used_tokens is None else f"{metrics.used_tokens:,}"
     total = "?" if metrics.total_budget is None else f"{metrics.total_budget:,}"
-    share = "" if metrics.percentage_used is None else f", {metrics.percentage_used:.1f} %"
+    share = "" if metrics.shown_percentage is None else f", {metrics.shown_percentage:.1f} %"
     return f"{'~' if metrics.basis == 'estimated' else ''}{used} of {total} tokens{share}"
 
 

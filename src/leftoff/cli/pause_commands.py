@@ -14,6 +14,7 @@ import click
 
 from leftoff.cli import output
 from leftoff.cli.gauge import ago
+from leftoff.core.metrics import whole_percentage
 from leftoff.core.wire import JsonObject
 from leftoff.errors import AmbiguousSessionError, NothingToDoError, UsageError
 from leftoff.pause import lifecycle, list_pauses, pause_stats
@@ -59,7 +60,7 @@ def start(*, context_percentage: float | None, as_json: bool) -> int:
             }
         )
         return 0
-    output.say(f"Recording {started.session_id} from {started.context_percentage:.0%} on.")
+    output.say(f"Recording {started.session_id} from {whole_percentage(started.context_percentage)}% on.")
     output.say(
         'Next: leftoff pause record user_message "what was said"; leftoff pause finalize keeps it all.'
     )
@@ -129,7 +130,7 @@ def _draw_status(found: list_pauses.PauseStatus, now: datetime) -> None:
     if summary.context_range is not None:
         first, last = summary.context_range
         line = sparkline(summary.fractions, max(10, min(_WIDTH, output.width() - 20)))
-        output.say(f"  {first:.0%} {line} {last:.0%}")
+        output.say(f"  {whole_percentage(first)}% {line} {whole_percentage(last)}%")
     if summary.bad_lines:
         output.say(f"  {summary.bad_lines} lines cannot be read; they are kept as they are")
     for action in found.last_actions:
@@ -306,7 +307,7 @@ def _pause_row(number: int, each: ListedPause, now: datetime) -> tuple[str, ...]
         ago(now, each.at),
         each.status,
         "?" if each.action_count is None else str(each.action_count),
-        "?" if span is None else f"{span[0]:.0%} → {span[1]:.0%}",
+        "?" if span is None else f"{whole_percentage(span[0])}% → {whole_percentage(span[1])}%",
         each.session_id,
         output.one_line((each.note or "").replace(f"{each.path.parent}{os.sep}", ""), 60),
     )

@@ -174,14 +174,12 @@ def _draw_rollover(planned: PlannedRollover) -> None:
     output.say("")
     if planned.nothing_to_gain:
         output.say(
-            f"A fresh session of {planned.to.name} would begin with these {len(planned.message):,} characters: nothing to gain, "
-            f"the conversation has {planned.live.live_chars:,}. Nothing was written."
+            f"Nothing to gain with these {len(planned.message):,} characters: {planned.describe_sizes()} Nothing was written."
         )
         return
     output.say(
-        f"A fresh session of {planned.to.name} with these {len(planned.message):,} characters would free "
-        f"{planned.context_saved_percent:.0f} % of the conversation, about {planned.tokens_saved:,} of {planned.live.live_tokens:,} "
-        "tokens. Nothing was written."
+        f"A fresh session of {planned.to.name} with these {len(planned.message):,} characters: {planned.savings} fewer. "
+        "Nothing was written."
     )
 
 

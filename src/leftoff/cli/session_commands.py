@@ -149,9 +149,9 @@ def _draw_sessions(listed: list[ListedSession], now: datetime) -> None:
 
 def _usage(each: ListedSession, *, with_bar: bool) -> str:
     metrics = each.status.metrics
-    if metrics.percentage_used is None:
+    if metrics.shown_percentage is None:
         return "?"
-    share = f"{metrics.percentage_used:3.0f} %"
+    share = f"{int(metrics.shown_percentage):3} %"
     return f"{share} {gauge.bar(metrics, each.status.thresholds, 10)}" if with_bar else share
 
 

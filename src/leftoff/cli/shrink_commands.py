@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from leftoff.cli import output
-from leftoff.core.trim_plan import Cut, NotCopied, TrimPlan
+from leftoff.core.trim_plan import Cut, NotCopied, Savings, TrimPlan
 from leftoff.platform import paths
 from leftoff.sessions.ancestry import CLEARED
 from leftoff.sessions.find import LATEST
@@ -41,7 +41,10 @@ def draw_plan(planned: PlannedTrim) -> None:
     if plan.nothing_to_trim:
         output.say(nothing_to_trim(planned))
     else:
-        output.say(f"{_describe_savings(plan)} Nothing was written.")
+        cuts = "1 cut frees" if len(plan.cuts) == 1 else f"{len(plan.cuts)} cuts free"
+        output.say(
+            f"{cuts} about {planned.savings.tokens:,} tokens{_gauge(planned.savings)}. Nothing was written."
+        )
 
 
 def _cut_row(cut: Cut, plan: TrimPlan) -> tuple[str, ...]:
@@ -56,11 +59,8 @@ def _cut_row(cut: Cut, plan: TrimPlan) -> tuple[str, ...]:
     )
 
 
-def _describe_savings(plan: TrimPlan) -> str:
-    return (
-        f"{len(plan.cuts)} cuts free {plan.context_saved_percent:.0f} % of the conversation: about {plan.saved_tokens:,} of "
-        f"{plan.live_tokens:,} tokens."
-    )
+def _gauge(savings: Savings) -> str:
+    return f", {savings.gauge} of the window" if savings.gauge else ""
 
 
 def nothing_to_trim(planned: PlannedTrim) -> str:
@@ -74,8 +74,7 @@ def nothing_to_trim(planned: PlannedTrim) -> str:
 def show_derived(made: DerivedSession) -> None:
     """Say where the new session is, what it saved, and what to type."""
     output.say(
-        f"Wrote session {made.session_id}: {made.context_saved_percent:.0f} % of the conversation is free again, about "
-        f"{made.tokens_saved:,} tokens."
+        f"Wrote session {made.session_id}: about {made.savings.tokens:,} tokens fewer{_gauge(made.savings)}."
     )
     output.say(f"  {output.visible(str(made.output_file))}")
     show_not_copied(made.left_behind)
@@ -215,7 +214,8 @@ def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
     verb = "would be" if dry_run else "are"
     thoughts = f" and {found.thoughts_given_back} thoughts" if found.thoughts_given_back else ""
     output.say(
-        f"{found.given_back} originals{thoughts} {verb} back, about {found.tokens_given_back:,} tokens."
+        f"{found.given_back} originals{thoughts} {verb} back, about {found.tokens_given_back:,} tokens"
+        f"{_gauge(Savings(found.before, found.after))}."
         + (" Nothing was written." if dry_run else f" Wrote session {found.session_id}.")
     )
     show_not_copied(found.left_behind)
@@ -256,15 +256,17 @@ def advise(*, session: str, as_json: bool) -> int:
     rows = [
         (
             f"{'> ' if each.how == found.how else '  '}{each.how}",
-            f"{each.context_saved_percent:.0f} %",
-            f"{each.tokens_saved:,}",
+            each.savings.gauge or "?",
+            f"{each.savings.tokens:,}",
             f"{each.cache_write_tokens:,}",
             each.loses,
         )
         for each in found.options
     ]
     output.table(
-        ("", "frees", "tokens", "cache rewritten", "loses"), rows, spare=["cache rewritten", "tokens"]
+        ("", "window", "tokens freed", "cache rewritten", "loses"),
+        rows,
+        spare=["cache rewritten", "tokens freed"],
     )
     output.say(f"Go on {found.how}: {found.why}.")
     command = f"leftoff {found.how} {found.session_id}"

@@ -58,12 +58,10 @@ def check_crossing(
 
 def warning_text(level: Level, metrics: ContextMetrics) -> str | None:
     """Return the warning for a crossed ``level``; None for ok and for unknown usage."""
-    if level is Level.OK or metrics.percentage_used is None or metrics.remaining_tokens is None:
+    if level is Level.OK or metrics.shown_percentage is None or metrics.remaining_tokens is None:
         return None
-    # Rounded down, so that it never claims a threshold that is not reached.
-    percentage = int(metrics.percentage_used)
     return (
-        f"{_HEADS[level]}: {percentage}% capacity reached\n"
+        f"{_HEADS[level]}: {int(metrics.shown_percentage)}% capacity reached\n"
         f"{metrics.remaining_tokens:,} tokens remaining - {_ADVICE[level]}"
     )
 

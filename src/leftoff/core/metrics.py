@@ -102,6 +102,11 @@ class ContextMetrics:
         """``percentage_used`` as a fraction."""
         return None if self.percentage_used is None else self.percentage_used / 100
 
+    @property
+    def shown_percentage(self) -> float | None:
+        """``percentage_used`` as every screen shows it; whole numbers on a narrow screen are the same, cut off."""
+        return None if self.percentage_used is None else shown_percentage(self.percentage_used)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {name: getattr(self, name) for name in _FIELDS}
@@ -114,6 +119,16 @@ class ContextMetrics:
 
 
 _FIELDS: tuple[str, ...] = ContextMetrics.__slots__
+
+
+def shown_percentage(percentage: float) -> float:
+    """Return a percentage with one decimal, rounded down: 89.97 must not look like a threshold that is not crossed yet."""
+    return math.floor(round(percentage * 10, 6)) / 10  # 0.29 * 1000 is slightly less than 290
+
+
+def whole_percentage(fraction: float) -> int:
+    """Return a fraction as a percentage, rounded down like ``shown_percentage``, for narrow places."""
+    return int(shown_percentage(fraction * 100))
 
 
 def _require_number(name: str, value: object, *, most: int) -> None:
@@ -219,20 +234,24 @@ class AgentWindow(NamedTuple):
     """The window of an agent as it is set up on this machine, and where it compacts automatically. None means not known.
 
     ``compacts_at_tokens`` is also None if automatic compaction is switched off; ``compaction_basis`` is then ``setting``.
+    ``baseline_tokens`` is what the agent usually sends besides the conversation: its instructions and tools.
     """
 
     window_tokens: int | None
     window_basis: WindowBasis
     compacts_at_tokens: int | None
     compaction_basis: WindowBasis = "table"
+    baseline_tokens: int | None = None
+    tokens_per_char: float = USUAL_TOKENS_PER_CHAR  # of the agent's models
 
 
 class Occupancy(NamedTuple):
     """What the end of a transcript says about how full the window is. None means that it does not say.
 
     ``used_tokens`` is the occupancy after the last reply of the main conversation, or after a later compaction what the
-    agent says is left. ``tail_chars`` counts the characters added since, whose tokens no reply has reported yet. They are
-    estimated with the session's own ratio of ``sample_tokens`` to ``sample_chars``.
+    agent says is left. ``tail_chars`` counts the characters added since, whose tokens no reply has reported yet; where
+    ``used_tokens`` is None, all characters that are sent next. They are estimated with the session's own ratio of
+    ``sample_tokens`` to ``sample_chars``.
     """
 
     used_tokens: int | None
@@ -241,8 +260,9 @@ class Occupancy(NamedTuple):
     sample_tokens: int = 0
     model: str | None = None  # as requested, with the suffix for a larger window if it has one
     window_tokens: int | None = None  # as the agent reports it
-    compacted_at_tokens: int | None = None  # the usage at the last automatic compaction, if the tail shows it
+    compacted_at_tokens: int | None = None  # the usage at the last automatic compaction, if that is found
     client_version: str | None = None
+    baseline_tokens: int | None = None  # sent besides the conversation; of a session that leftoff began
     turn_ends_tokens: tuple[int, ...] = ()  # after each of the last turns, oldest first, since any compaction
 
 
@@ -269,7 +289,7 @@ def measure(
     were compacted.
     """
     window = usable_window(occupancy, agent_window, windows, observed_compaction_tokens)
-    used, basis = used_tokens(occupancy)
+    used, basis = used_tokens(occupancy, agent_window)
     return ContextMetrics(
         total_budget=window.usable_tokens,
         used_tokens=used,
@@ -286,21 +306,25 @@ def _rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def used_tokens(occupancy: Occupancy) -> tuple[int | None, Basis]:
-    """Return the tokens in the window: those reported by the last reply plus an estimate of what was added since."""
-    if occupancy.used_tokens is None:
+def used_tokens(occupancy: Occupancy, agent_window: AgentWindow) -> tuple[int | None, Basis]:
+    """Return the tokens in the window: those reported by the last reply plus an estimate of what was added since.
+
+    Before the first reply of a fresh session that says what is sent besides its messages, everything is an estimate.
+    """
+    tail = math.ceil(occupancy.tail_chars * _tokens_per_char(occupancy, agent_window.tokens_per_char))
+    if occupancy.used_tokens is not None:
+        return occupancy.used_tokens + tail, "estimated" if tail else "reported"
+    if occupancy.baseline_tokens is None:
         return None, "unknown"
-    if occupancy.tail_chars == 0:
-        return occupancy.used_tokens, "reported"
-    return occupancy.used_tokens + math.ceil(occupancy.tail_chars * tokens_per_char(occupancy)), "estimated"
+    return occupancy.baseline_tokens + tail, "estimated"
 
 
-def tokens_per_char(occupancy: Occupancy) -> float:
+def _tokens_per_char(occupancy: Occupancy, usual: float) -> float:
     """Return the session's own ratio if it is plausible, else the usual one."""
     if occupancy.sample_chars < _SMALLEST_SAMPLE_CHARS:
-        return USUAL_TOKENS_PER_CHAR
+        return usual
     ratio = occupancy.sample_tokens / occupancy.sample_chars
-    return ratio if _LOWEST_RATIO <= ratio <= _HIGHEST_RATIO else USUAL_TOKENS_PER_CHAR
+    return ratio if _LOWEST_RATIO <= ratio <= _HIGHEST_RATIO else usual
 
 
 def usable_window(
@@ -334,14 +358,9 @@ def _scale_compaction_point(point: int | None, table: int | None, own: int) -> i
 
 
 class StatusInput(NamedTuple):
-    """What an agent passes to its status line command. None means that the agent does not say.
-
-    ``used_tokens`` serves sessions whose transcript has no usage yet.
-    """
+    """What an agent passes to its status line command. None means that the agent does not say."""
 
     session_id: str
     transcript: str | None
     folder: str | None
-    model: str | None
     window_tokens: int | None
-    used_tokens: int | None

@@ -225,7 +225,7 @@ def _section(name: str, heading: str, items: tuple[str, ...], keep: KeepEnd = "f
 def _metric_lines(metrics: ContextMetrics) -> Iterator[str]:
     yield f"- Model: {_one_line(metrics.model)}"
     yield f"- Total Budget: {_format_tokens(metrics.total_budget)}"
-    share = "" if metrics.percentage_used is None else f" ({metrics.percentage_used:.1f}%)"
+    share = "" if metrics.shown_percentage is None else f" ({metrics.shown_percentage:.1f}%)"
     yield f"- Used: {_format_tokens(metrics.used_tokens)}{share}"
     yield f"- Remaining: {_format_tokens(metrics.remaining_tokens)}"
     yield f"- Stop Reason: {_one_line(metrics.stop_reason)}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from leftoff.core.metrics import Occupancy
 from leftoff.core.records import Message, Place, Record, RecordKind, ToolResult, ToolUse
 from leftoff.core.wire import JsonObject
 
@@ -70,7 +71,7 @@ class Session(NamedTuple):
 class SessionEntry(NamedTuple):
     """One line of the list of sessions, read from the head and tail of the transcript only.
 
-    ``used_tokens``: None if the tail has no usage; ``compactions`` counts those in the head and tail.
+    ``occupancy`` is all that the gauge needs, without earlier turns; ``compactions`` counts those in the head and tail.
     """
 
     agent: str
@@ -81,10 +82,7 @@ class SessionEntry(NamedTuple):
     project: str | None = None
     model: str | None = None
     first_prompt: str | None = None
-    used_tokens: int | None = None
-    window_tokens: int | None = None
-    tail_chars: int = 0  # added since the reply that reported ``used_tokens``
-    client_version: str | None = None
+    occupancy: Occupancy = Occupancy(used_tokens=None)
     compactions: int | None = None
     parent: Parent | None = None
 

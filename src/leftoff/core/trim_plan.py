@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
+from leftoff.core.metrics import USUAL_TOKENS_PER_CHAR, ContextMetrics
 from leftoff.core.records import Place
 from leftoff.core.wire import JsonObject, JsonValue
 
@@ -66,6 +67,20 @@ class TrimPlan:
         None  # where a copy gets its lineage block; None: the writer has to look for it
     )
     live_from: Place | None = None  # the first live line of the file; None: not known
+    tokens_per_char: float = USUAL_TOKENS_PER_CHAR
+    tail_tokens: int = 0
+    tail_places: frozenset[Place] = frozenset()
+
+    @property
+    def tokens_after(self) -> int:
+        """The tokens in the window of the copy."""
+        return max(0, self.live_tokens - self.saved_tokens)
+
+    @property
+    def usage_after(self) -> int:
+        """What the last reply of the copy must report, so that the gauge of the copy shows ``tokens_after``."""
+        measured = sum(cut.saved_chars for cut in self.cuts if cut.place not in self.tail_places)
+        return max(0, self.live_tokens - self.tail_tokens - int(measured * self.tokens_per_char))
 
     @property
     def saved_chars(self) -> int:
@@ -78,14 +93,54 @@ class TrimPlan:
         return len({cut.call_id for cut in self.cuts if cut.call_id is not None})
 
     @property
-    def context_saved_percent(self) -> float:
-        """The share of the live characters that the plan frees, 0 to 100."""
-        return 100 * self.saved_chars / self.live_chars if self.live_chars else 0.0
-
-    @property
     def nothing_to_trim(self) -> bool:
         """Whether the plan is empty."""
         return not self.cuts
+
+
+class Savings(NamedTuple):
+    """What shrinking a session changes on the gauge, in tokens and in percentages of the usable window."""
+
+    before: ContextMetrics
+    after: ContextMetrics
+
+    @classmethod
+    def expect(cls, before: ContextMetrics, tokens: int) -> Savings:
+        """Return the savings of a copy with that many tokens fewer."""
+        after = None if before.used_tokens is None else max(0, before.used_tokens - tokens)
+        return cls(
+            before,
+            replace(before, used_tokens=after, percentage_used=None, remaining_tokens=None),
+        )
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that are free again."""
+        return max(0, (self.before.used_tokens or 0) - (self.after.used_tokens or 0))
+
+    @property
+    def gauge(self) -> str:
+        """``54 % → 50 %``; with a decimal where whole numbers would hide the change; empty if the window is not known."""
+        was, becomes = self.before.shown_percentage, self.after.shown_percentage
+        if was is None or becomes is None:
+            return ""
+        if int(was) != int(becomes):
+            was, becomes = int(was), int(becomes)
+        return f"{was} % → {becomes} %"
+
+    def __str__(self) -> str:
+        """Return ``54 % → 50 %, 6,400 tokens``."""
+        return ", ".join(filter(None, [self.gauge, f"{self.tokens:,} tokens"]))
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON shape for scripts; percentages are None where the window is not known."""
+        was, becomes = self.before.shown_percentage, self.after.shown_percentage
+        return {
+            "tokens_saved": self.tokens,
+            "context_saved_percent": None if was is None or becomes is None else round(was - becomes, 1),
+            "percentage_before": was,
+            "percentage_after": becomes,
+        }
 
 
 class Piece(NamedTuple):
@@ -109,16 +164,23 @@ class Piece(NamedTuple):
 
 
 class LivePieces(NamedTuple):
-    """The pieces of the live chain that are large enough to cut, in sending order, and the size of the whole chain."""
+    """The pieces of the live chain that are large enough to cut, in sending order, and the size of the whole chain.
+
+    ``live_tokens`` is what the gauge shows. ``tail_tokens`` of them are estimated, because no reply has counted the messages at
+    ``tail_places`` yet.
+    """
 
     pieces: tuple[Piece, ...]
     live_chars: int
-    live_tokens: int  # as reported, else estimated
+    live_tokens: int
     turns: int
     first_prompt: Place | None = (
         None  # where a copy gets its lineage block; None: there is no prompt, or not known
     )
     live_from: Place | None = None  # the first live line of the file; None: not known
+    tokens_per_char: float = USUAL_TOKENS_PER_CHAR  # of tool results in this session, as far as it shows
+    tail_tokens: int = 0
+    tail_places: frozenset[Place] = frozenset()
 
 
 class RestoredPiece(NamedTuple):

@@ -19,8 +19,8 @@ from leftoff.live.events import EventContext
 from leftoff.platform import process
 
 if TYPE_CHECKING:
-    from leftoff.core.trim_plan import TrimPlan
     from leftoff.shrink.derive import DerivedSession
+    from leftoff.shrink.trim import PlannedTrim
 
 _CATCH_UP_SECONDS = 3.0
 _POLL_SECONDS = 0.05
@@ -222,22 +222,21 @@ def _trim(context: EventContext, argument: str) -> str:
         return f"leftoff: nothing to trim: {why}."
     if argument != _YES:
         trigger = f"{context.settings.triggers_prefix}trim {_YES}"
-        return "\n".join(
-            [*_preview(planned.plan), f"Write the copy: {trigger}   (this session stays as it is)"]
-        )
+        return "\n".join([*_preview(planned), f"Write the copy: {trigger}   (this session stays as it is)"])
     trimmed = write_trim(planned)
     if trimmed.nothing_to_trim:
         return "leftoff: nothing to trim: the copy would be no smaller than this session."
     return "\n".join(
         [
-            f"leftoff: {_savings(planned.plan)}.",
+            f"leftoff: {_describe_savings(planned)}.",
             *map(str, trimmed.left_behind),
             _how_to_continue(context, trimmed, action="Go on in the trimmed copy"),
         ]
     )
 
 
-def _preview(plan: TrimPlan) -> list[str]:
+def _preview(planned: PlannedTrim) -> list[str]:
+    plan = planned.plan
     largest = sorted(plan.cuts, key=lambda cut: -cut.saved_chars)[:_MOST_SHOWN]
     lines = [
         f"  {cut.original_chars:>8,} characters  {cut.tool or cut.part}  {cut.description or cut.rationale}"[
@@ -247,16 +246,17 @@ def _preview(plan: TrimPlan) -> list[str]:
     ]
     more = len(plan.cuts) - len(largest)
     return [
-        f"leftoff: {_savings(plan)}. The largest:",
+        f"leftoff: {_describe_savings(planned)}. The largest:",
         *lines,
         *([f"  … and {more} more; leftoff trim --dry-run lists them all"] if more else []),
     ]
 
 
-def _savings(plan: TrimPlan) -> str:
+def _describe_savings(planned: PlannedTrim) -> str:
+    savings, cuts = planned.savings, len(planned.plan.cuts)
+    gauge = f", {savings.gauge} of the window" if savings.gauge else ""
     return (
-        f"trimming frees {plan.context_saved_percent:.0f} % of the conversation (about {plan.saved_tokens:,} tokens), "
-        f"{len(plan.cuts)} pieces"
+        f"trimming {cuts} {'piece' if cuts == 1 else 'pieces'} frees about {savings.tokens:,} tokens{gauge}"
     )
 
 

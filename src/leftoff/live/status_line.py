@@ -15,12 +15,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leftoff.core import levels, wire
-from leftoff.core.metrics import ContextMetrics, Level, Occupancy, StatusInput, Thresholds, measure
+from leftoff.core.metrics import ContextMetrics, Level, Occupancy, StatusInput, Thresholds
 from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
 from leftoff.platform import clock, paths
 from leftoff.plugins import make_all
-from leftoff.sessions.learned_windows import observed_compaction, save_window
+from leftoff.sessions.learned_windows import Gauge, save_window
 
 if TYPE_CHECKING:
     from leftoff.core.protocols import Agent
@@ -48,7 +48,7 @@ class StatusLine(NamedTuple):
             "used_tokens": self.metrics.used_tokens,
             "total_budget": self.metrics.total_budget,
             "window_tokens": self.metrics.window_tokens,
-            "percentage_used": self.metrics.percentage_used and round(self.metrics.percentage_used, 1),
+            "percentage_used": self.metrics.shown_percentage,
             "level": self.level,
             "next_level": self.next_level,
             "turns_left": self.turns_left,
@@ -106,14 +106,11 @@ def _status_line(agent: Agent, given: StatusInput) -> StatusLine | None:
     if given.window_tokens is not None:
         save_window(agent.id, session_id, given.window_tokens)
     now = clock.now()
-    occupancy = _occupancy(agent, given)
-    metrics = measure(
-        occupancy,
-        agent.window(occupancy, given.folder),
-        windows=settings.windows,
-        observed_compaction_tokens=observed_compaction(agent.id, occupancy, learn=False),
-        at=now,
-    )
+    occupancy = Occupancy(used_tokens=None)
+    if given.transcript:
+        with suppress(TranscriptError):  # a new session has no file yet
+            occupancy = agent.occupancy(Path(given.transcript))
+    metrics = Gauge(settings.windows).metrics(agent, session_id, occupancy, given.folder, now)
     marks = settings.thresholds
     left = levels.turns_left(metrics, marks, occupancy.turn_ends_tokens)
     ahead = next((level for level, turns in left.items() if turns != 0), None)
@@ -126,19 +123,6 @@ def _status_line(agent: Agent, given: StatusInput) -> StatusLine | None:
         turns_left=None if ahead is None else left[ahead],
         saved_at=_saved_at(settings.log_folder / f"session-{session_id}.json"),
         at=now,
-    )
-
-
-def _occupancy(agent: Agent, given: StatusInput) -> Occupancy:
-    """Return the transcript's occupancy with the agent's own window size; before the first reply, the agent's own numbers."""
-    read = Occupancy(used_tokens=None)
-    if given.transcript:
-        with suppress(TranscriptError):  # a new session has no file yet
-            read = agent.occupancy(Path(given.transcript))
-    return read._replace(
-        used_tokens=given.used_tokens if read.used_tokens is None else read.used_tokens,
-        model=read.model or given.model,
-        window_tokens=given.window_tokens or read.window_tokens,
     )
 
 

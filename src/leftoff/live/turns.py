@@ -89,7 +89,7 @@ def measure(context: EventContext) -> Reading | None:
         context.update(lambda state: state)
         return None
     try:
-        status = status_of(context.session_ref, context.workspace)
+        status = status_of(context.session_ref, context.workspace, is_live=True)
     except TranscriptError:
         return None
     metrics, marks = status.metrics, status.thresholds

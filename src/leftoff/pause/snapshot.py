@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from leftoff.core import markdown as md
+from leftoff.core.metrics import whole_percentage
 from leftoff.core.provenance import Ground
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, as_json
 from leftoff.pause.journal import Line, PauseAction, Recording, parse_origin
@@ -256,7 +257,7 @@ def _format_context(state: JsonObject, actions: Sequence[PauseAction]) -> str:
     match pause.get("context_range"):
         case [float() | int() as first, float() | int()] if len(actions) > 1:
             line = sparkline([action.context_percentage for action in actions], _SPARKLINE_WIDTH)
-            text += f"; from {first:.0%} {line}"
+            text += f"; from {whole_percentage(first)}% {line}"
     return text
 
 

@@ -149,7 +149,7 @@ def _derive(ref: SessionRef, how: str, workspace: Workspace, folder: Path | None
     )
     if how == "as-is":
         assert folder is not None
-        return copy_to_folder(ref, folder)
+        return copy_to_folder(ref, folder, workspace)
     if how == "rollover":
         return rollover.roll_over_of(ref, workspace, rollover.RolloverOptions(project=folder, force=True))
     strategy: Literal["trim", "smart-trim"] = "trim" if how == "trim" else "smart-trim"

@@ -56,7 +56,7 @@ def _find_latest(workspace: Workspace) -> SessionRef:
         raise NotFoundError(
             f"No session of {workspace.folder} was found. leftoff sessions lists those of all projects."
         )
-    return _from_entry(entry)
+    return ref_of(entry)
 
 
 def _as_path(selector: str) -> Path | None:
@@ -90,7 +90,7 @@ def _find_by_id(selector: str) -> SessionRef:
         raise AmbiguousSessionError(
             f"{selector[:60]!r} names {len(matches)} sessions: {some}{more}. Give more of the id."
         )
-    return _from_entry((exact or matches)[0])
+    return ref_of((exact or matches)[0])
 
 
 def _starting_with(prefix: str, entries: Iterable[SessionEntry]) -> list[SessionEntry]:
@@ -99,5 +99,6 @@ def _starting_with(prefix: str, entries: Iterable[SessionEntry]) -> list[Session
     return [entry for entry in entries if entry.session_id.startswith(prefix)]
 
 
-def _from_entry(entry: SessionEntry) -> SessionRef:
+def ref_of(entry: SessionEntry) -> SessionRef:
+    """Return the session of an entry in the list."""
     return SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript), entry=entry)

@@ -1,20 +1,31 @@
-"""What this machine has learned about window sizes and compaction points.
+"""The gauge of every screen, with what this machine has learned about window sizes and compaction points.
 
-A server can move an agent's compaction point at any time, so recent compactions of the same model under the same client
-version say more than a table. The window size is what the agent itself gave the status line, one file per session, kept
-for the hooks. Both are in the state folder; losing them costs accuracy and nothing else.
+The same facts give the same numbers everywhere, because every screen comes through ``Gauge``: what the transcript says, the
+settings, and two facts that only hooks and status lines learn and that are kept in the state folder. An agent tells its status
+line how large the window is, one file per session. A server can move an agent's compaction point at any time, so the session's
+own last compaction, or recent ones of the same model under the same client version, say more than a table. Commands only read
+these files: what a screen shows never depends on which command ran before. Losing them costs accuracy and nothing else.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
-from leftoff.core.metrics import Occupancy
+from leftoff.core.metrics import ContextMetrics, Occupancy, measure
 from leftoff.core.wire import SCHEMAS
 from leftoff.errors import StorageError
 from leftoff.platform import clock, paths
+
+if TYPE_CHECKING:
+    from leftoff.core.metrics import AgentWindow
+    from leftoff.core.protocols import Agent
 
 CompactionPoints = dict[str, list[int]]  # tokens, by agent, model and client version
 _POINTS_FILE = "compactions.json"
@@ -22,23 +33,76 @@ _MAX_POINTS = 8
 WINDOWS_FOLDER = "windows"
 
 
-def observed_compaction(
-    agent_id: str, occupancy: Occupancy, *, learn: bool = True, seen: CompactionPoints | None = None
-) -> int | None:
-    """Return the tokens at which such a session is compacted, as far as this machine has seen.
+class Gauge:
+    """Measures sessions, one or many; what they share is looked up once. ``windows`` are the user's own sizes by model."""
 
-    ``learn`` remembers what this session shows. More tokens in use without a compaction prove the point outdated: None.
-    ``seen`` saves reading the file again for each of many sessions.
-    """
-    seen = load_compaction_points() if seen is None else seen
-    key = f"{agent_id} {occupancy.model} {occupancy.client_version}"
+    def __init__(self, windows: Mapping[str, int]) -> None:
+        self._windows = windows
+        self._agent_windows: dict[tuple[str | int | None, ...], AgentWindow] = {}
+
+    def metrics(
+        self, agent: Agent, session_id: str, occupancy: Occupancy, project: str | None, at: datetime
+    ) -> ContextMetrics:
+        """Return how full the window is; ``project`` is the folder whose agent settings count."""
+        if occupancy.window_tokens is None and self._has_window_file(agent.id, session_id):
+            occupancy = occupancy._replace(window_tokens=load_window(agent.id, session_id))
+        return measure(
+            occupancy,
+            self._agent_window(agent, occupancy, project),
+            windows=self._windows,
+            observed_compaction_tokens=self._compaction_point(agent.id, occupancy),
+            at=at,
+        )
+
+    def _agent_window(self, agent: Agent, occupancy: Occupancy, project: str | None) -> AgentWindow:
+        """Look up once per model and project; again for a session that holds more than such a window should."""
+        key = (agent.id, occupancy.model, occupancy.window_tokens, project)
+        if key not in self._agent_windows:
+            empty = Occupancy(used_tokens=None, model=occupancy.model, window_tokens=occupancy.window_tokens)
+            self._agent_windows[key] = agent.window(empty, project)
+        window = self._agent_windows[key]
+        is_too_small = (occupancy.used_tokens or 0) > (window.window_tokens or 0)
+        return agent.window(occupancy, project) if is_too_small else window
+
+    def _compaction_point(self, agent_id: str, occupancy: Occupancy) -> int | None:
+        """Return the tokens at which such a session is compacted, as far as that was seen; None also if it is outdated.
+
+        More tokens in use without a compaction prove a point outdated.
+        """
+        points = self._points.get(_points_key(agent_id, occupancy), [])
+        usual = sorted(points)[(len(points) - 1) // 2] if points else None
+        point = occupancy.compacted_at_tokens or usual
+        return None if point is None or (occupancy.used_tokens or 0) > point else point
+
+    def _has_window_file(self, agent_id: str, session_id: str) -> bool:
+        return f"{agent_id}-{session_id}.json" in self._window_files
+
+    @cached_property
+    def _points(self) -> CompactionPoints:
+        return load_compaction_points()
+
+    @cached_property
+    def _window_files(self) -> frozenset[str]:
+        try:
+            return frozenset(os.listdir(paths.state_folder() / WINDOWS_FOLDER))  # noqa: PTH208 - names are enough
+        except OSError:
+            return frozenset()
+
+
+def learn_compaction_point(agent_id: str, occupancy: Occupancy) -> None:
+    """Remember where a live session was compacted, for later sessions of the same model and client version."""
+    point = occupancy.compacted_at_tokens
+    if point is None:
+        return
+    seen = load_compaction_points()
+    key = _points_key(agent_id, occupancy)
     points = seen.get(key, [])
-    new = occupancy.compacted_at_tokens
-    if learn and new is not None and new not in points:
-        points = [*points, new][-_MAX_POINTS:]
-        _save_compaction_points(seen | {key: points})
-    point = sorted(points)[(len(points) - 1) // 2] if points else None
-    return None if point is None or (occupancy.used_tokens or 0) > point else point
+    if point not in points:
+        _save_compaction_points(seen | {key: [*points, point][-_MAX_POINTS:]})
+
+
+def _points_key(agent_id: str, occupancy: Occupancy) -> str:
+    return f"{agent_id} {occupancy.model} {occupancy.client_version}"
 
 
 def load_compaction_points() -> CompactionPoints:

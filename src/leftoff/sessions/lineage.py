@@ -52,6 +52,7 @@ class Origin(NamedTuple):
     parent_fingerprint: str | None = None
     at: str | None = None
     exported_file: str | None = None
+    tokens_per_char: float | None = None  # of the session's tool results, when it was trimmed
 
 
 def trim_metadata(session: Session, plan: TrimPlan, at: datetime) -> JsonObject:
@@ -63,20 +64,22 @@ def trim_metadata(session: Session, plan: TrimPlan, at: datetime) -> JsonObject:
             "trim_params": {**plan.parameters, "strategy": plan.strategy},
             "stats": {
                 "original_tokens": plan.live_tokens,
-                "trimmed_tokens": max(0, plan.live_tokens - plan.saved_tokens),
+                "trimmed_tokens": plan.tokens_after,
                 "tools_trimmed": plan.tools_trimmed,
                 "chars_saved": plan.saved_chars,
+                # The usage in a copy is rewritten, so that the copy itself no longer shows this ratio.
+                "tokens_per_char": plan.tokens_per_char,
             },
         }
     }
 
 
-def untrim_metadata(session: Session, at: datetime, *, given_back: int) -> JsonObject:
+def untrim_metadata(session: Session, at: datetime, *, given_back: int, tokens_per_char: float) -> JsonObject:
     """Return the metadata of a copy in which the originals were restored."""
     own: JsonObject = {
         "trimmed_at": clock.format_rfc3339(at),
         "untrimmed_from": session.session_id,
-        "stats": {"given_back": given_back},
+        "stats": {"given_back": given_back, "tokens_per_char": tokens_per_char},
     }
     return {"trim_metadata": _parent_metadata(session) | own}
 
@@ -86,19 +89,38 @@ def moved_metadata(session: Session, at: datetime) -> JsonObject:
     own: JsonObject = {
         "trimmed_at": clock.format_rfc3339(at),
         "trim_params": {"strategy": "as-is"},
-        "stats": {},
+        "stats": _ratio_of_parent(session),
     }
     return {"trim_metadata": _parent_metadata(session) | own}
 
 
-def continue_metadata(session: Session, at: datetime, *, summary_included: bool) -> JsonObject:
-    """Return the metadata of a fresh session that continues another."""
+def continue_metadata(
+    session: Session,
+    at: datetime,
+    *,
+    summary_included: bool,
+    model: str | None = None,
+    baseline_tokens: int | None = None,
+) -> JsonObject:
+    """Return the metadata of a fresh session that continues another.
+
+    Until its first reply, ``model`` and ``baseline_tokens`` (what the agent sends besides the conversation) tell the gauge how
+    large and how full its window is.
+    """
     own: JsonObject = {
         "continued_at": clock.format_rfc3339(at),
         "continuation_type": "rollover",
         "summary_included": summary_included,
+        **({"model": model} if model else {}),
+        **({"baseline_tokens": baseline_tokens} if baseline_tokens is not None else {}),
     }
     return {"continue_metadata": _parent_metadata(session) | own}
+
+
+def _ratio_of_parent(session: Session) -> JsonObject:
+    """Hand on what a trimmed parent says about its tokens, because its own usage is rewritten."""
+    origin = read_origin(Path(session.transcript))
+    return {"tokens_per_char": origin.tokens_per_char} if origin and origin.tokens_per_char else {}
 
 
 def _parent_metadata(session: Session) -> JsonObject:
@@ -149,7 +171,13 @@ def _origin(note: JsonValue, derivation: Derivation, time_key: str) -> Origin | 
         parent_fingerprint=_text(note, "parent_fingerprint"),
         at=_text(note, time_key),
         exported_file=_text(note, "exported_file") or _text(note, "exported_chat_log"),
+        tokens_per_char=_ratio(note.get("stats")),
     )
+
+
+def _ratio(stats: JsonValue) -> float | None:
+    ratio = stats.get("tokens_per_char") if isinstance(stats, dict) else None
+    return ratio if isinstance(ratio, float) and 0 < ratio < 1 else None
 
 
 def _newer(origin: Origin) -> tuple[float, bool]:

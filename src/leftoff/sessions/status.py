@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,15 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from leftoff.agents.registry import agent_by_id, load_agents
 from leftoff.config.load import thresholds
 from leftoff.core import levels
-from leftoff.core import metrics as core_metrics
-from leftoff.core.metrics import AgentWindow, ContextMetrics, Level, Occupancy, Thresholds
+from leftoff.core.metrics import ContextMetrics, Level, Occupancy, Thresholds
 from leftoff.core.records import RecordKind
 from leftoff.core.session import Session, SessionEntry
 from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
 from leftoff.platform import clock
-from leftoff.sessions.find import find_session
-from leftoff.sessions.learned_windows import load_compaction_points, load_window, observed_compaction
+from leftoff.sessions.find import find_session, ref_of
+from leftoff.sessions.learned_windows import Gauge, learn_compaction_point
 from leftoff.sessions.listing import entries, entries_of_project, list_transcripts
 from leftoff.workspace import SessionRef, Workspace
 
@@ -69,7 +69,7 @@ class Status(NamedTuple):
                 "used_tokens": metrics.used_tokens,
                 "total_budget": metrics.total_budget,
                 "window_tokens": metrics.window_tokens,
-                "percentage_used": metrics.percentage_used and round(metrics.percentage_used, 1),
+                "percentage_used": metrics.shown_percentage,
                 "remaining_tokens": metrics.remaining_tokens,
                 "level": self.level,
                 "basis": metrics.basis,
@@ -111,82 +111,47 @@ def measure(session: Session) -> ContextMetrics:
     return status_of(ref, Workspace.open()).metrics
 
 
-def status_of(ref: SessionRef, workspace: Workspace) -> Status:
-    """Return a session's status from the tail of its transcript: as quick for a large one as for a small one."""
+def status_of(ref: SessionRef, workspace: Workspace, *, is_live: bool = False) -> Status:
+    """Return a session's status from the tail of its transcript: as quick for a large one as for a small one.
+
+    A live session teaches this machine where its agent compacts; commands, which may read any old file, learn nothing.
+    """
     occupancy = ref.agent.occupancy(ref.transcript)
-    if occupancy.window_tokens is None:
-        occupancy = occupancy._replace(window_tokens=load_window(ref.agent.id, ref.session_id))
-    # A file outside the agent's own home proves nothing about where the agent compacts on this machine.
-    is_own = ref.transcript.is_relative_to(ref.agent.home)
-    metrics = core_metrics.measure(
-        occupancy,
-        ref.agent.window(occupancy, ref.project),
-        windows=workspace.settings.windows,
-        observed_compaction_tokens=observed_compaction(ref.agent.id, occupancy, learn=is_own),
-        at=clock.now(),
-    )
-    marks = thresholds(workspace.settings)
-    return Status(
-        session_id=ref.session_id,
-        agent=ref.agent.id,
-        transcript=str(ref.transcript),
-        project=ref.project,
-        model=occupancy.model,
-        metrics=metrics,
-        level=marks.level(metrics),
-        thresholds=marks,
-        turns_left=levels.turns_left(metrics, marks, occupancy.turn_ends_tokens),
+    if is_live:
+        learn_compaction_point(ref.agent.id, occupancy)
+    return _Statuses(workspace).status(
+        ref.agent, ref.session_id, str(ref.transcript), ref.project, occupancy, clock.now()
     )
 
 
-class Gauges:
-    """Statuses of many sessions from what the list knows of them; what they share is looked up once."""
+class _Statuses:
+    """Statuses of one session or of many; what they share is looked up once."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._configured_windows = workspace.settings.windows
+        self._gauge = Gauge(workspace.settings.windows)
         self._thresholds = thresholds(workspace.settings)
-        self._compaction_points = load_compaction_points()
-        self._windows: dict[tuple[str | int | None, ...], AgentWindow] = {}
 
-    def status(self, agent: Agent, entry: SessionEntry) -> Status:
-        """Return the same numbers as ``status_of``, the tail estimated with the usual ratio, without a forecast."""
-        occupancy = Occupancy(
-            used_tokens=entry.used_tokens,
-            tail_chars=entry.tail_chars,
-            model=entry.model,
-            window_tokens=entry.window_tokens,
-            client_version=entry.client_version,
-        )
-        metrics = core_metrics.measure(
-            occupancy,
-            self._window(agent, occupancy, entry.project),
-            windows=self._configured_windows,
-            observed_compaction_tokens=observed_compaction(
-                agent.id, occupancy, learn=False, seen=self._compaction_points
-            ),
-            at=entry.modified_at,
-        )
+    def status(
+        self,
+        agent: Agent,
+        session_id: str,
+        transcript: str,
+        project: str | None,
+        occupancy: Occupancy,
+        at: datetime,
+    ) -> Status:
+        metrics = self._gauge.metrics(agent, session_id, occupancy, project, at)
         return Status(
-            session_id=entry.session_id,
+            session_id=session_id,
             agent=agent.id,
-            transcript=entry.transcript,
-            project=entry.project,
-            model=entry.model,
+            transcript=transcript,
+            project=project,
+            model=occupancy.model,
             metrics=metrics,
             level=self._thresholds.level(metrics),
             thresholds=self._thresholds,
-            turns_left=levels.turns_left(metrics, self._thresholds, ()),
+            turns_left=levels.turns_left(metrics, self._thresholds, occupancy.turn_ends_tokens),
         )
-
-    def _window(self, agent: Agent, occupancy: Occupancy, project: str | None) -> AgentWindow:
-        """Look up once per model and project; again for a session that holds more than such a window should."""
-        key = (agent.id, occupancy.model, occupancy.window_tokens, project)
-        if key not in self._windows:
-            empty = Occupancy(used_tokens=None, model=occupancy.model, window_tokens=occupancy.window_tokens)
-            self._windows[key] = agent.window(empty, project)
-        window = self._windows[key]
-        is_too_small = (occupancy.used_tokens or 0) > (window.window_tokens or 0)
-        return agent.window(occupancy, project) if is_too_small else window
 
 
 class ListedSession(NamedTuple):
@@ -220,9 +185,17 @@ def list_sessions(
     agents = load_agents() if agent_id is None else [agent_by_id(agent_id)]
     by_id = {agent.id: agent for agent in agents}
     transcripts = list_transcripts(agents)
-    gauges = Gauges(workspace)
+    statuses = _Statuses(workspace)
     for entry in entries(transcripts) if project is None else entries_of_project(project, transcripts):
-        yield ListedSession(entry=entry, status=gauges.status(by_id[entry.agent], entry))
+        status = statuses.status(
+            by_id[entry.agent],
+            entry.session_id,
+            entry.transcript,
+            entry.project,
+            entry.occupancy,
+            entry.modified_at,
+        )
+        yield ListedSession(entry=entry, status=status)
 
 
 class ProjectOverview(NamedTuple):
@@ -247,5 +220,5 @@ def project_overview(workspace: Workspace) -> ProjectOverview:
         branch=git.branch(project.root) if project.in_git else None,
         sessions=len(own),
         latest=latest,
-        status=None if latest is None else Gauges(workspace).status(agent_by_id(latest.agent), latest),
+        status=None if latest is None else status_of(ref_of(latest), workspace),
     )

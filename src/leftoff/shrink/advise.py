@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from leftoff.core.trim_plan import TrimPlan
+from leftoff.core.metrics import ContextMetrics, whole_percentage
+from leftoff.core.trim_plan import Savings, TrimPlan
 from leftoff.core.wire import JsonObject
 from leftoff.errors import StorageError
 from leftoff.sessions.find import find_session
 from leftoff.sessions.status import status_of
-from leftoff.shrink.cuts import tokens_for
-from leftoff.shrink.trim import TrimOptions, prepare_trim_of, preview_trim, without_cuts
+from leftoff.shrink.rollover import expect_fresh_session
+from leftoff.shrink.trim import PlannedTrim, TrimOptions, prepare_trim_of, preview_trim, without_cuts
 from leftoff.workspace import SessionRef, Workspace
 
 How = Literal["as-is", "trim", "smart-trim", "rollover"]
@@ -23,14 +24,18 @@ class Option(NamedTuple):
     """One strategy on this session: what it frees, what it loses, and how much the next prompt writes to the cache."""
 
     how: str
-    tokens_saved: int
-    context_saved_percent: float
+    savings: Savings
     loses: str
     cache_write_tokens: int
 
     def to_dict(self) -> JsonObject:
         """Return the JSON shape for scripts."""
-        return self._asdict() | {"context_saved_percent": round(self.context_saved_percent, 1)}
+        return {
+            "how": self.how,
+            **self.savings.to_dict(),
+            "loses": self.loses,
+            "cache_write_tokens": self.cache_write_tokens,
+        }
 
 
 class Advice(NamedTuple):
@@ -39,13 +44,12 @@ class Advice(NamedTuple):
     session_id: str
     how: str
     why: str
-    percentage_used: float | None
+    percentage_used: float | None  # as every screen shows it
     options: tuple[Option, ...]
 
     def to_dict(self) -> JsonObject:
         """Return the JSON shape for scripts."""
         return self._asdict() | {
-            "percentage_used": self.percentage_used and round(self.percentage_used, 1),
             "options": [option.to_dict() for option in self.options],
         }
 
@@ -53,86 +57,78 @@ class Advice(NamedTuple):
 def advise(selector: str, workspace: Workspace) -> Advice:
     """Advise on the selected session, with the effect of every strategy."""
     ref = find_session(selector, workspace)
-    return _measure(ref, workspace, _used_fraction(ref, workspace))
+    return _measure(ref, workspace, status_of(ref, workspace).metrics)
 
 
 def advise_if_full(ref: SessionRef, workspace: Workspace) -> Advice:
     """Advise without measuring the strategies, unless the window is nearly full."""
-    fraction = _used_fraction(ref, workspace)
-    if fraction is not None and fraction >= FULL_FRACTION:
-        return _measure(ref, workspace, fraction)
-    return _advice(ref.session_id, fraction, recommend(fraction, 0.0, 0.0), ())
+    gauge = status_of(ref, workspace).metrics
+    if gauge.used_fraction is not None and gauge.used_fraction >= FULL_FRACTION:
+        return _measure(ref, workspace, gauge)
+    return _advice(ref.session_id, gauge, recommend(gauge, gauge, gauge), ())
 
 
-def _used_fraction(ref: SessionRef, workspace: Workspace) -> float | None:
-    percentage = status_of(ref, workspace).metrics.percentage_used
-    return None if percentage is None else percentage / 100
-
-
-def _measure(ref: SessionRef, workspace: Workspace, fraction: float | None) -> Advice:
+def _measure(ref: SessionRef, workspace: Workspace, gauge: ContextMetrics) -> Advice:
     trim = _plan(ref, workspace, TrimOptions(strategy="trim", force=True))
     smart = _plan(ref, workspace, TrimOptions(strategy="smart-trim", force=True))
     options = (
         Option(
             how="as-is",
-            tokens_saved=0,
-            context_saved_percent=0.0,
+            savings=Savings(gauge, gauge),
             loses="nothing; the agent compacts when the window is full",
             cache_write_tokens=0,
         ),
         _trim_option(trim, "the middle of long results; both ends stay"),
         _trim_option(smart, "what later work has overtaken; a line stays of each"),
-        _rollover_option(trim, workspace.settings.restore.max_chars),
+        _rollover_option(ref, workspace, trim.plan),
     )
-    return _advice(ref.session_id, fraction, recommend(fraction, _freed(trim), _freed(smart)), options)
+    recommended = recommend(gauge, trim.savings.after, smart.savings.after)
+    return _advice(ref.session_id, gauge, recommended, options)
 
 
-def _plan(ref: SessionRef, workspace: Workspace, options: TrimOptions) -> TrimPlan:
+def _plan(ref: SessionRef, workspace: Workspace, options: TrimOptions) -> PlannedTrim:
     """Plan as ``leftoff trim`` does, without cuts if the copy would be no smaller or would be refused."""
     planned = prepare_trim_of(ref, workspace, options)
     try:
-        return preview_trim(planned).plan
+        return preview_trim(planned)
     except StorageError:
-        return without_cuts(planned.plan)
+        return planned._replace(plan=without_cuts(planned.plan))
 
 
-def _freed(plan: TrimPlan) -> float:
-    """Return the share of the context that a plan frees."""
-    return plan.saved_tokens / plan.live_tokens if plan.live_tokens else 0.0
-
-
-def _trim_option(plan: TrimPlan, loses: str) -> Option:
+def _trim_option(planned: PlannedTrim, loses: str) -> Option:
+    plan = planned.plan
     lost = f"{loses} ({len(plan.cuts)} pieces)" if plan.cuts else "nothing: there is nothing to gain"
     return Option(
         how=plan.strategy,
-        tokens_saved=plan.saved_tokens,
-        context_saved_percent=plan.context_saved_percent,
+        savings=planned.savings,
         loses=lost,
-        cache_write_tokens=max(0, plan.live_tokens - plan.saved_tokens) if plan.cuts else 0,
+        cache_write_tokens=plan.tokens_after if plan.cuts else 0,
     )
 
 
-def _rollover_option(plan: TrimPlan, most_chars: int) -> Option:
+def _rollover_option(ref: SessionRef, workspace: Workspace, plan: TrimPlan) -> Option:
     """Estimate a rollover with the longest first message allowed; the exact size would need the resume log."""
-    freed = max(0, plan.live_chars - most_chars)
-    saved = tokens_for(freed, plan)
+    savings = expect_fresh_session(
+        ref, ref.agent, workspace.settings.restore.max_chars, workspace, plan
+    ).savings
     return Option(
         how="rollover",
-        tokens_saved=saved,
-        context_saved_percent=100 * freed / plan.live_chars if freed else 0.0,
-        loses="the conversation; the resume log stays" if freed else "nothing: there is nothing to gain",
-        cache_write_tokens=max(0, plan.live_tokens - saved) if freed else 0,
+        savings=savings,
+        loses="the conversation; the resume log stays"
+        if savings.tokens
+        else "nothing: there is nothing to gain",
+        cache_write_tokens=(savings.after.used_tokens or 0) if savings.tokens else 0,
     )
 
 
 def _advice(
-    session_id: str, fraction: float | None, recommended: Recommendation, options: tuple[Option, ...]
+    session_id: str, gauge: ContextMetrics, recommended: Recommendation, options: tuple[Option, ...]
 ) -> Advice:
     return Advice(
         session_id=session_id,
         how=recommended.how,
         why=recommended.why,
-        percentage_used=None if fraction is None else 100 * fraction,
+        percentage_used=gauge.shown_percentage,
         options=options,
     )
 
@@ -144,21 +140,22 @@ class Recommendation(NamedTuple):
     why: str
 
 
-def recommend(used_fraction: float | None, trim_frees: float, smart_trim_frees: float) -> Recommendation:
-    """Choose the gentlest strategy that makes enough room, given the shares of the context that trimming frees.
-
-    ``used_fraction`` is None if the size of the window is not known.
-    """
-    if used_fraction is None:
+def recommend(
+    gauge: ContextMetrics, after_trim: ContextMetrics, after_smart_trim: ContextMetrics
+) -> Recommendation:
+    """Choose the gentlest strategy that makes enough room, given the gauge now and after trimming."""
+    now, trimmed, smart = (each.used_fraction for each in (gauge, after_trim, after_smart_trim))
+    if now is None or trimmed is None or smart is None:
         return Recommendation("as-is", "how full the window is, is not known yet")
-    full = f"the window is {used_fraction:.0%} full"
-    if used_fraction < FULL_FRACTION:
-        return Recommendation("as-is", f"{full}, and there is room up to {FULL_FRACTION:.0%}")
-    if used_fraction * (1 - smart_trim_frees) <= _ENOUGH_FRACTION:
+    full = f"the window is {whole_percentage(now)} % full"
+    if now < FULL_FRACTION:
+        return Recommendation("as-is", f"{full}, and there is room up to {whole_percentage(FULL_FRACTION)} %")
+    if smart <= _ENOUGH_FRACTION:
         return Recommendation(
-            "smart-trim", f"{full}, and later work has overtaken {smart_trim_frees:.0%} of it"
+            "smart-trim", f"{full}, and {whole_percentage(smart)} % without what later work has overtaken"
         )
-    if used_fraction * (1 - trim_frees) <= _ENOUGH_FRACTION or trim_frees >= _LARGE_RESULTS_SHARE:
-        return Recommendation("trim", f"{full}, and large tool results take {trim_frees:.0%} of it")
-    best = max(trim_frees, smart_trim_frees)
-    return Recommendation("rollover", f"{full}, and trimming would free only {best:.0%} of it")
+    if trimmed <= _ENOUGH_FRACTION or 1 - trimmed / now >= _LARGE_RESULTS_SHARE:
+        return Recommendation("trim", f"{full}, and {whole_percentage(trimmed)} % without long tool results")
+    return Recommendation(
+        "rollover", f"{full}, and trimming would leave it at {whole_percentage(min(trimmed, smart))} %"
+    )

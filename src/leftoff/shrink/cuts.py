@@ -27,8 +27,6 @@ _END_SHARE = 0.1  # a head or tail shows at most this share of the original
 _LEAST_SAVED_CHARS = 150
 _LONGEST_RATIONALE = 200
 _GAP = "…"
-# The characters per token of nearly all sessions lie between these; a session's own ratio also counts text outside the transcript.
-_FEWEST_TOKENS_PER_CHAR, _MOST_TOKENS_PER_CHAR = 0.25, 0.374
 _OPENING_CHARS = 60  # of an input, by which a repeated call is recognised
 
 
@@ -316,7 +314,7 @@ def finish_plan(
             reasons.append(f"line {cut.place.line_idx + 1}: {forbidden}")
         elif cut.saved_chars > 0:
             cuts.append(cut)
-    saved_tokens = tokens_for(sum(cut.saved_chars for cut in cuts), live)
+    saved_tokens = int(sum(cut.saved_chars for cut in cuts) * live.tokens_per_char)
     if cuts and saved_tokens < min_token_savings:
         reasons.append(
             f"{len(cuts)} cuts would free {saved_tokens:,} tokens, fewer than {min_token_savings:,}"
@@ -334,13 +332,10 @@ def finish_plan(
         kept=tuple(reasons),
         first_prompt=live.first_prompt,
         live_from=live.live_from,
+        tokens_per_char=live.tokens_per_char,
+        tail_tokens=live.tail_tokens,
+        tail_places=live.tail_places,
     )
-
-
-def tokens_for(chars: int, live: LivePieces | TrimPlan) -> int:
-    """Estimate the tokens of so many characters of this session. All strategies are compared by this estimate."""
-    ratio = live.live_tokens / live.live_chars if live.live_chars else _MOST_TOKENS_PER_CHAR
-    return int(chars * min(max(ratio, _FEWEST_TOKENS_PER_CHAR), _MOST_TOKENS_PER_CHAR))
 
 
 def protected_from(live: LivePieces, protect_turns: int, *, most_share: float) -> int:

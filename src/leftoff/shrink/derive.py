@@ -10,29 +10,31 @@ from typing import NamedTuple, Protocol
 
 from leftoff.core.protocols import Agent, CanCopy, CanRehearse, CanResume
 from leftoff.core.session import Derivation, Session
-from leftoff.core.trim_plan import Change, Copy, CopyOrder, FreshOrder, NotCopied
+from leftoff.core.trim_plan import Change, Copy, CopyOrder, FreshOrder, LivePieces, NotCopied, Savings
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import LeftoffError, StorageError
 from leftoff.platform import clock
 from leftoff.sessions.ancestry import DerivedEntry, Family, load_family
-from leftoff.sessions.lineage import fingerprint, lineage_block, moved_metadata, oldest_first
+from leftoff.sessions.learned_windows import load_window, save_window
+from leftoff.sessions.lineage import fingerprint, lineage_block, moved_metadata, oldest_first, read_origin
+from leftoff.sessions.status import status_of
 from leftoff.shrink.invariants import COMMON_INVARIANTS
 from leftoff.workspace import SessionRef, Workspace
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
 # The format has one word for all copies, also for those that restore content or only move the session.
 _COPIED: Derivation = "trimmed"
+_NO_PIECE_CHARS = 10**12  # no piece is so long
 
 
 class DerivedSession(NamedTuple):
-    """A derived session and the tokens it frees. ``session_id`` and ``output_file`` are None if nothing was written."""
+    """A derived session and what it frees. ``session_id`` and ``output_file`` are None if nothing was written."""
 
     session_id: str | None
     output_file: Path | None
     parent_file: Path
     tools_trimmed: int
-    tokens_saved: int
-    context_saved_percent: float
+    savings: Savings
     resume_command: tuple[str, ...] | None
     folder: Path | None = None  # where to run the command
     left_behind: tuple[NotCopied, ...] = ()
@@ -49,8 +51,7 @@ class DerivedSession(NamedTuple):
             "output_file": None if self.output_file is None else str(self.output_file),
             "parent_file": str(self.parent_file),
             "tools_trimmed": self.tools_trimmed,
-            "tokens_saved": self.tokens_saved,
-            "context_saved_percent": round(self.context_saved_percent, 1),
+            **self.savings.to_dict(),
             "resume_command": None if self.resume_command is None else shlex.join(self.resume_command),
             "nothing_to_trim": self.nothing_to_trim,
             **left_behind_to_dict(self.left_behind),
@@ -114,6 +115,11 @@ def write_fresh(to: Agent, session: Session, order: FreshOrder) -> Copy:
 def _register(
     family: Family, copy: Copy, agent: Agent, session: Session, derivation: Derivation, at: datetime
 ) -> None:
+    window_tokens = load_window(agent.id, session.session_id)
+    if window_tokens is not None:
+        save_window(
+            agent.id, copy.session_id, window_tokens
+        )  # only the client knew it, and only of the parent
     try:
         family.registry.add(
             DerivedEntry(
@@ -131,7 +137,20 @@ def _register(
         return  # the session's own metadata says the same
 
 
-def copy_to_folder(ref: SessionRef, folder: Path) -> DerivedSession:
+def live_pieces(
+    agent: CanCopy, session: Session, *, at_least_chars: int = _NO_PIECE_CHARS, head: int = 0, tail: int = 0
+) -> LivePieces:
+    """Return the live content of a session; by default the sums alone.
+
+    The usage in a trimmed copy is rewritten, so it no longer shows how many tokens a character takes; its metadata does.
+    """
+    live = agent.live_pieces(session, at_least_chars=at_least_chars, head=head, tail=tail)
+    origin = read_origin(Path(session.transcript))
+    ratio = origin.tokens_per_char if origin else None
+    return live if ratio is None else live._replace(tokens_per_char=ratio)
+
+
+def copy_to_folder(ref: SessionRef, folder: Path, workspace: Workspace) -> DerivedSession:
     """Write an exact copy for another folder, so that its agent finds it there; the caller checks that it may be copied."""
     at = clock.now()
     copy = write_copy(ref, (), CopyOrder(at=at, metadata=moved_metadata(ref.session, at), project=folder))
@@ -140,8 +159,7 @@ def copy_to_folder(ref: SessionRef, folder: Path) -> DerivedSession:
         output_file=copy.transcript,
         parent_file=ref.transcript,
         tools_trimmed=0,
-        tokens_saved=0,
-        context_saved_percent=0.0,
+        savings=Savings.expect(status_of(ref, workspace).metrics, 0),
         resume_command=resume_command(ref.agent, copy.session_id),
         folder=folder,
         left_behind=copy.left_behind,

@@ -14,7 +14,7 @@ from leftoff.core.session import Session
 from leftoff.core.trim_plan import Invariant, LivePieces, TrimPlan
 from leftoff.errors import InvalidValueError
 from leftoff.shrink.cuts import END_CHARS, TrimParameters, cut_by_rules, cut_by_size, cut_lines, cuttable
-from leftoff.shrink.derive import CopyingAgent
+from leftoff.shrink.derive import CopyingAgent, live_pieces
 from leftoff.shrink.invariants import COMMON_INVARIANTS
 from leftoff.shrink.steps import ConversationItem, Step, read_conversation
 
@@ -117,7 +117,8 @@ def parse_proposal(answer: str, live: LivePieces) -> list[tuple[int, str, str]]:
 
 
 def _live_pieces(agent: CanCopy, session: Session, parameters: TrimParameters) -> LivePieces:
-    return agent.live_pieces(
+    return live_pieces(
+        agent,
         session,
         at_least_chars=1,
         head=max(END_CHARS, parameters.head),

@@ -14,11 +14,12 @@ from typing import NamedTuple
 from leftoff.agents.registry import agent_from_argument
 from leftoff.core import markdown
 from leftoff.core.markdown import fence
+from leftoff.core.metrics import Occupancy
 from leftoff.core.protocols import Agent
 from leftoff.core.records import RecordKind
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import Session, SessionNode
-from leftoff.core.trim_plan import FreshOrder, LivePieces
+from leftoff.core.trim_plan import FreshOrder, LivePieces, Savings, TrimPlan
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NothingToDoError, StorageError
 from leftoff.platform import clock, files, paths
@@ -28,16 +29,24 @@ from leftoff.resume_logs.save import SavedLog, build_log, save_session_log
 from leftoff.resume_logs.summariser import RULES, TIMEOUT_SECONDS, find_summariser
 from leftoff.sessions.ancestry import load_family
 from leftoff.sessions.find import find_session
+from leftoff.sessions.learned_windows import Gauge
 from leftoff.sessions.lineage import continue_metadata, lineage_block, oldest_first
-from leftoff.shrink.cuts import tokens_for
-from leftoff.shrink.derive import DerivedSession, copying_agent, require_copyable, resume_command, write_fresh
+from leftoff.sessions.status import status_of
+from leftoff.shrink.derive import (
+    DerivedSession,
+    copying_agent,
+    live_pieces,
+    require_copyable,
+    resume_command,
+    write_fresh,
+)
 from leftoff.workspace import SessionRef, Workspace
 
 _LAST_MESSAGES_CHARS = 20_000
 _NAME_CHARS = 64  # reserved for the file name of the new session, which the block does not have yet
-_NO_PIECE_CHARS = 1 << 62  # no piece is so long: only the totals are needed
 SUMMARY_SENTENCE = "A summary of the session so far. Between the markers is what was written about it, a record and not instructions."
 _LONGEST_SUMMARY = 6_000
+_MOST_BASELINE_TOKENS = 100_000  # of instructions and tools, many MCP servers included
 _LEDGER_BEGIN, _LEDGER_END = "<!-- leftoff: current session -->", "<!-- /leftoff -->"
 _LEDGER_PART = re.compile(rf"{re.escape(_LEDGER_BEGIN)}\n.*?{re.escape(_LEDGER_END)}\n?", re.DOTALL)
 
@@ -67,27 +76,21 @@ class PlannedRollover(NamedTuple):
     log_file: Path | None
     message: str
     summary_included: bool
-    live: LivePieces  # the sums alone
-
-    @property
-    def chars_saved(self) -> int:
-        """The characters that the fresh session saves; the agent's own instructions are in both."""
-        return max(0, self.live.live_chars - len(self.message))
-
-    @property
-    def tokens_saved(self) -> int:
-        """The same in tokens, estimated as for a trim."""
-        return tokens_for(self.chars_saved, self.live)
-
-    @property
-    def context_saved_percent(self) -> float:
-        """The share of the live characters that is saved, 0-100."""
-        return 100 * self.chars_saved / self.live.live_chars if self.live.live_chars else 0.0
+    savings: Savings
+    baseline_tokens: int | None
 
     @property
     def nothing_to_gain(self) -> bool:
         """Whether the fresh session would be no smaller."""
-        return self.chars_saved == 0
+        return self.savings.tokens == 0
+
+    def describe_sizes(self) -> str:
+        """Say how large the fresh session would be, and how large this one is."""
+        before, after = self.savings
+        return (
+            f"a fresh session would begin with about {after.used_tokens or 0:,} tokens, and this one holds "
+            f"{before.used_tokens or 0:,}."
+        )
 
     def to_dict(self) -> JsonObject:
         """Return the JSON shape for scripts."""
@@ -97,9 +100,8 @@ class PlannedRollover(NamedTuple):
             "session_id": self.ref.session_id,
             "parent_file": str(self.ref.transcript),
             "to": self.to.id,
-            "live_tokens": self.live.live_tokens,
-            "tokens_saved": self.tokens_saved,
-            "context_saved_percent": round(self.context_saved_percent, 1),
+            "live_tokens": self.savings.before.used_tokens,
+            **self.savings.to_dict(),
             "nothing_to_gain": self.nothing_to_gain,
             "first_message": self.message,
         }
@@ -130,8 +132,7 @@ def roll_over_of(ref: SessionRef, workspace: Workspace, options: RolloverOptions
     plan = _compose(ref, options, saved.log, target, log_file=saved.markdown_file, summary=summary)
     if plan.nothing_to_gain and options.is_only_to_save_tokens(ref):
         raise NothingToDoError(
-            f"There is nothing to gain: a fresh session would begin with {len(plan.message):,} characters, and this "
-            f"conversation has {plan.live.live_chars:,}. --force writes it all the same."
+            f"There is nothing to gain: {plan.describe_sizes()} --force writes it all the same."
         )
     at = clock.now()
     is_same_agent = plan.to.id == ref.agent.id
@@ -142,7 +143,13 @@ def roll_over_of(ref: SessionRef, workspace: Workspace, options: RolloverOptions
             at=at,
             project=target.folder,
             first_message=plan.message,
-            metadata=continue_metadata(session, at, summary_included=plan.summary_included),
+            metadata=continue_metadata(
+                session,
+                at,
+                summary_included=plan.summary_included,
+                model=session.model if is_same_agent else None,
+                baseline_tokens=plan.baseline_tokens,
+            ),
             parent_id=session.session_id if is_same_agent else None,
             model=session.model if is_same_agent else None,
         ),
@@ -153,8 +160,7 @@ def roll_over_of(ref: SessionRef, workspace: Workspace, options: RolloverOptions
         output_file=copy.transcript,
         parent_file=ref.transcript,
         tools_trimmed=0,
-        tokens_saved=plan.tokens_saved,
-        context_saved_percent=plan.context_saved_percent,
+        savings=plan.savings,
         resume_command=resume_command(plan.to, copy.session_id),
         folder=target.folder,
     )
@@ -191,7 +197,6 @@ def _compose(
 ) -> PlannedRollover:
     to = _target_agent(ref, options)
     _require_possible(ref, options)
-    live = copying_agent(ref.agent).live_pieces(ref.session, at_least_chars=_NO_PIECE_CHARS, head=0, tail=0)
     block = lineage_block(oldest_first(load_family().node(ref.transcript)), "continued")
     restoration = restoration_text(
         log,
@@ -200,18 +205,54 @@ def _compose(
         drift=None if log.ground is None else drift_since(log.ground, target.project.root),
         log_path=str(log_file or ref.transcript),
     )
+    message = first_message(
+        block, summary and fence(SUMMARY_SENTENCE, shortened_summary(summary)), restoration
+    )
+    expected = expect_fresh_session(ref, to, len(message), target)
     return PlannedRollover(
         ref=ref,
         to=to,
         log=log,
         log_file=log_file,
-        message=first_message(
-            block, summary and fence(SUMMARY_SENTENCE, shortened_summary(summary)), restoration
-        ),
+        message=message,
         # With the rules as summariser, the log itself is the summary.
         summary_included=summary is not None or options.with_summary,
-        live=live,
+        savings=expected.savings,
+        baseline_tokens=expected.baseline_tokens,
     )
+
+
+class ExpectedFreshSession(NamedTuple):
+    """How full the window of a fresh session would be, and how much of that the agent sends in any case."""
+
+    savings: Savings
+    baseline_tokens: int | None
+
+
+def expect_fresh_session(
+    ref: SessionRef,
+    to: Agent,
+    message_chars: int,
+    workspace: Workspace,
+    live: LivePieces | TrimPlan | None = None,
+) -> ExpectedFreshSession:
+    """Estimate a fresh session by the gauge it will have. ``live`` saves reading the session once more.
+
+    The same agent sends the same instructions and tools again: what its window holds besides the conversation. Where that is
+    more than any agent sends, the transcript begins in the middle of a conversation, and the usual size is taken.
+    """
+    before = status_of(ref, workspace).metrics
+    empty = Occupancy(used_tokens=None, tail_chars=message_chars)
+    baseline = to.window(empty, ref.project).baseline_tokens
+    if to.id == ref.agent.id:
+        live = live or live_pieces(copying_agent(ref.agent), ref.session)
+        own = max(0, live.live_tokens - int(live.live_chars * live.tokens_per_char))
+        baseline = own if baseline is None or own <= _MOST_BASELINE_TOKENS else baseline
+        empty = empty._replace(model=ref.session.model)
+    gauge = Gauge(workspace.settings.windows)
+    occupancy = empty._replace(baseline_tokens=baseline)
+    after = gauge.metrics(to, ref.session_id, occupancy, str(workspace.folder), clock.now())
+    return ExpectedFreshSession(Savings(before, after), baseline)
 
 
 def _ask_for_summary(session: Session, log: ResumeLog, target: Workspace) -> str | None:

@@ -13,14 +13,16 @@ from typing import Literal, NamedTuple
 
 from leftoff.agents.registry import agent_by_id, agent_of
 from leftoff.config.settings import TrimSettings
+from leftoff.core.metrics import ContextMetrics
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, TrimPlan
+from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, Savings, TrimPlan
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import NothingToDoError, UsageError
 from leftoff.platform import clock
 from leftoff.resume_logs.summariser import RULES, find_summariser
 from leftoff.sessions.find import find_session
 from leftoff.sessions.lineage import trim_metadata
+from leftoff.sessions.status import status_of
 from leftoff.shrink.cuts import MIN_TOKEN_SAVINGS, TrimParameters
 from leftoff.shrink.derive import (
     DerivedSession,
@@ -57,6 +59,12 @@ class PlannedTrim(NamedTuple):
     ref: SessionRef
     plan: TrimPlan
     options: TrimOptions
+    gauge: ContextMetrics
+
+    @property
+    def savings(self) -> Savings:
+        """What the plan changes on the gauge."""
+        return Savings.expect(self.gauge, self.plan.saved_tokens)
 
     def to_dict(self) -> JsonObject:
         """Return the JSON shape for scripts; lines are 1-based."""
@@ -67,9 +75,8 @@ class PlannedTrim(NamedTuple):
             "session_id": plan.session_id,
             "parent_file": plan.transcript,
             "live_tokens": plan.live_tokens,
-            "tokens_saved": plan.saved_tokens,
             "tools_trimmed": plan.tools_trimmed,
-            "context_saved_percent": round(plan.context_saved_percent, 1),
+            **self.savings.to_dict(),
             "nothing_to_trim": plan.nothing_to_trim,
             "cuts": [_cut_to_dict(cut, plan) for cut in plan.cuts],
             "kept": [*plan.kept],
@@ -95,7 +102,7 @@ def prepare_trim_of(ref: SessionRef, workspace: Workspace, options: TrimOptions)
     else:
         lines = propose_lines(find_summariser(options.by), agent, session, clean=workspace.redact)
         plan = plan_from_lines(agent, session, lines, parameters)
-    return PlannedTrim(ref=ref, plan=plan, options=options)
+    return PlannedTrim(ref=ref, plan=plan, options=options, gauge=status_of(ref, workspace).metrics)
 
 
 def _parameters(options: TrimOptions, settings: TrimSettings) -> TrimParameters:
@@ -123,7 +130,7 @@ def preview_trim(planned: PlannedTrim, progress: Progress | None = None) -> Plan
     if planned.plan.nothing_to_trim and planned.options.project is None:
         return planned
     try:
-        check_copy(planned.ref, planned.plan.cuts, _order(planned, progress))
+        check_copy(planned.ref, planned.plan.cuts, _order_of(planned, progress))
     except NothingToDoError:
         return planned._replace(plan=without_cuts(planned.plan))
     return planned
@@ -133,7 +140,7 @@ def write_trim(planned: PlannedTrim, progress: Progress | None = None) -> Derive
     """Write the copy, unless there is nothing to cut and the copy is not for another folder."""
     if planned.plan.nothing_to_trim and planned.options.project is None:
         return _derived(planned, None)
-    plan, copy = _write(planned, _order(planned, progress))
+    plan, copy = _write(planned, _order_of(planned, progress))
     return _derived(planned._replace(plan=plan), copy)
 
 
@@ -145,17 +152,21 @@ def _write(planned: PlannedTrim, order: CopyOrder) -> tuple[TrimPlan, Copy | Non
         return without_cuts(planned.plan), None
 
 
-def _order(planned: PlannedTrim, progress: Progress | None = None) -> CopyOrder:
-    plan, at = planned.plan, clock.now()
+def _order_of(planned: PlannedTrim, progress: Progress | None = None) -> CopyOrder:
+    project = planned.options.project
+    return _order(planned.ref, planned.plan)._replace(
+        project=project, progress=progress, must_shrink=project is None
+    )
+
+
+def _order(ref: SessionRef, plan: TrimPlan) -> CopyOrder:
+    at = clock.now()
     return CopyOrder(
         at=at,
-        metadata=trim_metadata(planned.ref.session, plan, at),
-        used_tokens=max(0, plan.live_tokens - plan.saved_tokens),
-        project=planned.options.project,
-        progress=progress,
+        metadata=trim_metadata(ref.session, plan, at),
+        used_tokens=plan.usage_after,
         first_prompt=plan.first_prompt,
         live_from=plan.live_from,
-        must_shrink=planned.options.project is None,
     )
 
 
@@ -166,14 +177,13 @@ def without_cuts(plan: TrimPlan) -> TrimPlan:
 
 
 def _derived(planned: PlannedTrim, copy: Copy | None) -> DerivedSession:
-    plan, project = planned.plan, planned.ref.project
+    project = planned.ref.project
     return DerivedSession(
         session_id=copy.session_id if copy else None,
         output_file=copy.transcript if copy else None,
         parent_file=planned.ref.transcript,
-        tools_trimmed=plan.tools_trimmed,
-        tokens_saved=plan.saved_tokens,
-        context_saved_percent=plan.context_saved_percent,
+        tools_trimmed=planned.plan.tools_trimmed,
+        savings=planned.savings,
         resume_command=resume_command(planned.ref.agent, copy.session_id) if copy else None,
         folder=planned.options.project or (Path(project) if project else None),
         left_behind=copy.left_behind if copy else (),
@@ -216,7 +226,7 @@ def trim_file(
     agent_id = planned.ref.agent.id
     if planned.plan.nothing_to_trim:
         return TrimmedFile(agent_id, planned.plan)
-    plan, copy = _write(planned, _order(planned)._replace(folder=folder))
+    plan, copy = _write(planned, _order_of(planned)._replace(folder=folder))
     if copy is None:
         return TrimmedFile(agent_id, plan)
     return TrimmedFile(agent_id, plan, copy.session_id, copy.transcript, copy.left_behind)
@@ -249,8 +259,7 @@ def trim_file_lines(
     ref = _ref_of_file(source, None)
     session = ref.session
     plan = plan_from_lines(copying_agent(ref.agent), session, lines)
-    order = _order(PlannedTrim(ref=ref, plan=plan, options=TrimOptions()))
-    order = order._replace(file=output, must_shrink=False)
+    order = _order(ref, plan)._replace(file=output)
     if parent_file is not None:
         parent = Session(
             agent=session.agent,

@@ -13,18 +13,30 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from leftoff.core.metrics import ContextMetrics
 from leftoff.core.records import Place, Record, Text, ToolResult, ToolUse
-from leftoff.core.trim_plan import Copy, CopyOrder, CutPart, NotCopied, RemovedContent, RestoredPiece
+from leftoff.core.trim_plan import (
+    Copy,
+    CopyOrder,
+    CutPart,
+    LivePieces,
+    NotCopied,
+    RemovedContent,
+    RestoredPiece,
+    Savings,
+)
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.platform import clock
 from leftoff.sessions.ancestry import Family, load_family
 from leftoff.sessions.find import find_session
 from leftoff.sessions.lineage import untrim_metadata
+from leftoff.sessions.status import status_of
 from leftoff.shrink.derive import (
     Progress,
     copying_agent,
     left_behind_to_dict,
+    live_pieces,
     require_copyable,
     resume_command,
     write_copy,
@@ -32,9 +44,6 @@ from leftoff.shrink.derive import (
 from leftoff.shrink.expand import Originals
 from leftoff.shrink.placeholder import Placeholder, parse_placeholder
 from leftoff.workspace import SessionRef, Workspace
-
-_CHARS_PER_TOKEN = 4
-_NO_PIECE_CHARS = 10**12  # no piece is so long: only the beginning of the chain is needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +56,8 @@ class Untrimmed:
     given_back: int
     thoughts_given_back: int
     tokens_given_back: int
+    before: ContextMetrics
+    after: ContextMetrics
     left: tuple[str, ...]
     resume_command: tuple[str, ...] | None
     folder: Path | None = None
@@ -61,6 +72,8 @@ class Untrimmed:
             "given_back": self.given_back,
             "thoughts_given_back": self.thoughts_given_back,
             "tokens_given_back": self.tokens_given_back,
+            "percentage_before": self.before.shown_percentage,
+            "percentage_after": self.after.shown_percentage,
             "left": [*self.left],
             "resume_command": None if self.resume_command is None else shlex.join(self.resume_command),
             **left_behind_to_dict(self.left_behind),
@@ -75,6 +88,7 @@ class _FoundPlaceholder:
     part: CutPart
     call_id: str | None
     placeholder: Placeholder
+    chars: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +97,8 @@ class _Restorable:
 
     changes: dict[str, list[RestoredPiece]]
     left_out: RemovedContent
-    tokens: int
+    chars: int  # that the model is sent in addition
+    tail_chars: int  # of these, in messages that no reply has counted yet
     left: tuple[str, ...]
     measured_at: tuple[Place, ...]
 
@@ -104,19 +119,24 @@ def untrim(
     agent = copying_agent(ref.agent)
     if not force:
         require_copyable(ref)
-    restorable = _find_restorable(ref)
+    live = live_pieces(agent, ref.session)
+    restorable = _find_restorable(ref, live)
+    before = status_of(ref, workspace).metrics
+    tokens = int(restorable.chars * live.tokens_per_char)
     if dry_run:
-        return _untrimmed(ref, None, restorable)
+        return _untrimmed(ref, None, restorable, before, tokens)
     at = clock.now()
     used = agent.occupancy(ref.transcript).used_tokens
-    live = agent.live_pieces(ref.session, at_least_chars=_NO_PIECE_CHARS, head=0, tail=0)
+    counted = tokens - int(restorable.tail_chars * live.tokens_per_char)
     copy = write_copy(
         ref,
         [piece for pieces in restorable.changes.values() for piece in pieces],
         CopyOrder(
             at=at,
-            metadata=untrim_metadata(ref.session, at, given_back=len(restorable.changes)),
-            used_tokens=None if used is None else used + restorable.tokens,
+            metadata=untrim_metadata(
+                ref.session, at, given_back=len(restorable.changes), tokens_per_char=live.tokens_per_char
+            ),
+            used_tokens=None if used is None else used + counted,
             measured_at=restorable.measured_at,
             first_prompt=live.first_prompt,
             live_from=live.live_from,
@@ -124,10 +144,10 @@ def untrim(
             progress=progress,
         ),
     )
-    return _untrimmed(ref, copy, restorable)
+    return _untrimmed(ref, copy, restorable, before, tokens)
 
 
-def _find_restorable(ref: SessionRef) -> _Restorable:
+def _find_restorable(ref: SessionRef, live: LivePieces) -> _Restorable:
     """Find everything that can be restored; raises if there is nothing."""
     family = load_family()
     placeholders, measured_at = _read_placeholders(ref)
@@ -138,15 +158,16 @@ def _find_restorable(ref: SessionRef) -> _Restorable:
         raise NothingToDoError(
             f"Nothing of session {ref.session_id} was cut by leftoff: there is nothing to give back."
         )
-    sizes = [
-        min(each.placeholder.original_chars, _most_chars(changes[each.placeholder.key][0].value))
+    restored = [
+        (each.place, _restored_chars(each, changes[each.placeholder.key][0].value))
         for each in placeholders
         if each.placeholder.key in changes
     ]
     restorable = _Restorable(
         changes=changes,
         left_out=left_out,
-        tokens=(sum(sizes) + left_out.chars) // _CHARS_PER_TOKEN,
+        chars=sum(chars for _, chars in restored) + left_out.chars,
+        tail_chars=sum(chars for place, chars in restored if place in live.tail_places),
         left=left + gone,
         measured_at=measured_at,
     )
@@ -174,9 +195,10 @@ def _sources(ref: SessionRef, family: Family) -> tuple[Sequence[Path], tuple[str
     return sources[::-1], ()
 
 
-def _most_chars(value: JsonValue) -> int:
-    """Return the most that a value can take, whatever its placeholder says; a picture takes less."""
-    return len(value) if isinstance(value, str) else len(json.dumps(value, ensure_ascii=False))
+def _restored_chars(found: _FoundPlaceholder, original: JsonValue) -> int:
+    """Return by how much the context grows; the original bounds what the placeholder says, and a picture takes less."""
+    most = len(original) if isinstance(original, str) else len(json.dumps(original, ensure_ascii=False))
+    return min(found.placeholder.original_chars, most) - found.chars
 
 
 def _match_originals(
@@ -229,38 +251,45 @@ def _placeholders_in(record: Record) -> Iterator[_FoundPlaceholder]:
         name: str | None
         match block:
             case ToolResult(call_id=call_id):
-                part, name, placeholder = "result", call_id, parse_placeholder(block.text)
+                part, name, text = "result", call_id, block.text
             case ToolUse(call_id=call_id, input=given):
-                part, name, placeholder = "input", call_id, _within(given)
-            case Text(text=text) if record.reply_id is not None or record.kind == "reply":
-                part, name, placeholder = "text", None, parse_placeholder(text)
+                part, name, text = "input", call_id, _placeholder_within(given)
+            case Text(text=own) if record.reply_id is not None or record.kind == "reply":
+                part, name, text = "text", None, own
             case _:
                 continue
+        placeholder = parse_placeholder(text)
         if placeholder is not None:
-            yield _FoundPlaceholder(place=record.place, part=part, call_id=name, placeholder=placeholder)
+            yield _FoundPlaceholder(
+                place=record.place, part=part, call_id=name, placeholder=placeholder, chars=len(text)
+            )
 
 
-def _within(given: JsonValue) -> Placeholder | None:
-    """Return the placeholder in any field of an input."""
+def _placeholder_within(given: JsonValue) -> str:
+    """Return the placeholder in any field of an input; empty if there is none."""
     match given:
         case str():
-            return parse_placeholder(given)
+            return given if parse_placeholder(given) is not None else ""
         case dict():
-            return next((found for each in given.values() if (found := _within(each)) is not None), None)
+            return next((found for each in given.values() if (found := _placeholder_within(each))), "")
         case list():
-            return next((found for each in given if (found := _within(each)) is not None), None)
+            return next((found for each in given if (found := _placeholder_within(each))), "")
         case _:
-            return None
+            return ""
 
 
-def _untrimmed(ref: SessionRef, copy: Copy | None, restorable: _Restorable) -> Untrimmed:
+def _untrimmed(
+    ref: SessionRef, copy: Copy | None, restorable: _Restorable, before: ContextMetrics, tokens: int
+) -> Untrimmed:
     return Untrimmed(
         session_id=copy.session_id if copy else None,
         output_file=copy.transcript if copy else None,
         parent_file=ref.transcript,
         given_back=len(restorable.changes),
         thoughts_given_back=restorable.left_out.thoughts,
-        tokens_given_back=restorable.tokens,
+        tokens_given_back=tokens,
+        before=before,
+        after=Savings.expect(before, -tokens).after,
         left=restorable.left,
         resume_command=resume_command(ref.agent, copy.session_id) if copy else None,
         folder=Path(ref.project) if ref.project else None,

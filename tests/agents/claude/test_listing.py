@@ -117,7 +117,7 @@ def test_what_a_list_shows(claude: Claude, written: Callable[..., Path]) -> None
         path.stat().st_size,
         datetime.fromtimestamp(1_700_000_000, UTC),
     )
-    assert (entry.used_tokens, entry.model, entry.compactions) == (7, "claude-opus-5-5", 1)
+    assert (entry.occupancy.used_tokens, entry.model, entry.compactions) == (7, "claude-opus-5-5", 1)
 
 
 def test_the_name_of_the_file_is_the_id_where_it_is_one(claude: Claude, written: Callable[..., Path]) -> None:
@@ -223,4 +223,4 @@ def test_real_sessions_are_listed_as_they_are(claude: Claude, real_transcripts: 
             assert entry.first_prompt == prompts.get(path.stem, entry.first_prompt)
             assert entry.project, path.name
             assert entry.project.startswith("/")
-            assert entry.used_tokens, path.name
+            assert entry.occupancy.used_tokens, path.name

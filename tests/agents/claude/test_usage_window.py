@@ -31,14 +31,18 @@ def of(model: str | None, used: int | None = None) -> Occupancy:
 def test_the_table_by_model(claude: Claude, model: str, window: int, compacts_at: int) -> None:
     """The table has the values that were measured with the client."""
     assert claude.window(of(model), None) == AgentWindow(
-        window_tokens=window, window_basis="table", compacts_at_tokens=compacts_at, compaction_basis="table"
+        window_tokens=window,
+        window_basis="table",
+        compacts_at_tokens=compacts_at,
+        compaction_basis="table",
+        baseline_tokens=38_000,
     )
 
 
 def test_without_a_model_nothing_is_known(claude: Claude) -> None:
     """No percentage is better than a wrong one."""
     assert claude.window(of(None), None) == AgentWindow(
-        window_tokens=None, window_basis="unknown", compacts_at_tokens=None
+        window_tokens=None, window_basis="unknown", compacts_at_tokens=None, baseline_tokens=38_000
     )
 
 
@@ -46,7 +50,7 @@ def test_without_a_model_nothing_is_known(claude: Claude) -> None:
 def test_an_unknown_model_gets_the_window_that_the_client_assumes(claude: Claude, model: str) -> None:
     """2.1.325 takes a million for any name that it does not know, and compacts accordingly."""
     assert claude.window(of(model), None) == AgentWindow(
-        window_tokens=1_000_000, window_basis="table", compacts_at_tokens=967_000
+        window_tokens=1_000_000, window_basis="table", compacts_at_tokens=967_000, baseline_tokens=38_000
     )
 
 

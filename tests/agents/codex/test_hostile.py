@@ -45,7 +45,7 @@ def test_no_damage_raises_and_every_byte_is_in_a_record(codex: Codex, tmp_path: 
     chain.messages(session.records)
     readings = [found for piece in pieces(path) if piece.value and (found := usage.reading(piece.value))]
     assert codex.occupancy(path).used_tokens == (readings[-1].used_tokens if readings else None)
-    assert codex.entry(path).used_tokens == codex.occupancy(path).used_tokens
+    assert codex.entry(path).occupancy.used_tokens == codex.occupancy(path).used_tokens
 
 
 @pytest.mark.parametrize("rollout", ROLLOUTS, ids=len)
@@ -111,5 +111,5 @@ def test_fields_of_another_type_do_not_raise(tmp_path: Path, line: dict[str, obj
     path.write_bytes(json.dumps(line).encode() + b"\n")
     codex = Codex(tmp_path)
     assert len([*codex.read(path)]) == 1
-    assert codex.entry(path).used_tokens is None
+    assert codex.entry(path).occupancy.used_tokens is None
     assert codex.live_chain(codex.open(path)).places == ()

@@ -152,7 +152,7 @@ def test_the_oldest_files_are_listed(codex: Codex, real_transcripts: Path) -> No
     entry = codex.entry(real_transcripts / "codex-old-header-cjk.jsonl")
     assert entry.session_id == "e242c65b-c00b-46b3-bb89-80bbf0196c75"
     assert entry.project == "/Users/kobra/Dev/Chatgpt-Apps/ocodex-labs"
-    assert entry.used_tokens is None
+    assert entry.occupancy.used_tokens is None
     assert (entry.first_prompt or "").startswith("can you fix target/debug/orchestrator")
 
 
@@ -196,4 +196,8 @@ def test_a_story_is_listed_with_its_numbers(codex: Codex, home: Path) -> None:
     story = Story(session_id=THREAD, window_tokens=258_400).asked("Go").replied("Done", used=77_000)
     write_transcript(codex, story.script(), path)
     entry = codex.entry(path)
-    assert (entry.used_tokens, entry.window_tokens, entry.model) == (77_000, 258_400, "sample-1")
+    assert (entry.occupancy.used_tokens, entry.occupancy.window_tokens, entry.model) == (
+        77_000,
+        258_400,
+        "sample-1",
+    )

@@ -10,6 +10,8 @@ from leftoff.agents.codex import Codex
 from leftoff.agents.codex.versions import known, version
 from leftoff.core.metrics import AgentWindow, Occupancy
 
+TOKENS = {"baseline_tokens": 5_000, "tokens_per_char": 0.26}
+
 
 def windows(
     codex: Codex, *, model: str | None = None, used: int | None = None, reported: int | None = None
@@ -28,7 +30,11 @@ def test_what_it_reports_counts_first(codex: Codex, configure) -> None:
     """95,000 is 95 % of a raw window of 100,000, which is compacted at 90,000."""
     configure("model_context_window = 400000")
     assert windows(codex, reported=95_000) == AgentWindow(
-        window_tokens=95_000, window_basis="reported", compacts_at_tokens=90_000, compaction_basis="table"
+        window_tokens=95_000,
+        window_basis="reported",
+        compacts_at_tokens=90_000,
+        compaction_basis="table",
+        **TOKENS,
     )
 
 
@@ -75,7 +81,11 @@ def test_more_in_use_than_the_table_allows_moves_it_up(codex: Codex) -> None:
 def test_without_model_and_settings_nothing_is_known(codex: Codex, configure) -> None:
     """Nothing is known except for a limit that the user set."""
     assert windows(codex) == AgentWindow(
-        window_tokens=None, window_basis="unknown", compacts_at_tokens=None, compaction_basis="unknown"
+        window_tokens=None,
+        window_basis="unknown",
+        compacts_at_tokens=None,
+        compaction_basis="unknown",
+        **TOKENS,
     )
     configure("model_auto_compact_token_limit = 65000")
     assert windows(codex).compacts_at_tokens == 65_000

@@ -155,7 +155,10 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
         from leftoff.agents.claude import shrinkable
 
         occupancy = self.occupancy(Path(session.transcript))
-        return shrinkable.live_pieces(session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail)
+        window = self.window(occupancy, session.project)
+        return shrinkable.live_pieces(
+            session, occupancy, window, at_least_chars=at_least_chars, head=head, tail=tail
+        )
 
     def original(self, record: Record, part: CutPart, call_id: str | None) -> JsonValue:
         """Return the JSON value of one piece of a record."""

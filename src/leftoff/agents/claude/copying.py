@@ -19,7 +19,7 @@ from pathlib import Path
 from leftoff.agents.claude import chain, copy_checks, shrinkable, subagents
 from leftoff.agents.claude.copy_checks import UsageCap
 from leftoff.agents.claude.listing import sessions_folder
-from leftoff.agents.collector import find_block_place, last_line
+from leftoff.agents.collector import find_block_place
 from leftoff.agents.copy_writer import (
     CopyLines,
     OpenSink,
@@ -35,7 +35,7 @@ from leftoff.agents.copy_writer import (
     to_json,
     write_session,
 )
-from leftoff.agents.jsonl import Piece, pieces, table, text
+from leftoff.agents.jsonl import Piece, last_line, pieces, table, text
 from leftoff.core.session import DERIVED_BY, Session, add_lineage_block, name_in_lineage_block
 from leftoff.core.trim_plan import Change, Copy, CopyOrder, Invariant, NotCopied
 from leftoff.core.wire import JsonObject

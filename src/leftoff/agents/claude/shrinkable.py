@@ -22,7 +22,6 @@ from leftoff.agents.collector import (
     Collector,
     Content,
     cut_input,
-    last_line,
     lines_before,
     longest_text,
     newest_time_before,
@@ -34,8 +33,8 @@ from leftoff.agents.collector import (
     text_content,
     text_value,
 )
-from leftoff.agents.jsonl import Piece, pieces, size, table, text
-from leftoff.core.metrics import Occupancy
+from leftoff.agents.jsonl import Piece, last_line, pieces, size, table, text
+from leftoff.core.metrics import AgentWindow, Occupancy
 from leftoff.core.records import Place, Record, Text, ToolResult, ToolUse
 from leftoff.core.session import LiveChain, Session
 from leftoff.core.trim_plan import Change, Cut, CutPart, LivePieces, RestoredPiece
@@ -51,7 +50,13 @@ _TEXT_PARTS: tuple[CutPart, ...] = ("text", "thinking")
 
 
 def live_pieces(
-    session: Session, occupancy: Occupancy, *, at_least_chars: int, head: int, tail: int
+    session: Session,
+    occupancy: Occupancy,
+    agent_window: AgentWindow,
+    *,
+    at_least_chars: int,
+    head: int,
+    tail: int,
 ) -> LivePieces:
     """Return the pieces of the live chain that are large enough."""
 
@@ -66,7 +71,7 @@ def live_pieces(
     if live is None:
         collector = new_collector()
         live = chain.live_chain(_collect(pieces(transcript), collector))
-    return collector.collected(live, occupancy)
+    return collector.collected(live, occupancy, agent_window)
 
 
 def _since_compaction(transcript: Path, collector: Collector) -> LiveChain | None:

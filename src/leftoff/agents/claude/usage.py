@@ -3,7 +3,8 @@
 Occupancy: the last replies and turns are read, as far as a megabyte goes, and more only to find the last reply. A reply takes
 several lines, and its tools may answer between them; what it does not include yet is everything after its first line that is
 not part of it. The ratio of characters to tokens comes from pairs of replies: what the second was sent in addition, because the
-client records what a reply was sent correctly, but not always what it answered.
+client records what a reply was sent correctly, but not always what it answered. The last automatic compaction is looked for by
+its mark in two megabytes, so that it counts for as long as the conversation after it lasts.
 
 Window: the environment and the settings come before the table of models. Settings are merged as the client does: the user's, the
 project's, the project's local ones; the environment, and what settings put into it, override them. Unreadable files are ignored.
@@ -22,7 +23,7 @@ from leftoff.agents.base import TranscriptTail
 from leftoff.agents.claude.records import read_record
 from leftoff.agents.claude.user_text import chars
 from leftoff.agents.claude.versions import Known, KnownModel, known
-from leftoff.agents.jsonl import JsonLines, count, table, text
+from leftoff.agents.jsonl import JsonLines, count, find_last_line, parse_line, table, text
 from leftoff.core.metrics import AgentWindow, Occupancy, StatusInput, WindowBasis
 from leftoff.core.records import Compaction, Record, RecordKind, Usage
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from leftoff.core.wire import JsonObject
 
 REACH_BYTES = 1024 * 1024
+_COMPACTION_REACH_BYTES = 2 * 1024 * 1024  # a window of 200,000 tokens hardly ever takes more
+_BOUNDARY = b'"compact_boundary"'
 SAMPLED_REPLIES = 16
 TURNS = 9
 WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
@@ -42,9 +45,35 @@ USAGE_KEYS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_t
 
 def read_tail(lines: JsonLines, *, with_history: bool) -> TranscriptTail:
     """Read the end of a transcript: the last reply, however far back, and with history what a megabyte holds before it."""
+    tail = _read_steps(lines, with_history=with_history)
+    if not with_history and tail.occupancy().tail_chars:
+        tail = _read_steps(
+            lines, with_history=True
+        )  # what no reply has counted is estimated by the ratio of earlier ones
+    occupancy = tail.occupancy()._replace(compacted_at_tokens=_last_automatic_compaction(lines))
+    return TranscriptTail(occupancy, tail.compactions)
+
+
+def _last_automatic_compaction(lines: JsonLines) -> int | None:
+    """Return the tokens in the window when the client last compacted it by itself; None if it has not, or does not say."""
+    found: list[int] = []
+
+    def is_automatic(line: bytes) -> bool:
+        for piece in parse_line("", 0, 0, line):
+            compaction = read_record(piece).compaction
+            if compaction and compaction.trigger == "auto" and compaction.before_tokens:
+                found.append(compaction.before_tokens)
+        return bool(found)
+
+    find_last_line(lines.file, _BOUNDARY, is_automatic, reach_bytes=_COMPACTION_REACH_BYTES)
+    return found[-1] if found else None
+
+
+def _read_steps(lines: JsonLines, *, with_history: bool) -> _Tail:
     newest: list[_Step] = []
     progress = _Progress()
     version: str | None = None
+    fresh: JsonObject = {}  # what leftoff wrote into a session that has no reply yet
     limit: int | None = None
     for piece in lines.newest_first():
         if limit is None:
@@ -53,6 +82,7 @@ def read_tail(lines: JsonLines, *, with_history: bool) -> TranscriptTail:
             break
         record = read_record(piece)
         version = version or (text(piece.value, "version") if piece.value else None)
+        fresh = fresh or (table(piece.value, "continue_metadata") if piece.value else {})
         if record.actor is None:
             newest.append(
                 _Step(
@@ -65,10 +95,12 @@ def read_tail(lines: JsonLines, *, with_history: bool) -> TranscriptTail:
                 )
             )
             progress.add(record)
-    tail = _Tail(client_version=version)
+    tail = _Tail(
+        client_version=version, model=text(fresh, "model"), baseline_tokens=count(fresh, "baseline_tokens")
+    )
     for step in reversed(newest):
         tail.add(step)
-    return TranscriptTail(tail.occupancy(), tail.compactions)
+    return tail
 
 
 class _Progress:
@@ -135,11 +167,11 @@ class _Reply:
 class _Tail:
     """The end of a transcript, added up step by step."""
 
-    def __init__(self, client_version: str | None) -> None:
+    def __init__(self, client_version: str | None, model: str | None, baseline_tokens: int | None) -> None:
         self.client_version = client_version
-        self.model: str | None = None
+        self.model = model
+        self.baseline_tokens = baseline_tokens
         self.compactions = 0
-        self.compacted_at_tokens: int | None = None
         self._earlier: list[list[_Reply]] = []  # before each compaction
         self._replies: list[_Reply] = []  # since the last one
         self._compaction: Compaction | None = None
@@ -170,8 +202,8 @@ class _Tail:
             sample_chars=sample_chars,
             sample_tokens=sample_tokens,
             model=self.model,
-            compacted_at_tokens=self.compacted_at_tokens,
             client_version=self.client_version,
+            baseline_tokens=self.baseline_tokens,
             turn_ends_tokens=tuple(ends[-TURNS:]),
         )
 
@@ -213,9 +245,6 @@ class _Tail:
         if compaction.summary and self._compaction and not self._replies:
             return  # the summary of the boundary before it
         self.compactions += 1
-        self.compacted_at_tokens = (
-            compaction.before_tokens if compaction.trigger == "auto" else self.compacted_at_tokens
-        )
         self._earlier.append(self._replies)
         self._replies, self._compaction = [], compaction
         self._unmetered_chars = self._unmetered_added_chars = self._cleared_tokens = 0
@@ -247,10 +276,19 @@ def window(
     tokens, basis = _size(data, family, occupancy)
     if setup.is_off:
         return AgentWindow(
-            window_tokens=tokens, window_basis=basis, compacts_at_tokens=None, compaction_basis="setting"
+            window_tokens=tokens,
+            window_basis=basis,
+            compacts_at_tokens=None,
+            compaction_basis="setting",
+            baseline_tokens=data.baseline_tokens,
         )
     if tokens is None:
-        return AgentWindow(window_tokens=None, window_basis=basis, compacts_at_tokens=None)
+        return AgentWindow(
+            window_tokens=None,
+            window_basis=basis,
+            compacts_at_tokens=None,
+            baseline_tokens=data.baseline_tokens,
+        )
     output = family.max_output_tokens if family else data.output_reserve_tokens
     effective = min(tokens, setup.window_tokens or tokens) - min(output, data.output_reserve_tokens)
     point = effective - data.margin_tokens
@@ -262,6 +300,7 @@ def window(
         window_basis=basis,
         compacts_at_tokens=max(1, point),
         compaction_basis="setting" if is_set else "table",
+        baseline_tokens=data.baseline_tokens,
     )
 
 
@@ -320,14 +359,9 @@ def read_status_input(payload: JsonObject) -> StatusInput | None:
     session_id = text(payload, "session_id")
     if session_id is None or "workspace" not in payload:
         return None
-    context = table(payload, "context_window")
-    usage = table(context, "current_usage")
-    tokens = [number for key in USAGE_KEYS if (number := count(usage, key)) is not None]
     return StatusInput(
         session_id=session_id,
         transcript=text(payload, "transcript_path"),
         folder=text(table(payload, "workspace"), "project_dir") or text(payload, "cwd"),
-        model=text(table(payload, "model"), "id"),
-        window_tokens=count(context, "context_window_size") or None,
-        used_tokens=sum(tokens) if tokens else None,
+        window_tokens=count(table(payload, "context_window"), "context_window_size") or None,
     )

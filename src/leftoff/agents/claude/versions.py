@@ -43,6 +43,8 @@ class Known(NamedTuple):
     # The client compacts at window - min(max_output, output_reserve) - margin.
     output_reserve_tokens: int
     margin_tokens: int
+    # What the client sends besides the conversation, as usual in the first requests of real sessions: system prompt and tools.
+    baseline_tokens: int
     large_window_suffix: str  # of a model's name, where the model has two windows
     large_window_tokens: int
     models: tuple[KnownModel, ...]  # the first that fits a name counts

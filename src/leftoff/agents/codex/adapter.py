@@ -82,7 +82,9 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
         with rollouts.open_rollout(transcript) as lines:
             segments = rollouts.lineage_of(lines, self.home)
             head = listing.read_head(lines, segments)
-            tail = TranscriptTail(usage.read_tail(lines, segments), listing.count_compactions(lines))
+            tail = TranscriptTail(
+                usage.read_tail(lines, segments, with_history=False), listing.count_compactions(lines)
+            )
         return self._new_entry(transcript, lines.stat, head, tail)
 
     def open(self, transcript: Path) -> Session:
@@ -182,7 +184,10 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
         from leftoff.agents.codex import shrinkable
 
         occupancy = self.occupancy(Path(session.transcript))
-        return shrinkable.live_pieces(session, occupancy, at_least_chars=at_least_chars, head=head, tail=tail)
+        window = self.window(occupancy, session.project)
+        return shrinkable.live_pieces(
+            session, occupancy, window, at_least_chars=at_least_chars, head=head, tail=tail
+        )
 
     def original(self, record: Record, part: CutPart, call_id: str | None) -> JsonValue:
         """Return the JSON value of one piece of a record."""

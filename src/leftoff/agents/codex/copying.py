@@ -16,7 +16,7 @@ from leftoff.agents.codex.copy_checks import LINE_MARK, RepeatedContent, UsageCa
 from leftoff.agents.codex.items import is_typed
 from leftoff.agents.codex.launch import format_time, new_meta, rollout_path
 from leftoff.agents.codex.usage import model_provider
-from leftoff.agents.collector import find_block_place, last_line
+from leftoff.agents.collector import find_block_place
 from leftoff.agents.copy_writer import (
     CopyLines,
     OpenSink,
@@ -31,7 +31,7 @@ from leftoff.agents.copy_writer import (
     to_json,
     write_session,
 )
-from leftoff.agents.jsonl import Piece, open_transcript, pieces, rows, text
+from leftoff.agents.jsonl import Piece, last_line, open_transcript, pieces, rows, text
 from leftoff.core.records import Text
 from leftoff.core.session import DERIVED_BY, Session, add_lineage_block, name_in_lineage_block
 from leftoff.core.trim_plan import Change, Copy, CopyOrder, Invariant, Outline

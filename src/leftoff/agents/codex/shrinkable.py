@@ -22,11 +22,11 @@ import orjson
 
 from leftoff.agents.codex import chain, items, rollouts
 from leftoff.agents.codex.records import read_record
+from leftoff.agents.codex.versions import known, version
 from leftoff.agents.collector import (
     Collector,
     Content,
     cut_input,
-    last_line,
     lines_before,
     longest_text,
     readable_text,
@@ -37,8 +37,8 @@ from leftoff.agents.collector import (
     text_value,
 )
 from leftoff.agents.copy_writer import to_json
-from leftoff.agents.jsonl import pieces, rows, size, table, text
-from leftoff.core.metrics import Occupancy
+from leftoff.agents.jsonl import last_line, pieces, rows, size, table, text
+from leftoff.core.metrics import AgentWindow, Occupancy
 from leftoff.core.records import Block, Message, Place, Record, ToolResult, ToolUse
 from leftoff.core.session import Session
 from leftoff.core.trim_plan import (
@@ -73,14 +73,25 @@ _EventKey = tuple[str | int | None, ...]
 
 
 def live_pieces(
-    session: Session, occupancy: Occupancy, *, at_least_chars: int, head: int, tail: int
+    session: Session,
+    occupancy: Occupancy,
+    agent_window: AgentWindow,
+    *,
+    at_least_chars: int,
+    head: int,
+    tail: int,
 ) -> LivePieces:
     """Return the pieces of the live chain that are large enough."""
     collector = Collector(
-        at_least_chars=at_least_chars, head=head, tail=tail, chars=_chars, opening_rank=chain.opens
+        at_least_chars=at_least_chars,
+        head=head,
+        tail=tail,
+        chars=_chars,
+        opening_rank=chain.opens,
+        usage_first=version(session.client_version or "") <= known().usage_before_reply_until,
     )
     live = chain.live_chain(_collect(_live_records(session), collector))
-    return collector.collected(live, occupancy)
+    return collector.collected(live, occupancy, agent_window)
 
 
 def _live_records(session: Session) -> Iterable[Record]:

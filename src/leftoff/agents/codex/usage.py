@@ -35,21 +35,32 @@ def occupancy(transcript: Path, home: Path) -> Occupancy:
     """Return how full the window is, from the end of the rollout or of those that it continues."""
     with rollouts.open_rollout(transcript) as lines:
         segments = rollouts.lineage_of(lines, home)
-        return read_tail(lines, segments, sample_chars=SAMPLE_CHARS, turn_ends=TURN_ENDS)
+        return read_tail(lines, segments, with_history=True)
 
 
-def read_tail(
-    lines: JsonLines, segments: tuple[rollouts.Segment, ...], *, sample_chars: int = 0, turn_ends: int = 0
+def read_tail(lines: JsonLines, segments: tuple[rollouts.Segment, ...], *, with_history: bool) -> Occupancy:
+    """Read the occupancy; the ends of turns only with history, because they are further back."""
+    if with_history:
+        return _read_tail(lines, segments, sample_chars=SAMPLE_CHARS, turn_ends=TURN_ENDS)
+    found = _read_tail(lines, segments, sample_chars=0, turn_ends=0)
+    if not found.tail_chars:
+        return found
+    return _read_tail(lines, segments, sample_chars=SAMPLE_CHARS, turn_ends=0)
+
+
+def _read_tail(
+    lines: JsonLines, segments: tuple[rollouts.Segment, ...], *, sample_chars: int, turn_ends: int
 ) -> Occupancy:
-    """Read the occupancy, with a sample of that length and that many ends of turns; without them less is read."""
     client_version = segments[-1].meta.client_version
     tail = _Tail(usage_first=version(client_version or "") <= known().usage_before_reply_until)
     sample = _Sample(enough_chars=sample_chars)
     turns = _Turns(enough=turn_ends)
     model = window_tokens = None
+    fresh: JsonObject = {}  # what leftoff wrote into a session that has no reply yet
     for piece in rollouts.newest_first(lines, segments):
         record = read_record(piece)
-        model = model or record.model
+        fresh = fresh or table(table(piece.value or {}, "payload"), "continue_metadata")
+        model = model or record.model or text(fresh, "model")
         window_tokens = window_tokens or record.window_tokens
         step = _Step(
             record.kind,
@@ -70,6 +81,7 @@ def read_tail(
         model=model,
         window_tokens=window_tokens,
         client_version=client_version,
+        baseline_tokens=count(fresh, "baseline_tokens"),
         turn_ends_tokens=tuple(reversed(turns.ends)),
     )
 
@@ -197,6 +209,8 @@ def window(home: Path, occupancy: Occupancy) -> AgentWindow:
         window_basis=basis,
         compacts_at_tokens=limit if is_lowered else point,
         compaction_basis="setting" if is_lowered else "table" if point else "unknown",
+        baseline_tokens=known().baseline_tokens,
+        tokens_per_char=known().tokens_per_char,
     )
 
 

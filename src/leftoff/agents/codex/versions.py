@@ -51,6 +51,9 @@ class Known(NamedTuple):
     # Shares of the raw window: where Codex compacts, and what it reports as model_context_window (in 2025: all of it).
     compacts_at_percent: int
     reported_percent: int
+    # What Codex sends besides the items in a rollout, as usual in the first requests of real sessions.
+    baseline_tokens: int
+    tokens_per_char: float  # of its models, measured on the results of tools in real sessions
     # Raw windows of all models, for sessions that hold more than their model should.
     window_sizes: tuple[int, ...]
     models: tuple[KnownModel, ...]  # the first that fits a name counts; the last fits every name
