@@ -51,13 +51,6 @@ class TranscriptHead(NamedTuple):
     parent: Parent | None = None
 
 
-class TranscriptTail(NamedTuple):
-    """What the last lines of a transcript say: how full the context window is, and how many compactions they show."""
-
-    occupancy: Occupancy
-    compactions: int | None = None
-
-
 class JsonlAgent(ABC):
     """An adapter for an agent that writes one file of JSON lines per session.
 
@@ -101,15 +94,14 @@ class JsonlAgent(ABC):
         """Return what a list shows of the session, from the head and tail of the file alone."""
         with JsonLines(transcript) as lines:
             head = self.read_head(lines)
-            tail = self.read_tail(lines, with_history=False)
-        return self._new_entry(transcript, lines.stat, head, tail)
+            occupancy = self.read_tail(lines, with_history=False)
+        return self._new_entry(transcript, lines.stat, head, occupancy)
 
     def _new_entry(
-        self, transcript: Path, stat: os.stat_result, head: TranscriptHead, tail: TranscriptTail
+        self, transcript: Path, stat: os.stat_result, head: TranscriptHead, occupancy: Occupancy
     ) -> SessionEntry:
         from leftoff.core.session import SessionEntry  # noqa: PLC0415 - the status line does without
 
-        occupancy = tail.occupancy
         return SessionEntry(
             agent=self.id,
             session_id=head.session_id,
@@ -120,7 +112,6 @@ class JsonlAgent(ABC):
             model=occupancy.model or head.model,
             first_prompt=head.first_prompt,
             occupancy=occupancy._replace(turn_ends_tokens=()),
-            compactions=tail.compactions,
             parent=head.parent,
         )
 
@@ -130,7 +121,7 @@ class JsonlAgent(ABC):
 
         with JsonLines(transcript) as lines:
             head = self.read_head(lines)
-            occupancy = self.read_tail(lines, with_history=False).occupancy
+            occupancy = self.read_tail(lines, with_history=False)
         return Session(
             agent=self.id,
             session_id=head.session_id,
@@ -145,7 +136,7 @@ class JsonlAgent(ABC):
     def occupancy(self, transcript: Path) -> Occupancy:
         """Return how full the context window is, from the tail of the file."""
         with JsonLines(transcript) as lines:
-            return self.read_tail(lines, with_history=True).occupancy
+            return self.read_tail(lines, with_history=True)
 
     def read_head(self, lines: JsonLines) -> TranscriptHead:
         """Read the first lines up to the first prompt. By default the file's name, up to its first dot, is the session's id."""
@@ -160,7 +151,7 @@ class JsonlAgent(ABC):
                 break
         return TranscriptHead(lines.path.name.partition(".")[0], project, prompt, model)
 
-    def read_tail(self, lines: JsonLines, *, with_history: bool) -> TranscriptTail:  # noqa: ARG002 - for subclasses
+    def read_tail(self, lines: JsonLines, *, with_history: bool) -> Occupancy:  # noqa: ARG002 - for subclasses
         """Read back to the last reply that says what it used, or to the last compaction.
 
         The numbers of the gauge do not depend on ``with_history``: it only adds how full the window was at the end of earlier
@@ -180,13 +171,11 @@ class JsonlAgent(ABC):
                 used = record.compaction.after_tokens
                 break
             tail_chars += count_chars(record.blocks, image_chars=USUAL_IMAGE_CHARS)
-        return TranscriptTail(
-            Occupancy(
-                used_tokens=used,
-                tail_chars=tail_chars if used is not None else 0,
-                model=model,
-                window_tokens=window_tokens,
-            )
+        return Occupancy(
+            used_tokens=used,
+            tail_chars=tail_chars if used is not None else 0,
+            model=model,
+            window_tokens=window_tokens,
         )
 
     def live_chain(self, session: Session) -> LiveChain:

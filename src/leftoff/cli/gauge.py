@@ -47,9 +47,9 @@ def style(level: Level | None) -> Style:
 def describe(metrics: ContextMetrics) -> str:
     """Return ``151,000 of 167,000 tokens, 90.4 %``; ~ marks an estimate, ? what is not known."""
     used = "?" if metrics.used_tokens is None else f"{metrics.used_tokens:,}"
-    total = "?" if metrics.total_budget is None else f"{metrics.total_budget:,}"
+    total = "" if metrics.total_budget is None else f" of {metrics.total_budget:,}"
     share = "" if metrics.shown_percentage is None else f", {metrics.shown_percentage:.1f} %"
-    return f"{'~' if metrics.basis == 'estimated' else ''}{used} of {total} tokens{share}"
+    return f"{'~' if metrics.basis == 'estimated' else ''}{used}{total} tokens{share}"
 
 
 def age(now: datetime, then: datetime) -> str:

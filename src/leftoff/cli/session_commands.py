@@ -55,16 +55,17 @@ def _watch(session: str, found: Status) -> None:
 
 def draw_status(found: Status) -> None:
     """Draw the gauge and say what it means."""
-    width = max(20, min(60, output.width() - 4))
-    marks = ", ".join(_turns_to(found, threshold.level) for threshold in found.thresholds.in_order)
     title = f"{found.agent} {found.session_id}  {output.visible(found.model or 'model unknown')}"
     output.say(output.wrap(title, indent=""))
-    output.say(f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level))
-    for line in (
-        f"{gauge.describe(found.metrics)} ({_describe_basis(found)})",
-        f"level {found.level or 'unknown'}; {marks}",
-        found.advice,
-    ):
+    lines = [found.advice]
+    if found.metrics.used_tokens is not None:
+        lines = [f"{gauge.describe(found.metrics)} ({_describe_basis(found)})", *lines]
+    if found.level is not None:
+        width = max(20, min(60, output.width() - 4))
+        output.say(f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level))
+        marks = ", ".join(_turns_to(found, threshold.level) for threshold in found.thresholds.in_order)
+        lines.insert(1, f"level {found.level}; {marks}")
+    for line in lines:
         output.say(output.wrap(line, indent="  "))
 
 

@@ -71,7 +71,7 @@ class Session(NamedTuple):
 class SessionEntry(NamedTuple):
     """One line of the list of sessions, read from the head and tail of the transcript only.
 
-    ``occupancy`` is all that the gauge needs, without earlier turns; ``compactions`` counts those in the head and tail.
+    ``occupancy`` is all that the gauge needs, without earlier turns.
     """
 
     agent: str
@@ -83,7 +83,6 @@ class SessionEntry(NamedTuple):
     model: str | None = None
     first_prompt: str | None = None
     occupancy: Occupancy = Occupancy(used_tokens=None)
-    compactions: int | None = None
     parent: Parent | None = None
 
 

@@ -39,6 +39,7 @@ from leftoff.workspace import Workspace
 
 _FIRST_RECORDS = 50
 _NEVER = datetime.max.replace(tzinfo=UTC)
+_COPIES = {"trimmed", "forked"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,13 +178,22 @@ class _FamilyIndex:
                 )
 
 
-def _member(node: SessionNode, index: _FamilyIndex, selected: str, above: frozenset[str]) -> Member:
+def _member(
+    node: SessionNode,
+    index: _FamilyIndex,
+    selected: str,
+    above: frozenset[str],
+    parent_compactions: int = 0,
+) -> Member:
     name = os.path.realpath(node.session_file)
     entry = index.entries.get(name)
     above |= {name}  # in a circle each is drawn once
     children = [
         child for child in index.children.get(name, []) if os.path.realpath(child.session_file) not in above
     ]
+    compactions = _count_compactions(entry) if entry else None
+    # A copy also contains the compactions that happened before it was made.
+    inherited = min(parent_compactions, compactions or 0) if node.derivation_type in _COPIES else 0
     cleared = entry is not None and live_state.load(entry.agent, entry.session_id).ended == live_state.CLEARED
     return Member(
         session_id=node.session_id,
@@ -194,10 +204,24 @@ def _member(node: SessionNode, index: _FamilyIndex, selected: str, above: frozen
         agent=entry.agent if entry else None,
         modified_at=clock.format_rfc3339(entry.modified_at) if entry else None,
         first_prompt=entry.first_prompt if entry else None,
-        compactions=entry.compactions if entry else None,
+        compactions=compactions - inherited if compactions is not None else None,
         was_cleared=cleared,
-        children=tuple(_member(child, index, selected, above) for child in children),
+        children=tuple(_member(child, index, selected, above, compactions or 0) for child in children),
     )
+
+
+def _count_compactions(entry: SessionEntry) -> int:
+    """Count the compactions in a transcript; a boundary and the summary after it are one."""
+    count, is_next = 0, True
+    for record in agent_by_id(entry.agent).read(Path(entry.transcript)):
+        if record.actor is not None:
+            continue
+        if record.compaction is not None and record.compaction.trigger != "micro":
+            count += is_next
+            is_next = False
+        elif record.kind is RecordKind.REPLY:
+            is_next = True
+    return count
 
 
 def unmarked_forks(originals: Iterable[TranscriptFile]) -> Mapping[Path, Origin]:

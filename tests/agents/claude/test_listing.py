@@ -103,7 +103,7 @@ def test_a_first_prompt_by_slash_command_is_shown_as_typed(
 
 
 def test_what_a_list_shows(claude: Claude, written: Callable[..., Path]) -> None:
-    """An entry has the id, folder, size, time, usage, model and number of compactions."""
+    """An entry has the id, folder, size, time, usage and model."""
     boundary = {
         "type": "system",
         "subtype": "compact_boundary",
@@ -117,7 +117,7 @@ def test_what_a_list_shows(claude: Claude, written: Callable[..., Path]) -> None
         path.stat().st_size,
         datetime.fromtimestamp(1_700_000_000, UTC),
     )
-    assert (entry.occupancy.used_tokens, entry.model, entry.compactions) == (7, "claude-opus-5-5", 1)
+    assert (entry.occupancy.used_tokens, entry.model) == (7, "claude-opus-5-5")
 
 
 def test_the_name_of_the_file_is_the_id_where_it_is_one(claude: Claude, written: Callable[..., Path]) -> None:

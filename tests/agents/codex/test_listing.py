@@ -99,19 +99,7 @@ def test_the_entry_shows_the_first_real_prompt(codex: Codex, rollout: Callable[.
     entry = codex.entry(path)
     assert (entry.session_id, entry.project, entry.first_prompt) == (THREAD, "/w", "Fix the login")
     assert (entry.model, codex.open(path).model) == ("gpt-6-sol", "gpt-5.5")
-    assert (entry.size_bytes, entry.compactions, entry.parent) == (path.stat().st_size, 0, None)
-
-
-def test_compactions_at_either_end_are_counted(codex: Codex, rollout: Callable[..., Path]) -> None:
-    """The word in a text is not counted, and a compaction in a small file is counted once."""
-    compacted = {"type": "compacted", "payload": {"message": "", "replacement_history": []}}
-    quoted = user_message('he said "compacted" twice', "user.text")
-    assert codex.entry(rollout([meta(), compacted, quoted, compacted])).compactions == 2
-    filler = user_message("x" * 400_000, "user.text")
-    assert (
-        codex.entry(rollout([meta(), compacted, filler, compacted, filler, filler, compacted])).compactions
-        == 2
-    )
+    assert (entry.size_bytes, entry.parent) == (path.stat().st_size, None)
 
 
 def test_a_derived_session_names_its_parent(codex: Codex, rollout: Callable[..., Path]) -> None:

@@ -15,7 +15,7 @@ from leftoff.agents.claude.records import read_record
 from leftoff.core.records import Text
 
 if TYPE_CHECKING:
-    from leftoff.agents.base import TranscriptHead, TranscriptTail
+    from leftoff.agents.base import TranscriptHead
     from leftoff.agents.claude.hooks import ClaudeHooks
     from leftoff.agents.command_line import CommandLine
     from leftoff.agents.jsonl import JsonLines, Piece
@@ -76,7 +76,7 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
         return listing.read_head(lines)
 
-    def read_tail(self, lines: JsonLines, *, with_history: bool) -> TranscriptTail:
+    def read_tail(self, lines: JsonLines, *, with_history: bool) -> Occupancy:
         """Read how full the context window is."""
         return usage.read_tail(lines, with_history=with_history)
 

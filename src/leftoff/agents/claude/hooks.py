@@ -195,7 +195,7 @@ class ClaudeHooks:
         if newest is None:
             return None
         with JsonLines(newest) as lines:
-            return usage.read_tail(lines, with_history=False).occupancy.client_version
+            return usage.read_tail(lines, with_history=False).client_version
 
 
 def status_line_in(text: str) -> str | None:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from orjson import loads
 
-from leftoff.agents.base import TranscriptTail
 from leftoff.agents.claude.records import read_record
 from leftoff.agents.claude.user_text import chars
 from leftoff.agents.claude.versions import Known, KnownModel, known
@@ -43,15 +42,14 @@ _FALSE = ("", "0", "false", "no", "off")
 USAGE_KEYS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
-def read_tail(lines: JsonLines, *, with_history: bool) -> TranscriptTail:
+def read_tail(lines: JsonLines, *, with_history: bool) -> Occupancy:
     """Read the end of a transcript: the last reply, however far back, and with history what a megabyte holds before it."""
     tail = _read_steps(lines, with_history=with_history)
     if not with_history and tail.occupancy().tail_chars:
         tail = _read_steps(
             lines, with_history=True
         )  # what no reply has counted is estimated by the ratio of earlier ones
-    occupancy = tail.occupancy()._replace(compacted_at_tokens=_last_automatic_compaction(lines))
-    return TranscriptTail(occupancy, tail.compactions)
+    return tail.occupancy()._replace(compacted_at_tokens=_last_automatic_compaction(lines))
 
 
 def _last_automatic_compaction(lines: JsonLines) -> int | None:
@@ -171,7 +169,6 @@ class _Tail:
         self.client_version = client_version
         self.model = model
         self.baseline_tokens = baseline_tokens
-        self.compactions = 0
         self._earlier: list[list[_Reply]] = []  # before each compaction
         self._replies: list[_Reply] = []  # since the last one
         self._compaction: Compaction | None = None
@@ -244,7 +241,6 @@ class _Tail:
             return
         if compaction.summary and self._compaction and not self._replies:
             return  # the summary of the boundary before it
-        self.compactions += 1
         self._earlier.append(self._replies)
         self._replies, self._compaction = [], compaction
         self._unmetered_chars = self._unmetered_added_chars = self._cleared_tokens = 0

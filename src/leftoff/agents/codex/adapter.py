@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff.agents import jsonl
-from leftoff.agents.base import CallsHooks, JsonlAgent, StartsFromCommandLine, TranscriptTail
+from leftoff.agents.base import CallsHooks, JsonlAgent, StartsFromCommandLine
 from leftoff.agents.codex import rollouts
 from leftoff.agents.codex.records import read_record
 from leftoff.core.records import Place, Record, RecordKind, Text
@@ -82,10 +82,8 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
         with rollouts.open_rollout(transcript) as lines:
             segments = rollouts.lineage_of(lines, self.home)
             head = listing.read_head(lines, segments)
-            tail = TranscriptTail(
-                usage.read_tail(lines, segments, with_history=False), listing.count_compactions(lines)
-            )
-        return self._new_entry(transcript, lines.stat, head, tail)
+            occupancy = usage.read_tail(lines, segments, with_history=False)
+        return self._new_entry(transcript, lines.stat, head, occupancy)
 
     def open(self, transcript: Path) -> Session:
         """Return the session: a fork includes what it inherits, as far as that can be found."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from leftoff.agents.base import TranscriptHead
 from leftoff.agents.codex.records import read_record
 from leftoff.agents.codex.rollouts import Segment
@@ -11,7 +9,6 @@ from leftoff.agents.jsonl import JsonLines
 from leftoff.core.records import RecordKind
 from leftoff.core.session import strip_leftoff_text
 
-_COUNTED_BYTES = 256 * 1024  # at each end
 _LINES_AFTER_PROMPT = 16  # the model is named before or shortly after the first prompt, if at all
 
 
@@ -32,13 +29,3 @@ def read_head(lines: JsonLines, segments: tuple[Segment, ...]) -> TranscriptHead
     if parent and parent.derivation == "forked" and len(segments) > 1:
         parent = parent._replace(transcript=str(segments[-2].path))
     return TranscriptHead(meta.session_id, project, prompt, model, parent)
-
-
-def count_compactions(lines: JsonLines) -> int:
-    """Count those that head and tail show, by their bytes: quotes inside a text would be escaped."""
-    file = lines.file
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    shown = file.read(_COUNTED_BYTES)
-    file.seek(max(file.tell(), size - _COUNTED_BYTES))
-    return (shown + file.read(_COUNTED_BYTES)).count(b'"compacted"')
