@@ -101,7 +101,7 @@ def _fill_window(stage: Stage) -> Iterator[str]:
         crossing = check_crossing(announced, metrics, thresholds(Settings()))
         announced = crossing.announced
         if crossing.announce is not None:
-            yield from (warning_text(crossing.announce, metrics) or "").splitlines()
+            yield from (warning_text(crossing.announce, metrics, is_recording=True) or "").splitlines()
 
 
 def _describe_compaction(record: Record) -> str:

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from leftoff import ResponseTracker, ResumeLog, SessionManager, get_session_manager
+from leftoff import (
+    IncrementalPauseManager,
+    ResponseTracker,
+    ResumeLog,
+    SessionManager,
+    get_session_manager,
+)
 from leftoff.agents import claude
 from leftoff.api import session_manager
 from leftoff.cli.main import run
@@ -91,7 +97,7 @@ def test_numbers_that_are_not_numbers_are_refused(wrong):
         lambda: manager.update_token_usage(0, wrong),
         lambda: manager.observe_occupancy(wrong),
     ):
-        with pytest.raises(ValueError, match="a whole number of tokens"):
+        with pytest.raises(ValueError, match="whole numbers and never negative"):
             feed()
     assert manager.get_context_metrics()["used_tokens"] == 0
 
@@ -362,15 +368,25 @@ def test_stop_reason_and_usage_are_noted_in_the_metadata():
 
 
 def test_what_a_reply_does_not_say_is_not_noted():
-    """Missing or odd fields of a reply are not invented and raise no error."""
+    """Missing or odd fields of a reply are not invented, are logged and raise no error."""
     tracker = ResponseTracker()
     metadata = {}
     tracker.track_stop_response({}, "s", metadata, [])
     tracker.track_stop_response({"usage": None}, "s", metadata, [])
     assert metadata == {}
-    odd = {"usage": {"input_tokens": None, "output_tokens": "7", "cache_read_input_tokens": -3}}
-    tracker.track_stop_response(odd, "s", metadata, [])
-    assert metadata["usage"] == {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0}
+    for odd in ({"input_tokens": 1, "cache_read_input_tokens": -3}, {}, 7):
+        tracker.track_stop_response({"usage": odd}, "s", metadata, [])
+    assert metadata == {}
+    tracker.track_stop_response({"usage": {"input_tokens": None, "output_tokens": "7"}}, "s", metadata, [])
+    assert metadata["usage"] == {"input_tokens": 0, "output_tokens": 7}
+
+
+def test_the_warning_at_90_percent_does_not_claim_that_anything_is_recorded(caplog):
+    """A tracker saves resume logs; it records no actions."""
+    ResponseTracker().track_stop_response(reply(10, 500, cache_read_input_tokens=181_000), "s", {}, [])
+    assert "Auto-Pause: 90% capacity reached" in caplog.text
+    assert "recorded" not in caplog.text
+    assert not IncrementalPauseManager().is_pause_active()
 
 
 def test_a_tracker_measures_occupancy():

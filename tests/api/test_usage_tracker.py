@@ -58,6 +58,33 @@ def test_the_budget_and_the_marks_are_settings(monkeypatch):
     assert tracker.update_usage(1, 0).threshold_reached == "auto_pause"
 
 
+def test_below_all_thresholds_every_answer_is_none():
+    """State, check and summary agree on what no threshold is."""
+    tracker = leftoff.ContextUsageTracker()
+    state = tracker.update_usage(1_000, 0)
+    summary = tracker.get_usage_summary()
+    assert state.threshold_reached is None
+    assert (
+        tracker.check_thresholds() is tracker.check_thresholds(state) is summary["threshold_reached"] is None
+    )
+
+
+@pytest.mark.parametrize("name", ["input_tokens", "output_tokens", "cache_creation", "cache_read"])
+def test_a_wrong_count_is_named_as_the_caller_wrote_it(name):
+    """The error names the argument, not a field of the state."""
+    arguments = {"input_tokens": 0, "output_tokens": 0} | {name: -1}
+    with pytest.raises(ValueError, match=f"^{name} is -1: "):
+        leftoff.ContextUsageTracker().update_usage(**arguments)
+
+
+def test_a_fresh_state_says_since_when_it_counts():
+    """The time of the last update is that of the beginning until there is an update."""
+    tracker = leftoff.ContextUsageTracker()
+    began = tracker.get_current_state().last_updated
+    assert began.endswith("Z")
+    assert tracker.update_usage(1, 1).last_updated >= began
+
+
 @pytest.mark.parametrize(
     "arguments", [(-1, 0), (0, -1), (0, 0, -1), (0, 0, 0, -1), (1.5, 0), ("1", 0), (True, 0)]
 )
@@ -85,7 +112,6 @@ def test_a_reset_starts_from_zero_as_a_new_session():
 def test_the_summary_tells_what_remains():
     """The remaining tokens are never negative."""
     tracker = leftoff.ContextUsageTracker(Path.cwd())
-    assert tracker.get_usage_summary()["threshold_reached"] == "ok"
     tracker.update_usage(300_000, 1)
     summary = tracker.get_usage_summary()
     assert (summary["total_tokens"], summary["budget"], summary["remaining_tokens"]) == (300_001, 200_000, 0)

@@ -42,7 +42,19 @@ def at(used, total=200_000):
 )
 def test_the_warnings_have_the_documented_words_and_the_real_numbers(level, used, words):
     """The sentences are an interface: people and agents know them."""
-    assert warning_text(level, at(used)) == words
+    assert warning_text(level, at(used), is_recording=True) == words
+
+
+def test_without_a_pause_the_warning_does_not_speak_of_one():
+    """The other warnings are the same with and without a pause."""
+    text = warning_text(Level.AUTO_PAUSE, at(180_000))
+    assert text == (
+        "⏸ Context Usage Auto-Pause: 90% capacity reached\n"
+        "20,000 tokens remaining - finish the current step and wrap up."
+    )
+    assert warning_text(Level.WARNING, at(170_000)) == warning_text(
+        Level.WARNING, at(170_000), is_recording=True
+    )
 
 
 def test_a_percentage_is_rounded_down():

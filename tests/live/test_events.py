@@ -169,10 +169,12 @@ def test_a_pause_that_another_process_started_is_continued(live):
 
 
 def test_no_pause_is_begun_where_the_settings_do_not_want_one(live, monkeypatch):
-    """With ``pause.enabled: false`` the threshold is reported but no pause begins."""
+    """With ``pause.enabled: false`` the threshold is reported but no pause begins, and the message does not claim one."""
     monkeypatch.setenv("LEFTOFF_PAUSE_ENABLED", "false")
     live.turn(152_000)
-    assert "Auto-Pause" in live.message_to_user("PostToolBatch")
+    message = live.message_to_user("PostToolBatch")
+    assert "Auto-Pause" in message
+    assert "recorded" not in message
     assert not pause_file(live).exists()
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from leftoff.api.reply_usage import read_usage
 from leftoff.api.usage_tracker import ContextUsageTracker
-from leftoff.core.levels import check_crossing, warning_text
+from leftoff.core.levels import Crossing, check_crossing, warning_text
 from leftoff.core.metrics import Level
+from leftoff.core.records import Usage
 from leftoff.core.wire import JsonValue, as_json
-from leftoff.errors import NotFoundError, NothingToDoError, UsageError
+from leftoff.errors import LeftoffError, NotFoundError, NothingToDoError, StorageError, UsageError
 from leftoff.pause.finalize import (
     Ending,
     FinalizedPause,
@@ -30,6 +32,7 @@ from leftoff.pause.folders import RunningPause, list_running, manual_pause
 from leftoff.pause.journal import PauseAction
 from leftoff.pause.lifecycle import (
     CHOICE_LETTERS,
+    HIGHEST_FRACTION,
     continue_pause,
     discard,
     finalize_orphan,
@@ -38,16 +41,10 @@ from leftoff.pause.lifecycle import (
     this_process,
 )
 from leftoff.pause.texts import excerpt, shorten, summarize
+from leftoff.pause.usage_state import UsageState, add_usage
 from leftoff.platform import clock, paths
 from leftoff.workspace import Workspace
 
-# The tracker's names and those of the API, so that a reply's usage can be passed on as it came.
-_FIELDS = {
-    "input_tokens": ("input_tokens",),
-    "output_tokens": ("output_tokens",),
-    "cache_creation": ("cache_creation", "cache_creation_tokens", "cache_creation_input_tokens"),
-    "cache_read": ("cache_read", "cache_read_tokens", "cache_read_input_tokens"),
-}
 _log = logging.getLogger("leftoff")
 
 __all__ = [
@@ -60,28 +57,66 @@ __all__ = [
 
 
 class AutoPauseHandler:
-    """Follows usage and records everything from auto_pause on, until the session ends or is compacted."""
+    """Follows the usage of a session's replies and records everything from auto_pause on, until the session ends or is compacted.
 
-    def __init__(self, project_path: Path | None = None) -> None:
+    Usage is what the last reply leaves in the window, against ``budget_total``; with ``accounting: cumulative`` it is the sum of the
+    input and output of all replies. Handlers with the same ``session_id``, also in other processes, share their usage. The methods are
+    made to be called from hooks: what goes wrong while they follow or record is logged and never raised.
+    """
+
+    def __init__(self, project_path: Path | None = None, session_id: str | None = None) -> None:
         self.project_path = Path(project_path) if project_path else paths.working_folder()
-        self.tracker = ContextUsageTracker(self.project_path)
+        self.tracker = _open_tracker(self.project_path, session_id)
         self.pause_manager = IncrementalPauseManager(self.project_path)
         self._workspace = Workspace.open(self.project_path)
-        self._announced = Level.OK
 
-    def on_usage_update(self, usage: Mapping[str, Any]) -> str | None:
-        """Add a reply's usage; return the threshold that it crosses, or None. At auto_pause recording begins."""
-        state = self.tracker.update_usage(**{name: _count(usage, keys) for name, keys in _FIELDS.items()})
-        crossing = check_crossing(
-            self._announced, state.metrics(self.tracker.budget.tokens), self.tracker.budget.thresholds
-        )
-        self._announced = crossing.announced
-        is_enabled = self._workspace.settings.pause.enabled
-        if is_enabled and state.auto_pause_active and not self.pause_manager.is_pause_active():
-            with suppress(NothingToDoError):
-                # Another process was faster; this one records into the same pause.
-                self.pause_manager.start_incremental_pause(state.percentage_used / 100, vars(state))
+    def on_usage_update(self, usage: object) -> str | None:
+        """Take a reply's usage as the API sent it; return the threshold that it crosses, or None. At auto_pause recording begins.
+
+        Recording begins once per crossing: after a pause was discarded or finished, the next one begins when usage has fallen and crosses
+        the threshold again, or the tracker is reset.
+        """
+        try:
+            return self._follow(read_usage(usage))
+        except LeftoffError as error:
+            _log.error("Usage was not taken: %s", error)
+            return None
+
+    def _follow(self, reply: Usage) -> str | None:
+        is_occupancy = self._workspace.settings.accounting == "occupancy"
+        budget = self.tracker.budget
+        crossing = Crossing(Level.OK, None)
+        is_pause_due = False
+
+        def step(before: UsageState) -> UsageState:
+            nonlocal crossing, is_pause_due
+            after = add_usage(before, reply, budget, is_occupancy=is_occupancy)
+            crossing = check_crossing(
+                Level(before.announced), after.metrics(budget.tokens), budget.thresholds
+            )
+            is_pause_due = after.auto_pause_active and not before.pause_begun
+            is_high = crossing.announced.rank >= Level.AUTO_PAUSE.rank
+            return replace(
+                after,
+                announced=crossing.announced.value,
+                pause_begun=is_high and (before.pause_begun or is_pause_due),
+            )
+
+        state = self.tracker.store.change(step)
+        if is_pause_due and self._workspace.settings.pause.enabled:
+            self._begin_pause(state)
         return crossing.announce.value if crossing.announce else None
+
+    def _begin_pause(self, state: UsageState) -> None:
+        try:
+            self.pause_manager.start_incremental_pause(_fraction(state), vars(state))
+        except NothingToDoError:
+            pass  # another process was faster, and this one records into the same pause
+        except LeftoffError as error:
+            _log.error("The pause could not begin: %s", error)
+            self.tracker.store.change(
+                lambda state: replace(state, pause_begun=False)
+            )  # the next reply tries again
 
     def on_tool_call(self, name: str, args: Mapping[str, Any] | None = None, result: Any = None) -> None:
         """Record a tool call with its arguments and the beginning of its result, if a pause is running."""
@@ -91,7 +126,7 @@ class AutoPauseHandler:
 
     def on_assistant_response(self, text: str) -> None:
         """Record a reply by its first 200 characters and its length."""
-        self._record("assistant_response", {"summary": self._summary(text), "length": len(text)})
+        self._record("assistant_response", {"summary": self._summary(text), "length": len(text or "")})
 
     def on_user_message(self, text: str) -> None:
         """Record what the user said, in full."""
@@ -101,7 +136,6 @@ class AutoPauseHandler:
         """Finalise the pause, if one is running, and count from zero again; return the snapshot's JSON file."""
         ended = finalize(manual_pause(self._workspace), Ending(reason="compaction"))
         self.tracker.reset_session()
-        self._announced = Level.OK
         return ended.main if ended else None
 
     def on_session_end(self) -> Path | None:
@@ -121,29 +155,41 @@ class AutoPauseHandler:
         }
 
     def emit_threshold_warning(self, threshold: str) -> str:
-        """Return the text that tells the user that ``threshold`` is crossed, with the current numbers."""
+        """Return the text that tells the user that ``threshold`` is crossed, with the current numbers; empty if it is not."""
         if threshold not in [*Level][1:]:
             known = ", ".join([*Level][1:])
-            raise UsageError(f"{threshold!r} is no threshold. There are: {known}.")
-        metrics = self.tracker.get_current_state().metrics(self.tracker.budget.tokens)
-        return warning_text(Level(threshold), metrics) or ""
+            raise UsageError(f"{threshold!r} is not a threshold. There are: {known}.")
+        wanted, state = Level(threshold), self.tracker.get_current_state()
+        if Level(state.threshold_reached or Level.OK).rank < wanted.rank:
+            return ""
+        metrics = state.metrics(self.tracker.budget.tokens)
+        return warning_text(wanted, metrics, is_recording=self.is_pause_active()) or ""
 
     def _record(self, action_type: str, data: dict[str, Any]) -> None:
-        fraction = self.tracker.get_current_state().percentage_used / 100
-        with suppress(NotFoundError):  # no pause is running, or it has just ended
+        try:
+            fraction = _fraction(self.tracker.get_current_state())
             self.pause_manager.append_action(action_type, data, fraction)
+        except NotFoundError:
+            pass  # no pause is running, or it has just ended
+        except LeftoffError as error:
+            _log.error("An action was not recorded: %s", error)
 
     def _summary(self, value: Any) -> str:
         text: JsonValue = as_json(value)
         return excerpt(text if isinstance(text, str) else str(text), self._workspace.capture.clean)
 
 
-def _count(usage: Mapping[str, Any], keys: tuple[str, ...]) -> int:
-    """Return the number under the first of the names that is given; 0 if none is."""
-    tokens = next((usage[key] for key in keys if usage.get(key) is not None), 0)
-    if not isinstance(tokens, int):
-        raise UsageError(f"{keys[0]} is {tokens!r}: a whole number of tokens was expected.")
-    return tokens
+def _open_tracker(project_path: Path, session_id: str | None) -> ContextUsageTracker:
+    try:
+        return ContextUsageTracker(project_path, session_id)
+    except StorageError as error:  # the next reply says how full the window is
+        _log.error("The usage of %s starts from zero here: %s", session_id, error)
+        return ContextUsageTracker(project_path)
+
+
+def _fraction(state: UsageState) -> float:
+    """Return how full the window is; a sum over all replies outgrows what can be recorded."""
+    return min(state.percentage_used / 100, HIGHEST_FRACTION)
 
 
 class IncrementalPauseManager:
@@ -241,7 +287,7 @@ def recover_orphaned_pause(project_path: Path | None = None, choice: str | None 
     action, and any other is left alone.
     """
     if choice is not None and choice not in {*CHOICE_LETTERS, *CHOICE_LETTERS.values()}:
-        raise UsageError(f"{choice!r} is no choice. There are: f (finalize), d (discard), c (continue).")
+        raise UsageError(f"{choice!r} is not a choice. There are: f (finalize), d (discard), c (continue).")
     workspace = Workspace.open(Path(project_path) if project_path else None)
     home = manual_pause(workspace)
     running = list_running(workspace, clock.now())

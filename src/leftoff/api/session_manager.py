@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.agents.registry import agent_of
+from leftoff.api.reply_usage import token_count
 from leftoff.api.resume_log_generator import ResumeLogGenerator
 from leftoff.config.load import with_overrides
 from leftoff.core.metrics import DEFAULT_FRACTIONS, ContextMetrics, Level
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.triggers import MANUAL_PAUSE
-from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError, UsageError
+from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError
 from leftoff.pause.usage_state import new_session_id
 from leftoff.resume_logs.build import USUAL_STOP_REASON
 from leftoff.sessions.find import find_session
@@ -76,7 +77,7 @@ class SessionManager:
         self, input_tokens: int, output_tokens: int, stop_reason: str = USUAL_STOP_REASON
     ) -> None:
         """Add one reply to the sum. A negative number is a ValueError and changes nothing."""
-        added = _whole("input_tokens", input_tokens) + _whole("output_tokens", output_tokens)
+        added = token_count("input_tokens", input_tokens) + token_count("output_tokens", output_tokens)
         with self._lock:
             self._has_usage = True
             self._sum_tokens += added
@@ -95,7 +96,7 @@ class SessionManager:
         model: str | None = None,
     ) -> None:
         """Set what is in the window now; ``total_budget`` is the usable window."""
-        used = _whole("used_tokens", used_tokens)
+        used = token_count("used_tokens", used_tokens)
         with self._lock:
             self._has_usage = True
             name = model or self._metrics.model
@@ -185,14 +186,6 @@ def get_session_manager(session_id: str | None = None) -> SessionManager:
         manager = _managers.pop(session_id, None) or SessionManager(session_id=session_id)
         _managers[session_id] = manager  # the last entry is the one last returned
         return manager
-
-
-def _whole(name: str, value: Any) -> int:
-    match value:
-        case int() if value >= 0 and not isinstance(value, bool):
-            return value
-        case _:
-            raise UsageError(f"{name} is {value!r:.40}: a whole number of tokens, 0 or more.")
 
 
 def _known_state(

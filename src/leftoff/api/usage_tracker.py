@@ -8,24 +8,24 @@ and saves a resume log when one is due. It takes usage as occupancy: what this r
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from leftoff.api.reply_usage import read_usage, token_count
 from leftoff.api.session_manager import SessionManager, get_session_manager
 from leftoff.config.load import thresholds
 from leftoff.core.levels import check_crossing, warning_text
 from leftoff.core.metrics import ContextMetrics, Level
+from leftoff.core.records import Usage
 from leftoff.core.triggers import CUT_OFF
 from leftoff.errors import LeftoffError
 from leftoff.pause import usage_state
-from leftoff.pause.usage_state import UsageState
+from leftoff.pause.usage_state import UsageState, UsageStore
 from leftoff.platform import paths
 from leftoff.resume_logs.build import USUAL_STOP_REASON
 from leftoff.workspace import Workspace
 
 _LOGGER = logging.getLogger(__name__)
-_CACHE_FIELDS = ("cache_read_input_tokens", "cache_creation_input_tokens")  # as in the replies
 
 __all__ = ["ContextUsageTracker", "ResponseTracker", "UsageState"]
 
@@ -40,32 +40,23 @@ class ContextUsageTracker:
     def __init__(self, project_path: Path | None = None, session_id: str | None = None) -> None:
         self.project_path = Path(project_path) if project_path else paths.working_folder()
         self.budget = usage_state.budget_of(Workspace.open(self.project_path).settings)
-        self._is_kept = session_id is not None
-        self._state = (
-            usage_state.load_usage(session_id) if session_id else UsageState(usage_state.new_session_id())
-        )
+        self.store = UsageStore(session_id)
 
     def update_usage(
         self, input_tokens: int, output_tokens: int, cache_creation: int = 0, cache_read: int = 0
     ) -> UsageState:
         """Add one reply and return the new state. A negative number is a ValueError and changes nothing."""
-        tokens = {
-            "cumulative_input_tokens": input_tokens,
-            "cumulative_output_tokens": output_tokens,
-            "cache_creation_tokens": cache_creation,
-            "cache_read_tokens": cache_read,
-        }
-        if self._is_kept:
-            self._state = usage_state.change_usage(
-                self._state.session_id, lambda state: usage_state.add_usage(state, tokens, self.budget)
-            )
-        else:
-            self._state = usage_state.add_usage(self._state, tokens, self.budget)
-        return self._state
+        reply = Usage(
+            input_tokens=token_count("input_tokens", input_tokens),
+            output_tokens=token_count("output_tokens", output_tokens),
+            cache_creation_tokens=token_count("cache_creation", cache_creation),
+            cache_read_tokens=token_count("cache_read", cache_read),
+        )
+        return self.store.change(lambda state: usage_state.add_usage(state, reply, self.budget))
 
-    def check_thresholds(self) -> str | None:
-        """Return the highest threshold crossed: caution, warning, auto_pause or critical; None below all."""
-        return self.get_current_state().threshold_reached
+    def check_thresholds(self, state: UsageState | None = None) -> str | None:
+        """Return the highest threshold crossed, now or in ``state``: caution, warning, auto_pause or critical; None below all."""
+        return (state or self.get_current_state()).threshold_reached
 
     def should_auto_pause(self) -> bool:
         """Return whether auto_pause is crossed (90 % by default)."""
@@ -73,19 +64,11 @@ class ContextUsageTracker:
 
     def get_current_state(self) -> UsageState:
         """Return the current state; for a named session with what other processes added."""
-        if self._is_kept:
-            self._state = usage_state.load_usage(self._state.session_id)
-        return self._state
+        return self.store.load()
 
     def reset_session(self, session_id: str | None = None) -> UsageState:
         """Start from zero: as the session of that id, or as the same one if it was named, or as a new one."""
-        if session_id is not None or self._is_kept:
-            self._is_kept = True
-            wanted = session_id or self._state.session_id
-            self._state = usage_state.change_usage(wanted, lambda _: UsageState(wanted))
-        else:
-            self._state = UsageState(usage_state.new_session_id())
-        return self._state
+        return self.store.reset(session_id)
 
     def get_usage_summary(self) -> dict[str, Any]:
         """Return the state in numbers for a person: totals, what remains, what is crossed."""
@@ -93,10 +76,11 @@ class ContextUsageTracker:
         return {
             "session_id": state.session_id,
             "total_tokens": state.total_tokens,
+            "used_tokens": state.used_tokens,
             "budget": self.budget.tokens,
-            "remaining_tokens": max(0, self.budget.tokens - state.total_tokens),
+            "remaining_tokens": max(0, self.budget.tokens - state.used_tokens),
             "percentage_used": round(state.percentage_used, 2),
-            "threshold_reached": state.threshold_reached or Level.OK.value,
+            "threshold_reached": state.threshold_reached,
             "auto_pause_active": state.auto_pause_active,
             "breakdown": {
                 "input_tokens": state.cumulative_input_tokens,
@@ -126,28 +110,24 @@ class ResponseTracker:
         """Put stop reason and usage into ``metadata``, announce each threshold once, and save a resume log when due."""
         if "stop_reason" in event:
             metadata["stop_reason"] = event["stop_reason"]
-        usage = event.get("usage")
-        if not isinstance(usage, Mapping):
-            return
-        metadata["usage"] = {
-            "input_tokens": _count(usage, "input_tokens"),
-            "output_tokens": _count(usage, "output_tokens"),
-        } | {name: _count(usage, name) for name in _CACHE_FIELDS if name in usage}
-        if not self._settings.enabled:
+        if event.get("usage") is None:
             return
         try:
-            self._follow(session_id, metadata, event.get("model"))
+            reply = read_usage(event["usage"])
+            metadata["usage"] = _usage_fields(reply)
+            if self._settings.enabled:
+                self._follow(session_id, metadata, reply, event.get("model"))
         except LeftoffError as error:  # the reply is more important than what we make of it
             _LOGGER.error("%s", error)  # noqa: TRY400 - the sentence is for the user; a traceback adds nothing
 
-    def _follow(self, session_id: str, metadata: dict[str, Any], model: object) -> None:
+    def _follow(self, session_id: str, metadata: dict[str, Any], reply: Usage, model: object) -> None:
         manager = self._manager or get_session_manager(session_id)
-        usage, stop_reason = metadata["usage"], str(metadata.get("stop_reason") or USUAL_STOP_REASON)
+        stop_reason = str(metadata.get("stop_reason") or USUAL_STOP_REASON)
         if self._settings.accounting == "cumulative":
-            manager.update_token_usage(usage["input_tokens"], usage["output_tokens"], stop_reason)
+            manager.update_token_usage(reply.input_tokens, reply.output_tokens, stop_reason)
         else:
             name = model if isinstance(model, str) else None
-            manager.observe_occupancy(sum(usage.values()), stop_reason, model=name)
+            manager.observe_occupancy(reply.occupancy_tokens, stop_reason, model=name)
         is_news = self._announce_crossing(session_id, manager.metrics) or stop_reason in CUT_OFF
         logs, metrics = manager.resume_logs, manager.metrics
         # Without news only the registered conditions decide, or every reply above a threshold would save again.
@@ -166,7 +146,11 @@ class ResponseTracker:
         return True
 
 
-def _count(usage: Mapping[str, Any], name: str) -> int:
-    """Return a number of a reply's usage; 0 if it has none."""
-    value = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+def _usage_fields(reply: Usage) -> dict[str, int]:
+    cached = {
+        "cache_read_input_tokens": reply.cache_read_tokens,
+        "cache_creation_input_tokens": reply.cache_creation_tokens,
+    }
+    return {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens} | {
+        name: tokens for name, tokens in cached.items() if tokens
+    }

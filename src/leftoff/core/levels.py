@@ -20,9 +20,10 @@ _HEADS = {
 _ADVICE = {
     Level.CAUTION: "consider planning for session transition.",
     Level.WARNING: "complete current task, avoid starting new work.",
-    Level.AUTO_PAUSE: "actions are being recorded for the next session.",
+    Level.AUTO_PAUSE: "finish the current step and wrap up.",
     Level.CRITICAL: "STOP new work immediately.\nResume log will be generated automatically.",
 }
+_RECORDING = "actions are being recorded for the next session."  # the advice at auto_pause while that is true
 FORECAST_TURNS = 8
 
 
@@ -56,13 +57,14 @@ def check_crossing(
     return Crossing(announced=still_announced[-1] if still_announced else Level.OK, announce=None)
 
 
-def warning_text(level: Level, metrics: ContextMetrics) -> str | None:
-    """Return the warning for a crossed ``level``; None for ok and for unknown usage."""
+def warning_text(level: Level, metrics: ContextMetrics, *, is_recording: bool = False) -> str | None:
+    """Return the warning for a crossed ``level``; None for ok and for unknown usage. ``is_recording`` says that a pause is running."""
     if level is Level.OK or metrics.shown_percentage is None or metrics.remaining_tokens is None:
         return None
+    advice = _RECORDING if is_recording and level is Level.AUTO_PAUSE else _ADVICE[level]
     return (
         f"{_HEADS[level]}: {int(metrics.shown_percentage)}% capacity reached\n"
-        f"{metrics.remaining_tokens:,} tokens remaining - {_ADVICE[level]}"
+        f"{metrics.remaining_tokens:,} tokens remaining - {advice}"
     )
 
 

@@ -104,8 +104,11 @@ def measure(context: EventContext) -> Reading | None:
             used_tokens=metrics.used_tokens,
             usable_tokens=metrics.total_budget,
         )
+        is_recording = context.settings.pause.enabled and not after.pause_declined
         response = HookResponse(
-            to_user=warning_text(crossing.announce, metrics) if crossing.announce else None,
+            to_user=warning_text(crossing.announce, metrics, is_recording=is_recording)
+            if crossing.announce
+            else None,
             to_agent=_warning_to_agent(metrics) if warns_agent else None,
         )
         return _with_marks(after, marks, context), Reading(

@@ -33,7 +33,7 @@ from leftoff.workspace import Workspace
 if TYPE_CHECKING:
     from leftoff.pause.finalize import FinalizedPause
 
-_HIGHEST_FRACTION = 5.0  # sums outgrow a window, but a value above this is a percentage taken for a fraction
+HIGHEST_FRACTION = 5.0  # sums outgrow a window, but a value above this is a percentage taken for a fraction
 _HIGHEST_TYPED_FRACTION = 2.0  # a window may be overfull; a person who types more has made a mistake
 RECORDABLE = tuple(name for name in ACTION_TYPES if not name.startswith("pause_"))
 _DISCARDED_NAME = "discarded-pauses.jsonl"
@@ -103,7 +103,7 @@ def this_process() -> JsonObject:
     return {"pid": pid, "begun": begun}
 
 
-def check_fraction(value: float, *, highest: float = _HIGHEST_FRACTION) -> float:
+def check_fraction(value: float, *, highest: float = HIGHEST_FRACTION) -> float:
     """Return ``value`` if it can be a share of the window; raise UsageError otherwise."""
     if isinstance(value, bool) or not math.isfinite(value) or not 0 <= value <= highest:
         raise UsageError(f"context_percentage is {value!r}: a fraction was expected, 0.9 for 90 %.")

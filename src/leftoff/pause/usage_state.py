@@ -1,20 +1,18 @@
-"""Token usage of a session whose caller reports each reply: added up in memory, or in the user's state folder by session id.
-
-The sums are over all replies. What is in the context window at one moment is ``core.metrics.Occupancy``.
-"""
+"""Token usage of a session whose caller reports each reply, in memory or in the user's state folder by session id."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from leftoff.config.load import thresholds
 from leftoff.config.settings import Settings
 from leftoff.core.metrics import ContextMetrics, Level, Thresholds
+from leftoff.core.records import Usage
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, upgrade_document
-from leftoff.errors import DocumentError, InvalidValueError, StorageError, describe_os_error
+from leftoff.errors import DocumentError, StorageError, describe_os_error
 from leftoff.platform import clock, files, locks, paths
 
 FOLDER = "usage"
@@ -38,13 +36,20 @@ def new_session_id() -> str:
     return clock.timed_id("session", clock.now())
 
 
-def add_usage(state: UsageState, tokens: dict[str, int], budget: Budget) -> UsageState:
-    """Return the state after one more reply. ``tokens`` are by field; negative numbers are refused."""
-    for name, count in tokens.items():
-        if not _is_count(count):
-            raise InvalidValueError(f"{name} is {count!r}: tokens are whole numbers and never negative.")
-    sums = {name: getattr(state, name) + count for name, count in tokens.items()}
-    summed = replace(state, last_updated=clock.format_rfc3339(clock.now()), **sums)
+def add_usage(state: UsageState, reply: Usage, budget: Budget, *, is_occupancy: bool = False) -> UsageState:
+    """Return the state after one more reply.
+
+    With ``is_occupancy`` the percentage is of what the reply leaves in the window, otherwise of the input and output of all replies.
+    """
+    summed = replace(
+        state,
+        cumulative_input_tokens=state.cumulative_input_tokens + reply.input_tokens,
+        cumulative_output_tokens=state.cumulative_output_tokens + reply.output_tokens,
+        cache_creation_tokens=state.cache_creation_tokens + reply.cache_creation_tokens,
+        cache_read_tokens=state.cache_read_tokens + reply.cache_read_tokens,
+        occupancy_tokens=reply.occupancy_tokens if is_occupancy else None,
+        last_updated=_now(),
+    )
     metrics = summed.metrics(budget.tokens)
     level = budget.thresholds.level(metrics) or Level.OK
     return replace(
@@ -55,8 +60,38 @@ def add_usage(state: UsageState, tokens: dict[str, int], budget: Budget) -> Usag
     )
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _now() -> str:
+    return clock.format_rfc3339(clock.now())
+
+
+class UsageStore:
+    """Keeps the usage of one session: in the user's state folder if the session has an id, otherwise in this object."""
+
+    def __init__(self, session_id: str | None) -> None:
+        self._is_kept = session_id is not None
+        self._state = UsageState(new_session_id()) if session_id is None else load_usage(session_id)
+
+    def load(self) -> UsageState:
+        """Return the current state, with what other processes added."""
+        if self._is_kept:
+            self._state = load_usage(self._state.session_id)
+        return self._state
+
+    def change(self, step: Callable[[UsageState], UsageState]) -> UsageState:
+        """Replace the state with what ``step`` makes of it, and return that; other processes wait meanwhile."""
+        if self._is_kept:
+            self._state = change_usage(self._state.session_id, step)
+        else:
+            self._state = step(self._state)
+        return self._state
+
+    def reset(self, session_id: str | None = None) -> UsageState:
+        """Start from zero: as the session of that id, or as the same one if it was named, or as a new one."""
+        if session_id is not None:
+            self._is_kept = True
+            self._state = UsageState(session_id)
+        wanted = self._state.session_id if self._is_kept else new_session_id()
+        return self.change(lambda _: UsageState(wanted))
 
 
 def load_usage(session_id: str) -> UsageState:
@@ -90,8 +125,9 @@ def _path(session_id: str) -> Path:
 class UsageState:
     """The tokens used so far. ``percentage_used`` is 0-100 of the budget and may exceed 100.
 
-    ``threshold_reached`` is the highest threshold crossed, None below all; ``auto_pause_active`` is true from auto_pause on;
-    ``last_updated`` is None before the first update.
+    ``threshold_reached`` is the highest threshold crossed, None below all; ``auto_pause_active`` is true from auto_pause on.
+    ``occupancy_tokens`` is what the last reply left in the window; None where replies are added up instead. ``announced`` is the level
+    that a handler has announced, ``pause_begun`` whether it has begun a pause since auto_pause was crossed.
     """
 
     session_id: str
@@ -102,20 +138,28 @@ class UsageState:
     percentage_used: float = 0.0
     threshold_reached: str | None = None
     auto_pause_active: bool = False
-    last_updated: str | None = None
+    last_updated: str = field(default_factory=_now)
+    occupancy_tokens: int | None = None
+    announced: str = Level.OK.value
+    pause_begun: bool = False
 
     @property
     def total_tokens(self) -> int:
-        """The input and output tokens; cache tokens are counted separately."""
+        """The input and output tokens of all replies; cache tokens are counted separately."""
         return self.cumulative_input_tokens + self.cumulative_output_tokens
+
+    @property
+    def used_tokens(self) -> int:
+        """The tokens that ``percentage_used`` is about."""
+        return self.total_tokens if self.occupancy_tokens is None else self.occupancy_tokens
 
     def metrics(self, budget_tokens: int) -> ContextMetrics:
         """Return the state as context metrics of that budget."""
         return ContextMetrics(
             total_budget=budget_tokens,
-            used_tokens=self.total_tokens,
+            used_tokens=self.used_tokens,
             basis="reported",
-            timestamp=self.last_updated or "",
+            timestamp=self.last_updated,
         )
 
     def to_dict(self) -> JsonObject:
@@ -125,7 +169,8 @@ class UsageState:
     @classmethod
     def from_dict(cls, data: JsonValue, *, where: str) -> UsageState:
         """Return the state of a stored form; raise DocumentError if it is not one."""
-        match upgrade_document("usage_state", data, where=where):
+        known = upgrade_document("usage_state", data, where=where)
+        match {"occupancy_tokens": None, "announced": Level.OK.value, "pause_begun": False} | known:
             case {
                 "session_id": str(session_id),
                 "cumulative_input_tokens": int(input_tokens),
@@ -136,7 +181,10 @@ class UsageState:
                 "threshold_reached": str() | None as threshold,
                 "auto_pause_active": bool(active),
                 "last_updated": str() | None as updated,
-            }:
+                "occupancy_tokens": int() | None as occupancy,
+                "announced": str(announced),
+                "pause_begun": bool(begun),
+            } if announced in [*Level]:
                 return cls(
                     session_id=session_id,
                     cumulative_input_tokens=input_tokens,
@@ -146,7 +194,10 @@ class UsageState:
                     percentage_used=float(percentage),
                     threshold_reached=threshold,
                     auto_pause_active=active,
-                    last_updated=updated,
+                    last_updated=updated or "",
+                    occupancy_tokens=occupancy,
+                    announced=announced,
+                    pause_begun=begun,
                 )
             case _:
                 raise DocumentError(
