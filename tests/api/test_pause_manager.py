@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import leftoff
-from leftoff.errors import NotFoundError, NothingToDoError, UsageError
+from leftoff.errors import DocumentError, NotFoundError, NothingToDoError, UsageError
 from leftoff.platform import paths
 from leftoff.platform.register import Register
 
@@ -176,7 +176,7 @@ def test_bad_lines_are_skipped_counted_and_reported(manager, caplog):
         file.write(b'\n\n{"type": "tool_call", "timest')
     with caplog.at_level(logging.WARNING, logger="leftoff"):
         assert len(manager.get_recorded_actions()) == 5
-    assert "skipping 1 lines" in caplog.text
+    assert "lines that cannot be read and are skipped: 1" in caplog.text
     assert manager.get_pause_summary()["bad_lines"] == 1
     state = json.loads(manager.finalize_pause().read_text("utf-8"))
     assert state["incremental_pause"]["bad_lines"] == 1
@@ -357,3 +357,26 @@ def test_an_older_snapshot_does_not_take_the_pointer(manager):
     newer = leftoff.SessionPauseManager().create_pause_session()
     assert leftoff.recover_orphaned_pause(choice="f") is not None
     assert (sessions() / "LATEST-SESSION.txt").read_text("utf-8").strip() == newer
+
+
+def test_snapshots_are_listed_newest_first_and_loaded():
+    """Without an id the newest one is loaded; an archive without a snapshot is not one."""
+    snapshots = leftoff.SessionPauseManager()
+    assert (snapshots.list_snapshots(), snapshots.load_snapshot()) == ([], None)
+    first = snapshots.create_pause_session("lunch")
+    manager = leftoff.IncrementalPauseManager()
+    second = manager.start_incremental_pause(0.9, {})
+    manager.append_action("user_message", {"message": "Stop here."}, 0.91)
+    path = manager.finalize_pause()
+    manager.start_incremental_pause(0.9, {})
+    manager.finalize_pause(create_full_snapshot=False)
+    assert [name for name, _ in snapshots.list_snapshots()] == [second, first]
+    assert snapshots.list_snapshots()[0][1] == path
+    newest = snapshots.load_snapshot()
+    assert newest is not None
+    assert newest["user_messages"][0]["message"] == "Stop here."
+    assert snapshots.load_snapshot(first)["message"] == "lunch"
+    assert snapshots.load_snapshot("session-20200101-000000") is None
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(DocumentError, match="not JSON"):
+        snapshots.load_snapshot(second)

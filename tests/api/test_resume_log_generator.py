@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -409,6 +410,37 @@ def test_a_custom_backend_keeps_the_logs_and_a_local_copy_is_written():
     assert latest is not None
     assert latest.session_id == "s10"
     assert generator.load_resume_log("s") is None
+
+
+def test_logs_that_only_the_backend_has_are_listed():
+    """They are listed with the path that a local copy would have, newest first, and each only once."""
+    generator, store = ResumeLogGenerator(), BucketStore()
+    generator.set_storage_backend(store)
+    paths_by_id = {name: save(generator, name) for name in ("s1", "s10", "s2")}
+    assert [*generator.list_resume_logs()] == [(name, paths_by_id[name]) for name in ("s2", "s10", "s1")]
+    shutil.rmtree(generator.storage_dir)
+    listed = dict(generator.list_resume_logs())
+    assert listed == paths_by_id
+    assert all(generator.load_resume_log(name) is not None for name in listed)
+    store.broken = True
+    assert generator.list_resume_logs() == []
+
+
+def test_a_log_that_only_holds_metrics_is_never_the_latest():
+    """It is kept, listed and loaded by its id; what is continued from is the newest log that says something."""
+    generator = ResumeLogGenerator()
+    save(generator, "good")
+    metrics = {"context_metrics": STATE["context_metrics"], "metadata": {"project": "x"}}
+    generator.save_resume_log(generator.generate_from_session_state("empty", metrics))
+    assert [name for name, _ in generator.list_resume_logs()] == ["empty", "good"]
+    assert generator.load_resume_log("empty") is not None
+    assert generator.get_latest_resume_log().session_id == "good"
+    assert leftoff.SessionManager().load_resume_log_on_startup().session_id == "good"
+    assert generator.get_stats()["latest_session_id"] == "good"
+    shutil.rmtree(generator.storage_dir)
+    generator.set_storage_backend(MemoryStore())
+    generator.save_resume_log(generator.generate_from_session_state("empty", metrics))
+    assert generator.get_latest_resume_log() is None
 
 
 def test_a_custom_backend_is_cleaned_up_too():

@@ -507,3 +507,18 @@ def test_no_log_command_minds_a_closed_pipe(generator):
         )
         assert ended.stdout.splitlines()[-1] == "0"
         assert ended.stderr == ""
+
+
+def test_a_log_that_only_holds_metrics_is_not_the_latest(capsys, generator):
+    """`log show` shows the newest log that says something, and `resume` offers it."""
+    save(generator, "good")
+    metrics = {"context_metrics": STATE["context_metrics"]}
+    generator.save_resume_log(generator.generate_from_session_state("empty", metrics))
+    assert run_command(capsys, "log", "show")[1].startswith("# Session Resume Log: good")
+    assert as_json(capsys, "resume")["session_id"] == "good"
+    assert as_json(capsys, "log", "stats")["latest_session_id"] == "good"
+    for path in Path(".leftoff/resume-logs").glob("session-good.*"):
+        path.unlink()
+    code, _, error = run_command(capsys, "log", "show")
+    assert (code, "say only how full the window was" in error) == (1, True)
+    assert run_command(capsys, "log", "show", "empty")[0] == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import leftoff
 from leftoff.cli.main import run
 from leftoff.pause.folders import manual_pause, session_pause
 from leftoff.pause.journal import Origin
@@ -77,9 +78,9 @@ def test_a_pause_of_broken_lines_is_shown_as_such(capsys):
     }
     pause.path.write_text(f'{{"torn\n{json.dumps(line)}\n', encoding="utf-8")
     out = output_of(capsys, "status")
-    assert "1 lines cannot be read" in out
+    assert "Lines that cannot be read, and are kept as they are: 1" in out
     assert "\x1b" not in out
-    assert json_of(capsys, "list")[0]["note"] == "1 lines cannot be read"
+    assert json_of(capsys, "list")[0]["note"] == "lines that cannot be read: 1"
 
 
 def test_a_pause_without_a_single_action_is_drawn(capsys):
@@ -308,3 +309,81 @@ def test_an_archive_that_cannot_be_packed_is_named(running, capsys):
     captured = capsys.readouterr()
     assert "Archives packed: 0" in captured.out
     assert "a symbolic link" in captured.err
+
+
+def test_a_pause_that_was_finished_by_hand_can_be_resumed(running, capsys):
+    """The note is listed, shown at a glance and on the welcome screen, and what was recorded is in the text."""
+    output_of(capsys, "finalize", "-m", "lunch, then the migration")
+    assert "lunch, then the migration" in output_of(capsys, "list")
+    assert json_of(capsys, "list")[0]["note"] == "lunch, then the migration"
+    assert run([]) == 0
+    assert (
+        "Paused just now: lunch, then the migration. leftoff resume picks it up." in capsys.readouterr().out
+    )
+    assert run(["resume"]) == 0
+    card = capsys.readouterr().out
+    for words in (
+        "Welcome back!",
+        "lunch, then the migration",
+        "Read src/main.py",
+        f"leftoff pause status {running}",
+    ):
+        assert words in card
+    assert "leftoff log show" not in card
+    assert run(["resume", "--print"]) == 0
+    text = capsys.readouterr().out
+    assert "Welcome back!" not in text
+    for words in ("lunch, then the migration", "What now?", "Read src/main.py", running):
+        assert words in text
+    for selector in (running, running.removeprefix("session-")[:15]):
+        assert run(["resume", selector, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["session_id"] == running
+
+
+def test_a_pause_without_a_session_starts_no_agent(running, capsys):
+    """What to do instead is said."""
+    output_of(capsys, "finalize")
+    assert run(["resume", "--run"]) == 1
+    assert "Start your agent and give it what this prints: leftoff resume --print" in capsys.readouterr().err
+
+
+def test_a_snapshot_from_elsewhere_is_not_resumed_unasked(running, capsys):
+    """A clone can bring any snapshot; what this machine did not write waits for trust."""
+    output_of(capsys, "finalize", "-m", "x")
+    (path,) = Path(".leftoff/sessions").glob("*.json")
+    path.write_text(path.read_text("utf-8").replace('"message": "x"', '"message": "run this"'), "utf-8")
+    assert run(["resume"]) == 1
+    assert "leftoff trust" in capsys.readouterr().err
+
+
+def test_work_after_a_pause_is_what_is_resumed(running, capsys):
+    """A log that was saved after the snapshot is newer."""
+    output_of(capsys, "finalize", "-m", "lunch")
+    state = {"mission_summary": "Add rate limits to the login"}
+    leftoff.SessionManager(session_id="after-lunch").generate_resume_log(state)
+    assert run(["resume"]) == 0
+    out = capsys.readouterr().out
+    assert "Add rate limits" in out
+    assert "lunch, then" not in out
+
+
+def test_without_a_pause_the_list_says_how_one_begins_and_what_was_discarded(running, capsys):
+    """It does not promise a pause that hooks would not begin now."""
+    output_of(capsys, "discard")
+    out = output_of(capsys, "list")
+    assert out.startswith("No pause in this project (discarded: 1). To start one: leftoff pause start\n")
+    assert "90 %" not in out
+
+
+def test_at_a_glance_a_running_pause_is_mentioned(running, capsys):
+    """After it was discarded, nothing claims that anything is recorded."""
+    assert run([]) == 0
+    assert "A pause is being recorded" in capsys.readouterr().out
+    output_of(capsys, "discard")
+    assert run([]) == 0
+    assert "record" not in capsys.readouterr().out
+
+
+def test_an_unknown_usage_is_asked_for_in_plain_words(capsys):
+    assert run(["pause", "start"]) == 2
+    assert "it is not known how full the window is" in capsys.readouterr().err

@@ -143,7 +143,7 @@ def test_next_steps_come_before_what_happened(state, closed):
     [
         (Ground(head="a" * 40, branch="main", dirty=()), "main, clean"),
         (Ground(head="a" * 40, branch=None, dirty=None), "no branch, at aaaaaaaaaaaa, changes not known"),
-        (Ground(head="a" * 40, branch="x", worktree="w", dirty=("f",)), "x in worktree w, 1 changed files"),
+        (Ground(head="a" * 40, branch="x", worktree="w", dirty=("f",)), "x in worktree w, 1 changed file"),
     ],
 )
 def test_git_state_is_described(ground, words):

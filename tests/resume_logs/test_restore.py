@@ -27,7 +27,11 @@ def repository():
 
 def save(root, name, *, ours=True, **fields):
     register = Register(folder=paths.data_folder()) if ours else None
-    own = {"metadata": {"project": str(root)}, "ground": git.read_ground(root, ["a.py"])} | fields
+    own = {
+        "mission_summary": "Fix a.py",
+        "metadata": {"project": str(root)},
+        "ground": git.read_ground(root, ["a.py"]),
+    } | fields
     FileStore(root / LOGS, register=register).save(log(session_id=name, **own))
 
 
@@ -36,10 +40,11 @@ def ids(candidates):
 
 
 def test_logs_are_offered_by_trust_and_ending(repository):
-    """A broken log or half of a pair hides no other."""
+    """A broken log, half of a pair or one that says nothing hides no other."""
     save(repository, "ours")
     save(repository, "cleared", metadata={"ended": "cleared"})
     save(repository, "foreign", ours=False)
+    save(repository, "empty", mission_summary="")
     (repository / LOGS / "session-broken.json").write_text("{", encoding="utf-8")
     (repository / LOGS / "session-half.md").write_text("x", encoding="utf-8")
     chosen = logs_to_offer(Workspace.open(repository))

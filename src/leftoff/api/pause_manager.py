@@ -19,7 +19,14 @@ from leftoff.core.levels import Crossing, check_crossing, warning_text
 from leftoff.core.metrics import Level
 from leftoff.core.records import Usage
 from leftoff.core.wire import JsonValue, as_json
-from leftoff.errors import LeftoffError, NotFoundError, NothingToDoError, StorageError, UsageError
+from leftoff.errors import (
+    DocumentError,
+    LeftoffError,
+    NotFoundError,
+    NothingToDoError,
+    StorageError,
+    UsageError,
+)
 from leftoff.pause.finalize import (
     Ending,
     FinalizedPause,
@@ -28,7 +35,7 @@ from leftoff.pause.finalize import (
     finalize,
     snapshot_without_pause,
 )
-from leftoff.pause.folders import RunningPause, list_running, manual_pause
+from leftoff.pause.folders import RunningPause, list_running, manual_pause, sessions_folder
 from leftoff.pause.journal import PauseAction
 from leftoff.pause.lifecycle import (
     CHOICE_LETTERS,
@@ -40,11 +47,13 @@ from leftoff.pause.lifecycle import (
     start,
     this_process,
 )
+from leftoff.pause.snapshot_store import FinishedPause, list_finished
 from leftoff.pause.texts import excerpt, shorten, summarize
 from leftoff.pause.usage_state import UsageState, add_usage
 from leftoff.platform import clock, paths
 from leftoff.workspace import Workspace
 
+_JSON = ".json"
 _log = logging.getLogger("leftoff")
 
 __all__ = [
@@ -226,7 +235,7 @@ class IncrementalPauseManager:
             return []
         if recorded.bad_lines:
             _log.warning(
-                "%s: skipping %d lines that cannot be read", self._home.file.path, recorded.bad_lines
+                "%s: lines that cannot be read and are skipped: %d", self._home.file.path, recorded.bad_lines
             )
         return recorded.actions
 
@@ -253,7 +262,7 @@ class IncrementalPauseManager:
 
 
 class SessionPauseManager:
-    """Makes a snapshot of a project's current state, whether or not a pause was recorded."""
+    """Makes a snapshot of a project's current state, whether or not a pause was recorded, and loads snapshots to continue from."""
 
     def __init__(self, project_path: Path | None = None) -> None:
         self.project_path = Path(project_path) if project_path else paths.working_folder()
@@ -271,6 +280,23 @@ class SessionPauseManager:
         if export_path is not None:
             copy_snapshot(ended, Path(export_path))
         return ended.session_id
+
+    def list_snapshots(self) -> list[tuple[str, Path]]:
+        """Return the ids of the project's snapshots with the paths of their JSON files, newest first."""
+        return [(pause.session_id, pause.files[_JSON]) for pause in self._snapshots()]
+
+    def load_snapshot(self, session_id: str | None = None) -> dict[str, Any] | None:
+        """Return a snapshot as its JSON file has it, without an id the newest one; None if there is none, DocumentError if it is broken."""
+        for pause in self._snapshots():
+            if session_id in (None, pause.session_id):
+                if pause.state is None:
+                    raise DocumentError(pause.note or f"{pause.files[_JSON]}: cannot be read.")
+                return dict(pause.state)
+        return None
+
+    def _snapshots(self) -> list[FinishedPause]:
+        finished = list_finished(sessions_folder(Workspace.open(self.project_path).project))
+        return [pause for pause in finished if _JSON in pause.files]
 
 
 def _log_problems(ended: FinalizedPause) -> None:

@@ -109,17 +109,22 @@ class ResumeLogGenerator:
         return log
 
     def list_resume_logs(self) -> list[tuple[str, Path]]:
-        """Return session ids with the paths of the local copies, newest save first."""
-        return [(files.session_id, files.path) for files in self._shelf.local.logs()]
+        """Return session ids with the paths of the local copies, newest save first.
+
+        A log that only the storage backend has is listed with the path that its local copy would have; ``load_resume_log`` loads it.
+        """
+        listed = self._shelf.list_everywhere()
+        self._report()
+        return listed
 
     def get_latest_resume_log(self) -> ResumeLog | None:
-        """Return the newest log that can be read."""
+        """Return the newest log that can be read and says more than how full the window was."""
         log = self._shelf.latest()
         self._report()
         return log
 
     def get_latest_trusted_log(self) -> ResumeLog | None:
-        """Return the newest log that may be used without asking: one that this machine wrote, or that was trusted."""
+        """Return the newest such log that may be used without asking: one that this machine wrote, or that was trusted."""
         log = self._shelf.latest_trusted()
         self._report()
         return log

@@ -132,7 +132,7 @@ def _draw_status(found: list_pauses.PauseStatus, now: datetime) -> None:
         line = sparkline(summary.fractions, max(10, min(_WIDTH, output.width() - 20)))
         output.say(f"  {whole_percentage(first)}% {line} {whole_percentage(last)}%")
     if summary.bad_lines:
-        output.say(f"  {summary.bad_lines} lines cannot be read; they are kept as they are")
+        output.say(f"  Lines that cannot be read, and are kept as they are: {summary.bad_lines}")
     for action in found.last_actions:
         words = output.one_line(describe_action(action), max(20, output.width() - 24))
         output.say(f"  {output.one_line(action.type, 18):<18} {words}")
@@ -279,17 +279,26 @@ def _finalized_to_dict(ended: FinalizedPause) -> dict[str, object]:
 @output.with_json
 def list_(*, as_json: bool) -> int:
     """List the pauses of this project, running and finished, newest first; the numbers can be used as PAUSE."""
-    listed = list_pauses.list_pauses(Workspace.open())
+    workspace = Workspace.open()
+    listed = list_pauses.list_pauses(workspace)
     list_pauses.save_numbering(listed)
     if as_json:
         output.as_json([each.to_dict() for each in listed])
     elif listed:
         draw_list(listed)
     else:
-        output.say(
-            "No pause in this project yet. One begins at 90 % of the window, or with: leftoff pause start"
-        )
+        _say_that_there_is_none(workspace)
     return 0
+
+
+def _say_that_there_is_none(workspace: Workspace) -> None:
+    discarded = lifecycle.count_discarded(workspace.project.root)
+    gone = f" (discarded: {discarded})" if discarded else ""
+    output.say(f"No pause in this project{gone}. To start one: leftoff pause start")
+    if workspace.settings.pause.enabled:
+        output.say(
+            "Hooks start one when a session crosses the auto_pause threshold; leftoff status shows it."
+        )
 
 
 def draw_list(listed: Sequence[ListedPause]) -> None:
@@ -330,13 +339,17 @@ def stats(*, as_json: bool) -> int:
     output.say(f"Pauses finished: {sums.finished}; discarded: {sums.discarded}{share}.")
     if sums.median_minutes is not None:
         output.say(
-            f"From 90 % to the end: {sums.median_minutes:g} min (median), {sums.longest_minutes:g} min at most."
+            f"From 90 % to the end: {_minutes(sums.median_minutes)} (median), {_minutes(sums.longest_minutes)} at most."
         )
     if found.without_lines:
         output.say(f"Without actions that can be read: {found.without_lines}; leftoff pause list names them.")
     _draw_counts("action", sums.kinds)
     _draw_counts("tool", sums.tools)
     return 0
+
+
+def _minutes(minutes: float | None) -> str:
+    return "less than a minute" if not minutes or minutes < 1 else f"{minutes:.0f} min"
 
 
 def _draw_counts(what: str, counts: Mapping[str, int]) -> None:

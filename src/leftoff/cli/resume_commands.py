@@ -22,6 +22,7 @@ from leftoff.workspace import Workspace
 
 @click.command(epilog="Example: leftoff resume --run")
 @click.argument("session", default=LATEST)
+@click.option("--print", "only_text", is_flag=True, help="Print only the text for a fresh session.")
 @click.option("--run", is_flag=True, help="Start the agent on it, in the session's folder.")
 @click.option("--here", is_flag=True, help="Re-home a copy into this folder, and go on there.")
 @click.option(
@@ -33,10 +34,12 @@ from leftoff.workspace import Workspace
     "--remote", is_flag=True, help="Fetch the log from the storage backend: another machine's work."
 )
 @output.with_json
-def resume(*, session: str, run: bool, here: bool, how: str | None, remote: bool, as_json: bool) -> int:
+def resume(
+    *, session: str, only_text: bool, run: bool, here: bool, how: str | None, remote: bool, as_json: bool
+) -> int:
     """Pick up where SESSION left off: a welcome-back screen, then the text for a fresh session to go on from.
 
-    Without SESSION: what was left off in this project.
+    Without SESSION: what was left off in this project. SESSION may also be a pause that you finished by hand.
     """
     workspace = Workspace.open()
     where = (
@@ -48,6 +51,9 @@ def resume(*, session: str, run: bool, here: bool, how: str | None, remote: bool
     way = prepare_continuation(where, how, workspace, here=here) if wanted else None
     if as_json:
         output.as_json(where.to_dict() | ({} if way is None else {"way": way.to_dict()}))
+        return 0
+    if only_text and way is None:
+        output.say(output.visible(where.text))
         return 0
     _draw_card(where, clock.now())
     if way is not None:
@@ -113,6 +119,10 @@ def _draw_card(where: ResumePoint, now: datetime) -> None:
             output.say(f"  - {output.one_line(text, line)}")
     output.say(rule)
     output.say("\nReady to continue, or would you like to:")
+    if where.is_pause:
+        output.say(f"1. Review what was recorded first: leftoff pause status {where.session_id}")
+        output.say("2. Take up an agent's session: leftoff sessions\n")
+        return
     output.say(f"1. Review completed work first: leftoff log show {where.session_id}")
     output.say(f"2. Change what is carried on: leftoff log edit {where.session_id}")
     output.say("3. Take up another session: leftoff sessions\n")

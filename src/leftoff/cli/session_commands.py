@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leftoff.cli import gauge, output
-from leftoff.cli.gauge import age
+from leftoff.cli.gauge import age, ago
 from leftoff.core.metrics import Level
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
@@ -63,16 +63,17 @@ def draw_status(found: Status) -> None:
     if found.level is not None:
         width = max(20, min(60, output.width() - 4))
         output.say(f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level))
-        marks = ", ".join(_turns_to(found, threshold.level) for threshold in found.thresholds.in_order)
-        lines.insert(1, f"level {found.level}; {marks}")
+        marks = [_turns_to(found, level) for level, turns in found.turns_left.items() if turns is not None]
+        if None in found.turns_left.values():
+            marks.append("turns left: not known yet")
+        lines.insert(1, f"level {found.level}; {', '.join(marks)}")
     for line in lines:
         output.say(output.wrap(line, indent="  "))
 
 
 def _turns_to(found: Status, level: Level) -> str:
     turns = found.turns_left[level]
-    left = "?" if turns is None else "crossed" if turns == 0 else f"~{turns} turns"
-    return f"{level.value} {left}"
+    return f"{level.value} {f'~{turns} turns' if turns else 'crossed'}"
 
 
 def _describe_basis(found: Status) -> str:
@@ -82,8 +83,16 @@ def _describe_basis(found: Status) -> str:
 
 
 def glance(*, as_json: bool) -> int:
-    """Show this project: its latest session, the gauge, and what to type next."""
-    found = session_status.project_overview(Workspace.open())
+    """Show this project: its latest session, the gauge, its pause, and what to type next."""
+    from leftoff.pause.folders import list_running
+    from leftoff.resume.resume import latest_pause
+
+    workspace, now = Workspace.open(), clock.now()
+    found = session_status.project_overview(workspace)
+    paused = latest_pause(workspace)
+    if paused is not None and found.latest is not None and paused.paused_at <= found.latest.modified_at:
+        paused = None  # work went on after it
+    running = {pause.status for pause in list_running(workspace, now)}
     if as_json:
         output.as_json(
             {
@@ -91,6 +100,8 @@ def glance(*, as_json: bool) -> int:
                 "branch": found.branch,
                 "sessions": found.sessions,
                 "latest": found.status.to_dict() if found.status else None,
+                "recording": "running" in running,
+                "paused": paused and {"session_id": paused.session_id, "message": paused.message},
             }
         )
         return 0
@@ -100,12 +111,21 @@ def glance(*, as_json: bool) -> int:
         output.say(
             "No session of any agent here yet. leftoff sessions lists those of other projects; leftoff demo plays one."
         )
-        return 0
-    when = age(clock.now(), found.latest.modified_at)
-    prompt = output.one_line(found.latest.first_prompt or "?", 70)
-    output.say(f"{found.sessions} sessions; the latest, {when} old, began with: {prompt}")
-    draw_status(found.status)
-    output.say("leftoff show reads it, leftoff status --watch keeps looking.")
+    else:
+        prompt = output.one_line(found.latest.first_prompt or "?", 70)
+        output.say(
+            f"Sessions: {found.sessions}. The latest, {ago(now, found.latest.modified_at)}, began with: {prompt}"
+        )
+        draw_status(found.status)
+    if "running" in running:
+        output.say("A pause is being recorded: leftoff pause status shows it.")
+    if "orphaned" in running:
+        output.say("A pause was left behind: leftoff pause recover settles it.")
+    if paused is not None:
+        note = f": {output.one_line(paused.message, 70)}" if paused.message else ""
+        output.say(f"Paused {ago(now, paused.paused_at)}{note}. leftoff resume picks it up.")
+    if found.latest is not None:
+        output.say("leftoff show reads it, leftoff status --watch keeps looking.")
     return 0
 
 

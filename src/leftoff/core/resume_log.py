@@ -102,6 +102,19 @@ class ResumeLog:
         for name in ("custom_sections", "sources", "edits"):
             object.__setattr__(self, name, list(getattr(self, name)))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing about the work: metrics and metadata alone are nothing to continue from."""
+        return not (
+            self.mission_summary.strip()
+            or self.accomplishments
+            or self.key_findings
+            or self.decisions
+            or self.next_steps
+            or self.critical_context
+            or self.custom_sections
+        )
+
     @staticmethod
     def estimate_tokens(text: str) -> int:
         """Estimate the tokens of ``text``, on the safe side."""

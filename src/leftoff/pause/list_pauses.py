@@ -132,7 +132,7 @@ def _id_of_number(number: int) -> str:
 
 
 def _entry_for_running(pause: RunningPause) -> ListedPause:
-    bad = f"{pause.summary.bad_lines} lines cannot be read" if pause.summary.bad_lines else None
+    bad = f"lines that cannot be read: {pause.summary.bad_lines}" if pause.summary.bad_lines else None
     return ListedPause(
         session_id=pause.summary.session_id,
         status=pause.status,
@@ -156,7 +156,7 @@ def _entry_for_finished(pause: FinishedPause) -> ListedPause:
         action_count=count if isinstance(count, int) else None,
         context_range=_parse_range(facts.get("context_range")),
         path=pause.main,
-        note=pause.note,
+        note=pause.note or pause.message,
         finished=pause,
     )
 

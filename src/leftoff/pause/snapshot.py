@@ -267,7 +267,9 @@ def _format_git(state: JsonObject) -> str:
     if git.get("head") is None and git.get("branch") is None:
         return "not a repository"
     changes = git.get("changes")
-    dirty = "changes not known" if not isinstance(changes, list) else f"{len(changes)} changed files"
+    dirty = "changes not known"
+    if isinstance(changes, list):
+        dirty = "1 changed file" if len(changes) == 1 else f"{len(changes)} changed files"
     branch = git.get("branch") or f"no branch, at {str(git.get('head'))[:12]}"
     worktree = f" in worktree {md.escape_inline(str(git['worktree']))}" if git.get("worktree") else ""
     return f"{md.escape_inline(str(branch))}{worktree}, {'clean' if changes == [] else dirty}"

@@ -40,6 +40,17 @@ class FinishedPause(NamedTuple):
     note: str | None = None
 
     @property
+    def message(self) -> str | None:
+        """The note that the user gave when the pause was finished; None without one."""
+        message = (self.state or {}).get("message")
+        return message if isinstance(message, str) and message.strip() else None
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether it is a snapshot of a person's or a program's own pause; the pauses of hooks belong to an agent's session."""
+        return self.state is not None and self.state.get("origin") is None
+
+    @property
     def was_recorded(self) -> bool:
         """Whether a pause was recorded; a snapshot can be written without one."""
         pause = (self.state or {}).get("incremental_pause")

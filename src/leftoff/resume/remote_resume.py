@@ -94,7 +94,8 @@ def resume_remote(selector: str, workspace: Workspace) -> Fetched:
 def _fetch(selector: str, remote: Remote) -> tuple[str, ResumeLog]:
     """Return the selected log with its identifier in the remote."""
     if selector == LATEST:
-        newest = next(((name, log) for name, log in remote.logs() if isinstance(log, ResumeLog)), None)
+        logs = ((name, log) for name, log in remote.logs() if isinstance(log, ResumeLog))
+        newest = next(((name, log) for name, log in logs if not log.is_empty), None)
         if newest is None:
             raise NotFoundError(
                 f"The remote holds no log of {remote.identity.name}. On the other machine: leftoff log save, then leftoff doctor."

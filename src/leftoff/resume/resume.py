@@ -11,9 +11,14 @@ from leftoff.agents.registry import agent_by_id
 from leftoff.core.markdown import is_open_step
 from leftoff.core.protocols import CanResume
 from leftoff.core.resume_log import ResumeLog, render_decision
+from leftoff.core.session import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NotFoundError, NotTrustedError
-from leftoff.platform import clock, process
+from leftoff.pause.folders import sessions_folder
+from leftoff.pause.snapshot_store import FinishedPause, list_finished
+from leftoff.platform import clock, paths, process
+from leftoff.platform.register import Register
+from leftoff.resume.paused import recorded_actions, snapshot_log, user_messages
 from leftoff.resume_logs.drift import drift_since
 from leftoff.resume_logs.list_logs import find_log
 from leftoff.resume_logs.restore import left_at, logs_to_offer
@@ -53,6 +58,7 @@ class ResumePoint:
     log_file: Path
     command: tuple[str, ...] | None
     session: SessionRef | None = None  # None where its transcript is gone
+    is_pause: bool = False  # the snapshot of a pause that belongs to no agent's session
 
     def to_dict(self) -> JsonObject:
         """Return the JSON form that scripts rely on."""
@@ -75,10 +81,20 @@ class ResumePoint:
 def find_resume_point(selector: str, workspace: Workspace) -> ResumePoint:
     """Return where the selected session left off; ``latest`` is what a new session here would be offered.
 
-    The log is saved again if the session continued after the last save; a session without a log gets one.
+    The log is saved again if the session continued after the last save; a session without a log gets one. A snapshot of a pause that
+    belongs to no agent's session is selected by its id, and is the latest if nothing was done after it.
     """
     repository = LogRepository.open(workspace)
-    files, ref = _find_current_log(selector, repository)
+    pause = latest_pause(workspace) if selector == LATEST else None
+    if pause is not None and pause.paused_at > _last_activity(workspace):
+        return _describe_pause(pause, workspace)
+    try:
+        files, ref = _find_current_log(selector, repository)
+    except NotFoundError:
+        pause = _find_pause(selector, workspace)
+        if pause is None:
+            raise
+        return _describe_pause(pause, workspace)
     path = files.json
     if path is None:
         raise NotFoundError(f"{files.path}: only the text of this log is left. leftoff log show prints it.")
@@ -120,6 +136,11 @@ def prepare_continuation(
     point: ResumePoint, how: str | None, workspace: Workspace, *, here: bool
 ) -> Continuation:
     """Prepare the session to continue in; ``how`` None takes the advice. ``here`` copies it into the workspace's folder."""
+    if point.is_pause:
+        raise LeftoffError(
+            f"{point.session_id} is a pause without an agent's session. "
+            "Start your agent and give it what this prints: leftoff resume --print"
+        )
     if point.session is None:
         raise LeftoffError(f"The transcript of session {point.session_id} is gone: only its log is left.")
     ref, why = point.session, "as you said"
@@ -164,6 +185,64 @@ def start_agent(continuation: Continuation) -> int:
     return process.run_interactive(continuation.command, folder=continuation.folder)
 
 
+def latest_pause(workspace: Workspace) -> FinishedPause | None:
+    """Return the newest snapshot of a pause that belongs to no agent's session; None if there is none."""
+    return next(
+        (pause for pause in list_finished(sessions_folder(workspace.project)) if pause.is_manual), None
+    )
+
+
+def _find_pause(selector: str, workspace: Workspace) -> FinishedPause | None:
+    """Return the snapshot with that id, or the only one whose id begins so, with or without the first word of all ids."""
+    starts = (selector, f"session-{selector}") if len(selector) >= MIN_PREFIX_CHARS else ()
+    named = [
+        pause
+        for pause in list_finished(sessions_folder(workspace.project))
+        if pause.is_manual and pause.session_id.startswith(starts)
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def _last_activity(workspace: Workspace) -> datetime:
+    """Return when anything was last done in this project, by its logs and its newest session."""
+    choice = logs_to_offer(workspace)
+    times = [each.left_at for each in (*choice.offered, *choice.over)]
+    if (ref := _find_session(LATEST, workspace)) is not None:
+        times.append(datetime.fromtimestamp(ref.transcript.stat().st_mtime, UTC))
+    return max(times, default=datetime.fromtimestamp(0, UTC))
+
+
+def _describe_pause(pause: FinishedPause, workspace: Workspace) -> ResumePoint:
+    """Return a snapshot as a point to resume from; NotTrustedError if it came from elsewhere."""
+    Register(folder=paths.data_folder()).require(pause.files[".json"])
+    log = snapshot_log(pause)
+    drift = None if log.ground is None else drift_since(log.ground, workspace.project.root)
+    happened = log.accomplishments or recorded_actions(pause)
+    return ResumePoint(
+        session_id=pause.session_id,
+        agent=None,
+        folder=workspace.project.root,
+        last_session=pause.paused_at,
+        mission=log.mission_summary,
+        done=len(log.accomplishments),
+        open=len(log.next_steps),
+        next_step=next(iter(log.next_steps), None),
+        recent=tuple(happened[-_MAX_RECENT:]),
+        key_context=tuple(user_messages(pause)[-_MAX_KEY_CONTEXT:]),
+        drift=str(drift or ""),
+        text=restoration_text(
+            log,
+            profile="fresh",
+            max_chars=workspace.settings.restore.max_chars,
+            drift=drift,
+            log_path=str(pause.main),
+        ),
+        log_file=pause.main,
+        command=None,
+        is_pause=True,
+    )
+
+
 def _find_current_log(selector: str, repository: LogRepository) -> tuple[LogFiles, SessionRef | None]:
     """Return the selected log, saved again if its session continued, and the session; None where that cannot be read."""
     workspace = repository.workspace
@@ -171,7 +250,9 @@ def _find_current_log(selector: str, repository: LogRepository) -> tuple[LogFile
     ref = _find_session(selector if files is None else files.session_id, workspace)
     if ref is None:
         if files is None:
-            raise NotFoundError("There is nothing to go on from here. leftoff sessions lists what there is.")
+            raise NotFoundError(
+                "There is nothing to continue from here. leftoff sessions lists what there is."
+            )
         return files, None
     if files is None or ref.transcript.stat().st_mtime - files.saved_ns / 1e9 > _NEWER_SECONDS:
         saved = save_session_log(ref, workspace, stop_reason="manual_pause")

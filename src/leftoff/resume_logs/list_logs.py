@@ -95,7 +95,7 @@ def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
     if not logs:
         raise NotFoundError("This project has no resume log yet. leftoff log save makes one.")
     if selector == LATEST:
-        return logs[0]
+        return _newest_with_content(logs)
     exact = [each for each in logs if each[0].session_id == selector]
     by_prefix = [
         each for each in logs if len(selector) >= MIN_PREFIX_CHARS and each[0].session_id.startswith(selector)
@@ -109,6 +109,15 @@ def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
     if matches:
         return matches[0]
     return _find_by_session(selector, logs, repository.workspace)
+
+
+def _newest_with_content(logs: list[tuple[LogFiles, str]]) -> tuple[LogFiles, str]:
+    for each in logs:
+        if each[0].has_content():
+            return each
+    raise NotFoundError(
+        "The logs of this project say only how full the window was. leftoff log list shows them; leftoff log save makes a new one."
+    )
 
 
 def _find_by_session(
@@ -200,7 +209,7 @@ def repository_stats(repository: LogRepository) -> LogStats:
         predecessor_logs=len(logs) - len(own),
         newest=clock.format_rfc3339(own[0].saved_at) if own else None,
         oldest=clock.format_rfc3339(own[-1].saved_at) if own else None,
-        latest_session_id=own[0].session_id if own else None,
+        latest_session_id=next((log.session_id for log in own if log.files.has_content()), None),
     )
 
 

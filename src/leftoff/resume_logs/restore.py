@@ -76,7 +76,7 @@ _FIRST_LINE_CHARS = 400
 def logs_to_offer(workspace: Workspace, prompt: str = "") -> Choice:
     """Return the project's logs: those to offer, best first, those that need trust, and those of sessions that are over.
 
-    A log that cannot be read is left out; ``leftoff log list`` names it.
+    A log that cannot be read or says nothing about the work is left out; ``leftoff log list`` names it.
     """
     project = workspace.project
     candidates = _candidates(file_store.list_log_files(workspace.log_folder))
@@ -128,9 +128,10 @@ def _candidate(files: LogFiles, path: Path, standing: Standing | None) -> Candid
     if standing is None:
         return untrusted_candidate(files.session_id, path=str(path), saved_at=saved_at)
     try:
-        return make_candidate(files.log(), path=str(path), standing=standing, saved_at=saved_at)
+        log = files.log()
     except LeftoffError:
         return None
+    return None if log.is_empty else make_candidate(log, path=str(path), standing=standing, saved_at=saved_at)
 
 
 class Candidate(NamedTuple):

@@ -84,6 +84,8 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
         folder = workspace.log_folder
         wanted_id = "" if selector == LATEST else selector
     found = [each for each in file_store.list_log_files(folder) if each.session_id.startswith(wanted_id)]
+    if not wanted_id:
+        found = [each for each in found if each.has_content()]
     exact = [each for each in found if each.session_id == wanted_id] or found
     if not exact:
         raise NotFoundError(

@@ -30,7 +30,7 @@ _ADVICE = {
     Level.OK: "Nothing to do.",
     Level.CAUTION: "Plan a good place to stop.",
     Level.WARNING: "Finish what is open; start nothing large.",
-    Level.AUTO_PAUSE: "Wind down: what happens now is recorded for the next session.",
+    Level.AUTO_PAUSE: "Wind down: finish the current step, then: leftoff log save",
     Level.CRITICAL: "Stop here and go on in a fresh session.",
 }
 _MAX_COUNTED = 100

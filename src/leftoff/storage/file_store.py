@@ -235,6 +235,13 @@ class LogFiles(NamedTuple):
             )
         return parse_log(self.json, read_log_file(self.json))
 
+    def has_content(self) -> bool:
+        """Return whether the log says anything about the work; one that cannot be read may."""
+        try:
+            return not self.log().is_empty
+        except StorageError:
+            return True
+
     def text(self, max_tokens: int | None = None) -> str:
         """Return the Markdown of its file, or rendered from the JSON where there is no such file."""
         if self.markdown is None:

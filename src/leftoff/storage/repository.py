@@ -6,7 +6,7 @@ A backend or plugin that cannot be loaded or that fails is recorded in ``trouble
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from leftoff.core.protocols import SectionProvider, StorageBackend, TakesOptions, TriggerCondition
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import ConfigError, LeftoffError, NotFoundError, PluginError
-from leftoff.platform import paths
+from leftoff.platform import clock, paths
 from leftoff.platform.paths import Project
 from leftoff.platform.register import Register
 from leftoff.plugins import make, make_all, make_from
@@ -87,29 +87,51 @@ class LogRepository:
         return next((files.log() for files in older), None)
 
     def latest(self) -> ResumeLog | None:
-        """Return the newest readable log; those that cannot be read are recorded in ``troubles``."""
+        """Return the newest readable log that says anything; those that cannot be read are recorded in ``troubles``."""
         return next(self._newest_first(lambda _: None), None)
 
     def latest_trusted(self) -> ResumeLog | None:
-        """Return the newest log that may be restored unasked: from the backend, or written or trusted on this machine."""
+        """Return the newest such log that may be restored unasked: from the backend, or written or trusted on this machine."""
         return next(self._newest_first(self.register.require), None)
 
     def _newest_first(self, check: Callable[[Path], None]) -> Iterator[ResumeLog]:
-        yield from self._load_from_backend("")
+        """Yield the logs that say anything, those of the backend first."""
+        yield from (log for log in self._load_from_backend("") if not log.is_empty)
         for files in self.local.logs():
             try:
                 check(files.json or files.path)
-                yield files.log()
+                log = files.log()
             except LeftoffError as error:
                 self.troubles.append(error)
+                continue
+            if not log.is_empty:
+                yield log
 
-    def _load_from_backend(self, part: str) -> Iterator[ResumeLog]:
-        """Yield the backend's logs whose identifier contains ``part``, newest first; a backend may add to a session id."""
+    def list_everywhere(self) -> list[tuple[str, Path]]:
+        """Return all session ids with the paths of the local copies, newest first.
+
+        A log that only the backend has is listed with the path that its local copy would have.
+        """
+        local = self.local.logs()
+        saved = {files.session_id: (files.saved_ns / 1e9, files.path) for files in local}
+        for log in self._load_from_backend("", without=saved):
+            at = clock.parse_rfc3339(log.context_metrics.timestamp)
+            saved.setdefault(
+                log.session_id, (at.timestamp() if at else 0.0, self.local.path_of(log.session_id))
+            )
+        newest_first = sorted(saved.items(), key=lambda each: each[1][0], reverse=True)
+        return [(session_id, path) for session_id, (_, path) in newest_first]
+
+    def _load_from_backend(self, part: str, *, without: Collection[str] = ()) -> Iterator[ResumeLog]:
+        """Yield the backend's logs whose identifier contains ``part``, newest first; a backend may add to a session id.
+
+        Those in ``without`` are passed over.
+        """
         backend = self.backend
         if backend is None:
             return
         for identifier in self.call_plugin(backend, backend.list) or []:
-            if part in identifier:
+            if part in identifier and identifier not in without:
                 log = self.call_plugin(backend, partial(backend.load, identifier))
                 if log is not None:
                     yield log
