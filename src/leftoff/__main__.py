@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import suppress
 
 
@@ -18,6 +19,7 @@ def main() -> None:
 
 def _run_for_agent(name: str, *arguments: str) -> None:
     """Run a hook or the status line. This never fails, because that would harm the agent's turn."""
+    warnings.simplefilter("ignore")  # doctor and the commands that people type name mistakes in the settings
     with suppress(Exception):
         if name == "hook" and arguments and not arguments[0].startswith("-"):
             from leftoff.cli.agent_hook import run_hook as answer  # noqa: PLC0415

@@ -126,6 +126,10 @@ class InvalidValueError(LeftoffError, ValueError):
     """A value that contradicts itself."""
 
 
+class ConfigWarning(UserWarning):
+    """A mistake in a configuration; the value of the layer below is in force."""
+
+
 def describe_os_error(error: OSError) -> str:
     """Return why an operation failed, without a full stop."""
     return _REASONS.get(error.errno or 0, (error.strerror or str(error)).lower())

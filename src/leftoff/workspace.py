@@ -6,6 +6,7 @@ the redactor. A ``SessionRef`` is a session that was found: its agent, its trans
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from leftoff.config import load
 from leftoff.config.load import Config
 from leftoff.core.wire import JsonObject, JsonValue
+from leftoff.errors import ConfigWarning
 from leftoff.platform import paths
 from leftoff.platform.paths import Project
 
@@ -40,7 +42,7 @@ class Workspace:
     def open(cls, folder: Path | None = None, options: Mapping[str, str] | None = None) -> Workspace:
         """Look up the project of ``folder`` (default: the working folder) and load its settings.
 
-        ``options`` are settings from the command line, by dotted key.
+        ``options`` are settings from the command line, by dotted key. Mistakes in the settings become a ConfigWarning.
         """
         folder = folder or paths.working_folder()
         project = paths.find_project(folder)
@@ -50,6 +52,8 @@ class Workspace:
             environment=paths.environment(),
             options=options,
         )
+        for complaint in config.complaints():
+            warnings.warn(complaint, ConfigWarning, stacklevel=2)
         return cls(folder=folder, project=project, config=config)
 
     def at(self, folder: Path) -> Workspace:

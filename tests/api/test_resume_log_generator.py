@@ -90,8 +90,12 @@ def test_a_config_overrides_the_settings(tmp_path):
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"max_token": 5}, r"resume_logs.max_token is no setting. Did you mean max_tokens\?"),
-        ({"zzzzzzzzzz": 5}, "resume_logs.zzzzzzzzzz is no setting"),
+        ({"max_token": 5}, r"resume_logs.max_token is not a setting. Did you mean max_tokens\?"),
+        ({"zzzzzzzzzz": 5}, "resume_logs.zzzzzzzzzz is not a setting"),
+        ({"thresholds": {"warning": 0.8}}, r'Did you mean \{"context_management": \{"thresholds": …\}\}\?'),
+        ({"budget_total": 1000}, r'Did you mean \{"context_management": \{"budget_total": …\}\}\?'),
+        ({"threshholds": {}}, r'Did you mean \{"context_management": \{"thresholds": …\}\}\?'),
+        ({"context_management": {"threshholds": {}}}, r"Did you mean thresholds\?"),
         ({"max_tokens": "many"}, "resume_logs.max_tokens is 'many'; it takes: whole number"),
         ({"max_tokens": 20_000}, "it takes: at most 10000"),
         ({"triggers": ["full_moon"]}, "it takes"),
@@ -424,6 +428,31 @@ def test_logs_that_only_the_backend_has_are_listed():
     assert all(generator.load_resume_log(name) is not None for name in listed)
     store.broken = True
     assert generator.list_resume_logs() == []
+
+
+def test_a_key_of_the_state_that_no_part_of_the_log_is_made_from_is_named_once(caplog):
+    """Nothing that a caller hands over vanishes in silence; the nearest known key is named."""
+    generator = ResumeLogGenerator()
+    for _ in range(2):
+        generator.generate_from_session_state("s", STATE | {"decisions_made": ["x"], "zzzzzzzz": 1})
+    assert caplog.text.count("'decisions_made'] is not in the log") == 1
+    assert "Did you mean decisions?" in caplog.text
+    assert (
+        "'zzzzzzzz'] is not in the log: a session state has no such key. It has: context_metrics,"
+        in caplog.text
+    )
+
+
+def test_a_log_as_json_is_a_session_state_and_plugins_may_have_keys_of_their_own(caplog):
+    """With a plugin, which may read any key, only what looks like a mistake is named."""
+    generator = ResumeLogGenerator()
+    log = generator.generate_from_session_state("s", STATE).to_dict()
+    generator.generate_from_session_state("t", {key: log[key] for key in log if key != "custom_sections"})
+    generator.register_section_provider(Provider("Weather", lambda state: state["weather_report"]))
+    generator.generate_from_session_state("u", STATE | {"weather_report": "rain"})
+    assert caplog.text == ""
+    generator.generate_from_session_state("u", STATE | {"weather_report": "rain", "nextsteps": []})
+    assert "Did you mean next_steps?" in caplog.text
 
 
 def test_a_log_that_only_holds_metrics_is_never_the_latest():

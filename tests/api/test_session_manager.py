@@ -484,3 +484,23 @@ def test_a_tracker_can_be_given_its_manager():
     manager = SessionManager(session_id="own")
     ResponseTracker(manager).track_stop_response(reply(1_000), "whatever", {}, [])
     assert manager.get_context_metrics()["used_tokens"] == 1_000
+
+
+def test_a_warning_threshold_is_a_fraction_or_a_percentage():
+    """Anything else is refused instead of never being reached."""
+    manager = SessionManager()
+    manager.update_token_usage(140_000, 0)
+    for reached, not_reached in ((0.7, 0.71), (70, 71), (70.0, 70.1)):
+        assert manager.should_warn_context_limit(reached)
+        assert not manager.should_warn_context_limit(not_reached)
+    for wrong in (7000, -1, 101, float("nan"), True, None):
+        with pytest.raises(ValueError, match=r"threshold is .*: a fraction \(0.7\) or a percentage \(70\)"):
+            manager.should_warn_context_limit(wrong)
+
+
+def test_without_usage_a_log_does_not_claim_an_empty_window():
+    """Usage that nobody reported is unknown, not 0 %."""
+    path = SessionManager(session_id="s").generate_resume_log({"mission_summary": "Fix the lock"})
+    text = path.read_text("utf-8")
+    assert "- Used: unknown\n- Remaining: unknown\n" in text
+    assert "- Total Budget: 200,000 tokens" in text

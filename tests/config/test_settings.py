@@ -139,12 +139,12 @@ def test_settings_are_values() -> None:
         (
             "LEFTOFF_BUDGET_TOTALS",
             "1",
-            "LEFTOFF_BUDGET_TOTALS: LEFTOFF_BUDGET_TOTALS is no setting. Did you mean",
+            "LEFTOFF_BUDGET_TOTALS: LEFTOFF_BUDGET_TOTALS is not a setting. Did you mean",
         ),
         (
             "LEFTOFF_DISABLED",
             "1",
-            "LEFTOFF_DISABLED: LEFTOFF_DISABLED is no setting. Did you mean LEFTOFF_DISABLE?",
+            "LEFTOFF_DISABLED: LEFTOFF_DISABLED is not a setting. Did you mean LEFTOFF_DISABLE?",
         ),
     ],
 )
@@ -165,4 +165,4 @@ def test_variables_that_are_not_settings_are_ignored(tmp_path: Path) -> None:
 def test_an_unknown_option_is_reported(tmp_path: Path) -> None:
     """An unknown option is reported like an unknown key of any other layer."""
     (mistake,) = load.load(user_file=tmp_path / "none", options={"budget": "1"}).mistakes
-    assert str(mistake) == "--set budget: budget is no setting. Did you mean budget_total?"
+    assert str(mistake) == "--set budget: budget is not a setting. Did you mean budget_total?"

@@ -71,7 +71,7 @@ def test_a_torn_line_raises_a_json_error(line):
 
 
 def test_a_percentage_that_is_not_a_number_is_not_written():
-    with pytest.raises(ValueError, match="not JSON compliant"):
+    with pytest.raises(ValueError, match="context_percentage is nan: a fraction was expected"):
         PauseAction("tool_call", "t", "s", {}, float("nan")).to_json_line()
 
 

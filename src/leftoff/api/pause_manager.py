@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from leftoff.api.arguments import path, project_folder, require
 from leftoff.api.reply_usage import read_usage
 from leftoff.api.usage_tracker import ContextUsageTracker
 from leftoff.core.levels import Crossing, check_crossing, warning_text
@@ -50,7 +51,7 @@ from leftoff.pause.lifecycle import (
 from leftoff.pause.snapshot_store import FinishedPause, list_finished
 from leftoff.pause.texts import excerpt, shorten, summarize
 from leftoff.pause.usage_state import UsageState, add_usage
-from leftoff.platform import clock, paths
+from leftoff.platform import clock
 from leftoff.workspace import Workspace
 
 _JSON = ".json"
@@ -74,7 +75,7 @@ class AutoPauseHandler:
     """
 
     def __init__(self, project_path: Path | None = None, session_id: str | None = None) -> None:
-        self.project_path = Path(project_path) if project_path else paths.working_folder()
+        self.project_path = project_folder(project_path)
         self.tracker = _open_tracker(self.project_path, session_id)
         self.pause_manager = IncrementalPauseManager(self.project_path)
         self._workspace = Workspace.open(self.project_path)
@@ -131,11 +132,11 @@ class AutoPauseHandler:
         """Record a tool call with its arguments and the beginning of its result, if a pause is running."""
         arguments = shorten(self._workspace.capture.clean(as_json(args or {})))
         summary = None if result is None else self._summary(result)
-        self._record("tool_call", {"tool": name, "args": arguments, "result_summary": summary})
+        self._record("tool_call", {"tool": str(name), "args": arguments, "result_summary": summary})
 
     def on_assistant_response(self, text: str) -> None:
         """Record a reply by its first 200 characters and its length."""
-        self._record("assistant_response", {"summary": self._summary(text), "length": len(text or "")})
+        self._record("assistant_response", {"summary": self._summary(text), "length": len(str(text))})
 
     def on_user_message(self, text: str) -> None:
         """Record what the user said, in full."""
@@ -208,7 +209,7 @@ class IncrementalPauseManager:
     """
 
     def __init__(self, project_path: Path | None = None) -> None:
-        self.project_path = Path(project_path) if project_path else paths.working_folder()
+        self.project_path = project_folder(project_path)
         self._home = manual_pause(Workspace.open(self.project_path))
 
     @property
@@ -222,6 +223,7 @@ class IncrementalPauseManager:
 
     def start_incremental_pause(self, context_percentage: float, initial_state: dict[str, Any]) -> str:
         """Start a pause at this fraction of the window and return its id; NothingToDoError if one is running already."""
+        require("initial_state", initial_state, Mapping)
         return start(self._home, context_percentage, initial_state, process=this_process())
 
     def append_action(self, action_type: str, action_data: dict[str, Any], context_percentage: float) -> None:
@@ -265,7 +267,7 @@ class SessionPauseManager:
     """Makes a snapshot of a project's current state, whether or not a pause was recorded, and loads snapshots to continue from."""
 
     def __init__(self, project_path: Path | None = None) -> None:
-        self.project_path = Path(project_path) if project_path else paths.working_folder()
+        self.project_path = project_folder(project_path)
 
     def create_pause_session(
         self, message: str | None = None, skip_commit: bool = True, export_path: Path | None = None
@@ -274,11 +276,14 @@ class SessionPauseManager:
 
         ``skip_commit=False`` commits its files and nothing else; ``export_path`` gets a copy.
         """
+        if message is not None:
+            require("message", message, str)
+        target = None if export_path is None else path("export_path", export_path)
         ending = Ending(reason="paused", message=message, commit=not skip_commit)
         ended = snapshot_without_pause(Workspace.open(self.project_path), ending)
         _log_problems(ended)
-        if export_path is not None:
-            copy_snapshot(ended, Path(export_path))
+        if target is not None:
+            copy_snapshot(ended, target)
         return ended.session_id
 
     def list_snapshots(self) -> list[tuple[str, Path]]:
@@ -312,9 +317,9 @@ def recover_orphaned_pause(project_path: Path | None = None, choice: str | None 
     Without ``choice`` the user is asked on a terminal. If there is none, a pause whose process has died is finalised as of its last
     action, and any other is left alone.
     """
-    if choice is not None and choice not in {*CHOICE_LETTERS, *CHOICE_LETTERS.values()}:
+    if choice is not None and choice not in [*CHOICE_LETTERS, *CHOICE_LETTERS.values()]:
         raise UsageError(f"{choice!r} is not a choice. There are: f (finalize), d (discard), c (continue).")
-    workspace = Workspace.open(Path(project_path) if project_path else None)
+    workspace = Workspace.open(project_folder(project_path))
     home = manual_pause(workspace)
     running = list_running(workspace, clock.now())
     pause = next((each for each in running if each.home.file.path == home.file.path), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from leftoff.api.arguments import token_count
 from leftoff.core.records import Usage
 from leftoff.errors import UsageError
 
@@ -38,13 +39,6 @@ def read_usage(usage: object) -> Usage:
     # After a compaction some programs report only the total.
     unexplained_tokens = max(0, _count(fields, ("total_tokens",)) - reply.occupancy_tokens)
     return reply._replace(input_tokens=reply.input_tokens + unexplained_tokens)
-
-
-def token_count(name: str, value: object) -> int:
-    """Return ``value`` if it is a number of tokens; raise UsageError, which names the argument, if not."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise UsageError(f"{name} is {value!r:.60}: tokens are whole numbers and never negative.")
 
 
 def _count(fields: Mapping[str, Any], names: tuple[str, ...]) -> int:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from leftoff.agents.registry import agent_of
-from leftoff.api.reply_usage import token_count
+from leftoff.api.arguments import path, require, token_count
 from leftoff.api.resume_log_generator import ResumeLogGenerator
 from leftoff.config.load import with_overrides
 from leftoff.core.metrics import DEFAULT_FRACTIONS, ContextMetrics, Level
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.triggers import MANUAL_PAUSE
-from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError
+from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError, UsageError
+from leftoff.pause.journal import is_number
 from leftoff.pause.usage_state import new_session_id
 from leftoff.resume_logs.build import USUAL_STOP_REASON
 from leftoff.sessions.find import find_session
@@ -31,6 +33,7 @@ __all__ = ["SessionManager", "get_session_manager"]
 class SessionManager:
     """One session.
 
+    ``config`` overrides the settings: keys of ``resume_logs``, or of all settings as ``{"context_management": {…}}``.
     ``update_token_usage`` adds up replies against ``budget_total``: a sum says what was billed. ``observe_occupancy`` says what is in
     the context window, which is what leftoff's own decisions are based on.
     """
@@ -97,6 +100,8 @@ class SessionManager:
     ) -> None:
         """Set what is in the window now; ``total_budget`` is the usable window."""
         used = token_count("used_tokens", used_tokens)
+        if model is not None:
+            require("model", model, str)
         with self._lock:
             self._has_usage = True
             name = model or self._metrics.model
@@ -108,9 +113,14 @@ class SessionManager:
             )
 
     def should_warn_context_limit(self, threshold: float = DEFAULT_FRACTIONS[Level.CAUTION]) -> bool:
-        """Return whether usage is at or above this fraction of the budget."""
+        """Return whether usage is at or above ``threshold``: a fraction of the budget up to 1 (0.7), or a percentage above (70)."""
+        if not is_number(threshold) or not 0 <= threshold <= 100:
+            raise UsageError(
+                f"threshold is {threshold!r:.60}: a fraction (0.7) or a percentage (70) was expected."
+            )
         used = self.metrics.percentage_used
-        return used is not None and used >= round(threshold * 100, 6)  # 0.07 * 100 is a little above 7
+        wanted = threshold * 100 if threshold <= 1 else threshold
+        return used is not None and used >= round(wanted, 6)  # 0.07 * 100 is a little above 7
 
     def get_context_metrics(self) -> dict[str, Any]:
         """Return the metrics as a new mapping."""
@@ -124,6 +134,8 @@ class SessionManager:
         """
         if not self._resume_log_generator.enabled:
             return None
+        if session_state is not None:
+            require("session_state", session_state, Mapping)
         state = session_state
         if state is None:
             named = self._session_id if self._is_named else None
@@ -134,15 +146,17 @@ class SessionManager:
             )
             return None
         metrics = self.metrics
+        if not self._has_usage:  # then 0 tokens would be a claim
+            metrics = replace(metrics, used_tokens=None, percentage_used=None, remaining_tokens=None)
         state = {"context_metrics": metrics.to_dict()} | (state or {})
         log = self._resume_log_generator.generate_from_session_state(
             self._session_id, state, stop_reason=metrics.stop_reason
         )
-        return self._resume_log_generator.save_sparing(log, {self._session_id})
+        return self._resume_log_generator.save_resume_log(log)
 
     def load_resume_log_on_startup(self) -> ResumeLog | None:
         """Return the latest resume log that this machine wrote or the user trusted; None if there is none."""
-        return self._resume_log_generator.get_latest_trusted_log()
+        return self._resume_log_generator.get_latest_resume_log(trusted_only=True)
 
     def pause_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
         """Save a resume log, unless the settings leave ``manual_pause`` out of the triggers."""
@@ -167,7 +181,7 @@ class SessionManager:
     def _begin(self, session_id: str | None, transcript: Path | None) -> None:
         self._is_named = session_id is not None
         self._session_id = session_id or new_session_id()
-        self._transcript = None if transcript is None else Path(transcript)
+        self._transcript = None if transcript is None else path("transcript", transcript)
         self._has_usage = False
         self._sum_tokens = 0
         self._metrics = ContextMetrics(total_budget=self._settings.budget_total, used_tokens=0)
@@ -178,6 +192,8 @@ def get_session_manager(session_id: str | None = None) -> SessionManager:
 
     Sessions never share a manager.
     """
+    if session_id is not None:
+        require("session_id", session_id, str)
     with _managers_lock:
         if session_id is None:
             if not _managers:

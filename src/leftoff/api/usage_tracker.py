@@ -8,10 +8,12 @@ and saves a resume log when one is due. It takes usage as occupancy: what this r
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leftoff.api.reply_usage import read_usage, token_count
+from leftoff.api.arguments import project_folder, require, token_count
+from leftoff.api.reply_usage import read_usage
 from leftoff.api.session_manager import SessionManager, get_session_manager
 from leftoff.config.load import thresholds
 from leftoff.core.levels import check_crossing, warning_text
@@ -21,7 +23,6 @@ from leftoff.core.triggers import CUT_OFF
 from leftoff.errors import LeftoffError
 from leftoff.pause import usage_state
 from leftoff.pause.usage_state import UsageState, UsageStore
-from leftoff.platform import paths
 from leftoff.resume_logs.build import USUAL_STOP_REASON
 from leftoff.workspace import Workspace
 
@@ -38,7 +39,7 @@ class ContextUsageTracker:
     """
 
     def __init__(self, project_path: Path | None = None, session_id: str | None = None) -> None:
-        self.project_path = Path(project_path) if project_path else paths.working_folder()
+        self.project_path = project_folder(project_path)
         self.budget = usage_state.budget_of(Workspace.open(self.project_path).settings)
         self.store = UsageStore(session_id)
 
@@ -56,7 +57,10 @@ class ContextUsageTracker:
 
     def check_thresholds(self, state: UsageState | None = None) -> str | None:
         """Return the highest threshold crossed, now or in ``state``: caution, warning, auto_pause or critical; None below all."""
-        return (state or self.get_current_state()).threshold_reached
+        if state is None:
+            state = self.get_current_state()
+        require("state", state, UsageState)
+        return state.threshold_reached
 
     def should_auto_pause(self) -> bool:
         """Return whether auto_pause is crossed (90 % by default)."""
@@ -108,11 +112,13 @@ class ResponseTracker:
         pending_prompts: list[str],  # noqa: ARG002 - part of the public signature
     ) -> None:
         """Put stop reason and usage into ``metadata``, announce each threshold once, and save a resume log when due."""
-        if "stop_reason" in event:
-            metadata["stop_reason"] = event["stop_reason"]
-        if event.get("usage") is None:
-            return
+        require("metadata", metadata, dict)
         try:
+            require("event", event, Mapping)
+            if "stop_reason" in event:
+                metadata["stop_reason"] = event["stop_reason"]
+            if event.get("usage") is None:
+                return
             reply = read_usage(event["usage"])
             metadata["usage"] = _usage_fields(reply)
             if self._settings.enabled:

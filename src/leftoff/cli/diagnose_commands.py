@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from leftoff.demo import demo as play_demo
 from leftoff.diagnose import transcript
 from leftoff.diagnose.doctor import examine, explain_settings
 from leftoff.diagnose.report import Compacted, Report, sessions_since
+from leftoff.errors import ConfigWarning
 from leftoff.platform import clock
 from leftoff.sessions.find import LATEST
 from leftoff.workspace import Workspace
@@ -38,6 +40,7 @@ def doctor(*, session: str | None, config: bool, shape: bool, as_json: bool) -> 
 
     With SESSION: what leftoff understands of that one transcript, and which lines it does not.
     """
+    warnings.simplefilter("ignore", ConfigWarning)  # mistakes in the settings are among the findings
     if config:
         return _show_settings(as_json=as_json)
     if shape:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
 from leftoff.cli import output
-from leftoff.errors import LeftoffError
+from leftoff.errors import ConfigWarning, LeftoffError
 from leftoff.version import VERSION
 
 # The whole command line on one screen: each command and where it is. Only the one that runs is imported.
@@ -61,12 +64,34 @@ def run(arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     _reopen_closed_streams()
     output.prepare_output()
-    try:
-        code = cli.main([*arguments], prog_name="leftoff", standalone_mode=False)
-        sys.stdout.flush()
-    except (Exception, KeyboardInterrupt, SystemExit) as ending:  # every ending becomes an exit code
-        return exit_code(ending, as_json=as_json)
+    with _name_config_mistakes() as mistakes:
+        try:
+            code = cli.main([*arguments], prog_name="leftoff", standalone_mode=False)
+            sys.stdout.flush()
+        except (Exception, KeyboardInterrupt, SystemExit) as ending:  # every ending becomes an exit code
+            mistakes.discard(str(ending))  # named already
+            return exit_code(ending, as_json=as_json)
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _name_config_mistakes() -> Iterator[set[str]]:
+    """Collect the mistakes in the settings, and write each to standard error when the command has shown its result."""
+    found: set[str] = set()
+
+    def keep(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, ConfigWarning):
+            found.add(str(message))
+        else:
+            show(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+        warnings.simplefilter("always", ConfigWarning)
+        warnings.showwarning = cast("Any", keep)
+        yield found
+    for mistake in sorted(found):
+        output.error(mistake, as_json=False)
 
 
 def _reopen_closed_streams() -> None:

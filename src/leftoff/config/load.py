@@ -6,7 +6,7 @@ A mistake never stops loading: the value of the layer below stays in force, and 
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
@@ -45,6 +45,7 @@ class Mistake(NamedTuple):
 
     origin: Origin
     message: str
+    forbidden_key: str = ""  # the setting, if the mistake is only that a project's file may not set it
 
     def __str__(self) -> str:
         where = f"{self.origin.place}:{self.origin.line}" if self.origin.line else self.origin.place
@@ -60,10 +61,33 @@ class Config(NamedTuple):
 
     def require_sound(self) -> None:
         """Raise ConfigError for a mistake that the user can correct; a project's file may come from someone else."""
-        own = [str(mistake) for mistake in self.mistakes if mistake.origin.layer != "project file"]
-        if own:
-            more = f" ({len(own) - 1} more: leftoff doctor --config)" if len(own) > 1 else ""
-            raise ConfigError(own[0] + more)
+        if own := self._own_mistakes():
+            raise ConfigError(own)
+
+    def complaints(self) -> list[str]:
+        """Return what to tell the user about the mistakes, at most one line for each kind: their own, and those of the project's file."""
+        foreign = [mistake for mistake in self.mistakes if mistake.origin.layer == "project file"]
+        forbidden = [mistake for mistake in foreign if mistake.forbidden_key]
+        keys = ", ".join(mistake.forbidden_key for mistake in forbidden)
+        return [
+            line
+            for line in (
+                self._own_mistakes(),
+                _first_of([mistake for mistake in foreign if not mistake.forbidden_key]),
+                f"{forbidden[0].origin.place}: a project's file may not set {keys}. Set it in your own configuration."
+                if forbidden
+                else "",
+            )
+            if line
+        ]
+
+    def _own_mistakes(self) -> str:
+        return _first_of([mistake for mistake in self.mistakes if mistake.origin.layer != "project file"])
+
+
+def _first_of(mistakes: Sequence[Mistake]) -> str:
+    more = f" ({len(mistakes) - 1} more: leftoff doctor --config)" if len(mistakes) > 1 else ""
+    return f"{mistakes[0]}{more}" if mistakes else ""
 
 
 class _LayerValues:
@@ -83,8 +107,8 @@ class _LayerValues:
         self.values[key.dotted] = value
         self.origins[key.dotted] = origin
 
-    def add_mistake(self, origin: Origin, message: str) -> None:
-        self.mistakes.append(Mistake(origin=origin, message=message))
+    def add_mistake(self, origin: Origin, message: str, *, forbidden_key: str = "") -> None:
+        self.mistakes.append(Mistake(origin=origin, message=message, forbidden_key=forbidden_key))
 
     def override_with(self, above: _LayerValues) -> None:
         """Let a layer override these values. If its thresholds would be out of order, they are a mistake and left out."""
@@ -181,7 +205,9 @@ def _add_entry(layer_values: _LayerValues, dotted: str, raw: Any, origin: Origin
         layer_values.add_mistake(origin, _unknown_setting(dotted))
     elif origin.layer == "project file" and not key.declared.project:
         layer_values.add_mistake(
-            origin, f"{dotted} may not be set by a project's file. Set it in your own configuration."
+            origin,
+            f"{dotted} may not be set by a project's file. Set it in your own configuration.",
+            forbidden_key=dotted,
         )
     else:
         layer_values.set_value(key, raw, origin, text=False)
@@ -223,8 +249,8 @@ def _nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def _unknown_setting(name: str, known: list[str] | None = None) -> str:
-    near = _nearest(name, known or [*known_keys()])
-    return f"{_shorten(name)} is no setting." + (f" Did you mean {near[0]}?" if near else "")
+    near = _nearest(name, known or [*known_keys(), *known_groups()])
+    return f"{_shorten(name)} is not a setting." + (f" Did you mean {near[0]}?" if near else "")
 
 
 def _describe_value(raw: Any) -> str:
@@ -260,6 +286,8 @@ def with_overrides(settings: Settings, config: Mapping[str, Any] | None) -> Sett
 
     ``config`` has the keys of ``resume_logs``, or all keys below ``context_management`` as in a file.
     """
+    if not isinstance(config, Mapping | None):
+        raise ConfigError(f"config is {config!r:.60}: a mapping of settings was expected.")
     in_force = {dotted: attrgetter(dotted)(settings) for dotted in known_keys()}
     return build_settings(
         in_force
@@ -270,13 +298,28 @@ def with_overrides(settings: Settings, config: Mapping[str, Any] | None) -> Sett
 def _check_override(dotted: str, raw: Any) -> Any:
     key = known_keys().get(dotted)
     if key is None:
-        near = _nearest(dotted, known_keys())
-        hint = f" Did you mean {near[0].removeprefix(f'{_RESUME_LOGS}.')}?" if near else ""
-        raise ConfigError(f"{dotted} is no setting.{hint}")
+        raise ConfigError(_unknown_override(dotted))
     try:
         return key.value(str(raw) if isinstance(raw, PurePath) else raw)
     except WrongValueError as wrong:
         raise ConfigError(f"{dotted} is {raw!r:.60}; it takes: {wrong}.") from wrong
+
+
+def _unknown_override(dotted: str) -> str:
+    """Return what to say about a key that a program gives; without a section, it is taken for one of ``resume_logs``."""
+    prefix = f"{_RESUME_LOGS}."
+    if not dotted.startswith(prefix):
+        return _unknown_setting(dotted)
+    name = dotted.removeprefix(prefix)
+    everything = [*known_keys(), *known_groups()]
+    short = [each.removeprefix(prefix) for each in everything if each.startswith(prefix)]
+    near = [name] if name in everything else _nearest(name, [*short, *everything])
+    if near and near[0] not in short:
+        inner = "…"
+        for part in reversed(near[0].split(".")):
+            inner = f'{{"{part}": {inner}}}'
+        return f'{name} is not a setting of resume_logs. Did you mean {{"{SECTION}": {inner}}}?'
+    return f"{dotted} is not a setting." + (f" Did you mean {near[0]}?" if near else "")
 
 
 def _find_section(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:

@@ -114,6 +114,8 @@ class ContextMetrics:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ContextMetrics:
         """Read the JSON form; null counts as missing and unknown keys are ignored."""
+        if not isinstance(data, Mapping):
+            raise InvalidValueError(f"Context metrics are {data!r:.60}: a mapping was expected.")
         known = {name: data[name] for name in _FIELDS if data.get(name) is not None}
         return cls(**({"total_budget": None, "used_tokens": None} | known))
 

@@ -99,8 +99,17 @@ class ResumeLog:
             if isinstance(value, list) and not _all_are(_ENTRIES[name], value):
                 raise InvalidValueError(f"{name} holds something that is not {_TYPE_NAMES[_ENTRIES[name]]}.")
             object.__setattr__(self, name, value)
-        for name in ("custom_sections", "sources", "edits"):
-            object.__setattr__(self, name, list(getattr(self, name)))
+        if not isinstance(self.context_metrics, ContextMetrics):
+            raise InvalidValueError(
+                f"context_metrics is {self.context_metrics!r:.60}, not a ContextMetrics: ContextMetrics.from_dict makes one of a mapping."
+            )
+        for name, kind in {"custom_sections": CustomSection, "sources": Source, "edits": Edit}.items():
+            value = getattr(self, name)
+            if not isinstance(value, list | tuple) or not _all_are(kind, list(value)):
+                raise InvalidValueError(f"{name} is not a list of {kind.__name__}.")
+            object.__setattr__(self, name, list(value))
+        if not isinstance(self.ground, Ground | None):
+            raise InvalidValueError(f"ground is {self.ground!r:.60}, not a Ground.")
 
     @property
     def is_empty(self) -> bool:
@@ -118,15 +127,19 @@ class ResumeLog:
     @staticmethod
     def estimate_tokens(text: str) -> int:
         """Estimate the tokens of ``text``, on the safe side."""
+        _require_kind("text", text, str)
         return estimate_tokens(text)
 
     @staticmethod
     def truncate_to_budget(text: str, budget: int) -> str:
         """Cut ``text`` to ``budget`` tokens including the marker, at the end of a sentence if possible."""
+        _require_kind("text", text, str)
+        _require_kind("budget", budget, int)
         return truncate(text, budget)
 
     def to_markdown(self, max_tokens: int | None = None) -> str:
         """Render the document in at most ``max_tokens``, and never more than MAX_TOTAL_TOKENS."""
+        _require_kind("max_tokens", 0 if max_tokens is None else max_tokens, int)
         limit = self.MAX_TOTAL_TOKENS if max_tokens is None else min(max_tokens, self.MAX_TOTAL_TOKENS)
         head = _heading(self)
         sections, available_tokens = _affordable_sections(
@@ -169,6 +182,12 @@ class ResumeLog:
             return cls(**_constructor_arguments(known))
         except (InvalidValueError, DocumentError) as error:
             raise DocumentError(f"{where}: {error}", path=where) from error
+
+
+def _require_kind(name: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        expected = "text" if kind is str else "a whole number"
+        raise InvalidValueError(f"{name} is {value!r:.60}: {expected} was expected.")
 
 
 def _all_are(shape: type, values: list[Any]) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import orjson
 
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, as_json, upgrade_document
-from leftoff.errors import DocumentError, StorageError, describe_os_error
+from leftoff.errors import DocumentError, StorageError, UsageError, describe_os_error
 from leftoff.platform import clock, files, locks
 
 ACTIVE_NAME = "ACTIVE-PAUSE.jsonl"
@@ -312,6 +312,13 @@ class PauseAction:
     context_percentage: float
 
     def __post_init__(self) -> None:
+        for name in ("type", "timestamp", "session_id"):
+            if not isinstance(getattr(self, name), str):
+                raise UsageError(f"{name} is {getattr(self, name)!r:.60}: text was expected.")
+        if not is_number(self.context_percentage):
+            raise UsageError(
+                f"context_percentage is {self.context_percentage!r:.60}: a fraction was expected, 0.9 for 90 %."
+            )
         object.__setattr__(self, "data", as_json(self.data))
 
     def to_json_line(self) -> str:
@@ -330,13 +337,20 @@ class PauseAction:
     def from_json_line(cls, line: str) -> PauseAction:
         """Return the action on a line.
 
-        A torn line raises JSONDecodeError, one that is no action DocumentError; both are ValueErrors.
+        A torn line raises JSONDecodeError, one that is not an action DocumentError; both are ValueErrors.
         """
+        if not isinstance(line, str | bytes):
+            raise UsageError(f"line is {line!r:.60}: text was expected.")
         try:
             data = json.loads(line)
         except RecursionError as error:
             raise DocumentError(f"Not a line of a pause: {error}") from error
         return cls(*_fields(data))
+
+
+def is_number(value: object) -> bool:
+    """Return whether ``value`` is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def parse_action(data: JsonValue) -> PauseAction:

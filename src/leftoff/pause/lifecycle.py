@@ -7,7 +7,6 @@ Discarding always works, whatever the file holds, and leaves only a note that it
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -22,7 +21,7 @@ from leftoff.pause.folders import (
     find_orphans,
     manual_pause,
 )
-from leftoff.pause.journal import ACTION_TYPES, Origin, PauseAction, first_action
+from leftoff.pause.journal import ACTION_TYPES, Origin, PauseAction, first_action, is_number
 from leftoff.pause.texts import PauseSummary, excerpt, first_and_last_time, summarize
 from leftoff.platform import clock, files, paths
 from leftoff.platform.process import own_process
@@ -105,7 +104,7 @@ def this_process() -> JsonObject:
 
 def check_fraction(value: float, *, highest: float = HIGHEST_FRACTION) -> float:
     """Return ``value`` if it can be a share of the window; raise UsageError otherwise."""
-    if isinstance(value, bool) or not math.isfinite(value) or not 0 <= value <= highest:
+    if not is_number(value) or not 0 <= value <= highest:
         raise UsageError(f"context_percentage is {value!r}: a fraction was expected, 0.9 for 90 %.")
     return float(value)
 
@@ -150,12 +149,12 @@ def record(
     """
     if action_type not in RECORDABLE:
         raise UsageError(
-            f"{action_type!r} is no action that can be recorded. There are: {', '.join(RECORDABLE)}."
+            f"{action_type!r} is not an action that can be recorded. There are: {', '.join(RECORDABLE)}."
         )
     fraction = _last_fraction(home) if context_percentage is None else check_fraction(context_percentage)
     json_data = as_json(data)
     if not isinstance(json_data, dict):
-        raise UsageError(f"The data of an action is a mapping, not {type(data).__name__}.")
+        raise UsageError(f"action_data is {data!r:.60}: a mapping was expected.")
     clean = home.workspace.capture.clean_data(action_type, json_data)
     action = home.file.append(action_type, clean, fraction, at or clock.now(), sync=sync)
     if action is None:

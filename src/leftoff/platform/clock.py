@@ -38,6 +38,8 @@ def parse_rfc3339(text: str) -> datetime | None:
 
 def check_id(text: str, *, what: str = "session id") -> str:
     """Return ``text`` if it may become part of a file name; else raise InvalidIdError."""
+    if not isinstance(text, str):
+        raise InvalidIdError(f"The {what} is {text!r:.40}: text was expected.")
     if not text:
         raise InvalidIdError(f"The {what} is empty.")
     shown = text if len(text) <= 40 else text[:37] + "…"

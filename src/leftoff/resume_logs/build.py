@@ -1,8 +1,8 @@
 """Build a resume log from a session state, say whether one is due, and inherit from the log of the session before.
 
 A session state is a mapping whose keys are the fields of a resume log, each optional. Its shape is read leniently, because other
-programs write it: one text counts as a list of one, a mapping with a known key as its text; unknown keys are ignored. Sources and
-ground are read strictly. Rules of a parent's log come before the session's own, unchanged and with their sources, and only from a
+programs write it: one text counts as a list of one, a mapping with a known key as its text; unknown keys are named and left out.
+Sources and ground are read strictly. Rules of a parent's log come before the session's own, unchanged and with their sources, and only from a
 log that this machine wrote or the user trusts.
 """
 
@@ -26,6 +26,12 @@ from leftoff.storage.repository import LogRepository
 
 USUAL_STOP_REASON = "end_turn"
 _TOP_LEVEL_METADATA = ("files_modified", "agents_used", "errors", "warnings", "session_duration_minutes")
+_NAMEABLE_KEYS = (
+    *("context_metrics", "mission_summary", "accomplishments", "key_findings", "decisions", "next_steps"),
+    *("critical_context", "metadata", "sources", "ground", *_TOP_LEVEL_METADATA),
+)
+# The JSON form of a log is a session state too, and a todo list is kept for plugins.
+_KNOWN_KEYS = frozenset({*_NAMEABLE_KEYS, "schema", "session_id", "todos"})
 _TEXT_KEYS = ("content", "text", "description", "task", "title", "summary", "finding", "message")
 _DONE = {"completed", "done"}
 _DROPPED = {"cancelled", "canceled"}
@@ -53,6 +59,25 @@ def from_session_state(
         sources=[_source(source) for source in session_state.get("sources") or ()],
         ground=_ground(session_state.get("ground")),
     )
+
+
+def unused_keys(session_state: Mapping[str, Any], *, with_plugins: bool) -> list[InvalidValueError]:
+    """Return one error for each key that no part of the log is made from, with the nearest key that is.
+
+    With plugins, which may read keys of their own, only those that look like a mistake are named.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - needed only for a mistake
+
+    unknown = [key for key in session_state if key not in _KNOWN_KEYS]
+    nearest = {key: get_close_matches(str(key), _NAMEABLE_KEYS, n=1) for key in unknown}
+    return [
+        InvalidValueError(
+            f"session_state[{str(key)[:60]!r}] is not in the log: a session state has no such key."
+            + (f" Did you mean {near[0]}?" if near else f" It has: {', '.join(_NAMEABLE_KEYS)}.")
+        )
+        for key, near in nearest.items()
+        if near or not with_plugins
+    ]
 
 
 def from_todos(session_id: str, todos: Iterable[Mapping[str, Any]], metrics: ContextMetrics) -> ResumeLog:
