@@ -97,7 +97,7 @@ def test_numbers_that_are_not_numbers_are_refused(wrong):
         lambda: manager.update_token_usage(0, wrong),
         lambda: manager.observe_occupancy(wrong),
     ):
-        with pytest.raises(ValueError, match="whole numbers and never negative"):
+        with pytest.raises(ValueError, match="Token counts cannot be negative"):
             feed()
     assert manager.get_context_metrics()["used_tokens"] == 0
 

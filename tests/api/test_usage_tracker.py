@@ -92,7 +92,7 @@ def test_negative_numbers_and_no_numbers_are_a_value_error(arguments):
     """Invalid token counts raise a ValueError and change nothing."""
     tracker = leftoff.ContextUsageTracker()
     before = tracker.get_current_state()
-    with pytest.raises(ValueError, match="never negative"):
+    with pytest.raises(ValueError, match="Token counts cannot be negative"):
         tracker.update_usage(*arguments)
     assert tracker.get_current_state() == before
 

@@ -35,4 +35,6 @@ def token_count(name: str, value: object) -> int:
     """Return ``value`` if it is a number of tokens; raise UsageError if not."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    raise UsageError(f"{name} is {value!r:.60}: tokens are whole numbers and never negative.")
+    raise UsageError(
+        f"{name} is {value!r:.60}: a whole number was expected. Token counts cannot be negative."
+    )
