@@ -125,7 +125,7 @@ def test_pins_are_sources_too():
 def test_a_log_is_found_by_id_prefix_path_or_as_the_latest(tmp_path):
     """An exact id wins over a prefix."""
     for name in ("abc", "abcd"):
-        saved(log(session_id=name))
+        saved(log(session_id=name, mission_summary="Fix the lock"))
     folder = Path.cwd() / ".leftoff" / "resume-logs"
     for words, name in (
         ("latest", "abcd"),
