@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # the same names for type checkers; a test compares them with
     from leftoff.api.resume_state import ResumeState as ResumeState
     from leftoff.api.session_manager import SessionManager as SessionManager
     from leftoff.api.session_manager import get_session_manager as get_session_manager
+    from leftoff.api.trimming import RolloverResult as RolloverResult
+    from leftoff.api.trimming import TrimResult as TrimResult
     from leftoff.api.trimming import extract as extract
     from leftoff.api.trimming import get_continuation_lineage as get_continuation_lineage
     from leftoff.api.trimming import get_full_lineage_chain as get_full_lineage_chain
@@ -61,6 +63,8 @@ _PUBLIC_NAMES = {
     "leftoff.api.resume_state": ("ChatSessions", "ProjectLoader", "ResumeState"),
     "leftoff.api.session_manager": ("SessionManager", "get_session_manager"),
     "leftoff.api.trimming": (
+        "RolloverResult",
+        "TrimResult",
         "extract",
         "get_continuation_lineage",
         "get_full_lineage_chain",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.agents import collector, jsonl
+from leftoff.agents import collector, cut_values, jsonl
 
 MARK = b'"mark"'
 BLOCK = 1024 * 1024
@@ -50,5 +50,5 @@ def test_the_newest_time_before_a_byte_is_found(tmp_path: Path) -> None:
 
 def test_the_longest_text_of_an_input_is_its_content() -> None:
     """The longest text is found at any depth."""
-    assert collector.longest_text({"a": "x", "b": [{"c": "longer"}, 3], "d": None}) == "longer"
-    assert collector.longest_text(7) == ""
+    assert cut_values.longest_text({"a": "x", "b": [{"c": "longer"}, 3], "d": None}) == "longer"
+    assert cut_values.longest_text(7) == ""

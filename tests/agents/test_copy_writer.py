@@ -13,7 +13,8 @@ from leftoff.agents.claude import Claude
 from leftoff.agents.claude.copy_checks import OUTLINER as CLAUDE_OUTLINER
 from leftoff.agents.codex import Codex
 from leftoff.agents.codex.copy_checks import OUTLINER as CODEX_OUTLINER
-from leftoff.agents.copy_writer import CopyLines, Outliner, ReservedUsage, write_session
+from leftoff.agents.copy_usage import ReservedUsage
+from leftoff.agents.copy_writer import CopyLines, Outliner, write_session
 from leftoff.errors import StorageError
 from leftoff.shrink.invariants import COMMON_INVARIANTS
 from leftoff.testing.builders import Story, call
@@ -170,7 +171,7 @@ def test_damage_is_seen_before_the_file_has_its_name(agent, transcript, damage):
             target,
             damaged(lines, outliner, damage),
             outliner,
-            source=lambda: map(outliner.unchanged, lines),
+            source=lambda read: map(read, lines),
             invariants=COMMON_INVARIANTS,
             reserved=ReservedUsage(None),
         )

@@ -86,6 +86,7 @@ def test_all_metadata_can_be_read_back(session, tmp_path, make):
         parent_fingerprint=fingerprint(Path(session.transcript)),
         at="2026-01-06T12:00:00Z",
         tokens_per_char=0.3 if make == "untrim" else None,
+        strategy="untrim" if make == "untrim" else "as-is",
     )
 
 

@@ -298,7 +298,7 @@ def test_only_the_last_todo_list_is_kept() -> None:
     conversation = [step(1, todos, given="t" * 500), step(3, todos, given="t" * 500), *quiet(5, 6)]
     cut = only_cut(conversation)
     assert (cut.part, cut.place.line_idx) == ("input", 1)
-    assert "An older list of things to do." in cut.replacement
+    assert "An older to-do list; a later one replaces it." in cut.replacement
 
 
 def test_a_plan_that_its_answer_repeats_is_cut() -> None:
@@ -322,6 +322,15 @@ def test_an_edit_keeps_what_it_wrote_and_loses_what_it_replaced() -> None:
         "a.py: written 6 calls ago; read it again. What still matters:\nnew text\n\nof the file"
         in cut.replacement
     )
+
+
+def test_blank_lines_alone_do_not_matter() -> None:
+    """They stay between two lines that do."""
+    edit = step(1, Changed("a.py", "o" * 900, "\n\n \n"), given="o" * 900)
+    assert "What still matters" not in only_cut([edit, *quiet(3, 6)]).replacement
+    new = "\n\nfirst of the file\n\nsecond of the file\n\n"
+    kept = only_cut([step(1, Changed("a.py", "o" * 900, new), given="o" * 900), *quiet(3, 6)])
+    assert "What still matters:\n…\nfirst of the file\n\nsecond of the file\nline 2 of " in kept.replacement
 
 
 def test_an_edit_whose_text_is_shown_later_is_cut_as_a_whole() -> None:

@@ -1,4 +1,4 @@
-"""Collects the content that could be cut while an adapter builds the live chain, and cuts texts out of values.
+"""Collects the content that could be cut while an adapter builds the live chain.
 
 Memory holds the pieces that are large enough and a few numbers per record. Which of them are live is known only at the end: then
 they are put in sending order and numbered by turn.
@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
-from leftoff.agents.copy_writer import parse_objects, to_json
+from leftoff.agents.copy_writer import parse_objects
+from leftoff.agents.cut_values import NOTE_KEY, longest_text
 from leftoff.agents.jsonl import LONGEST_LINE_BYTES, open_transcript
+from leftoff.core.actions import Action, Planned, TodoSet
 from leftoff.core.metrics import AgentWindow, Occupancy, used_tokens
 from leftoff.core.records import (
     Block,
@@ -29,12 +32,18 @@ from leftoff.core.records import (
     Usage,
 )
 from leftoff.core.session import LiveChain, Session
-from leftoff.core.trim_plan import CopyOrder, Cut, CutPart, LivePieces, Piece, RestoredPiece, digest_of
+from leftoff.core.trim_plan import (
+    CopyOrder,
+    CutPart,
+    LivePieces,
+    Piece,
+    RestoredPiece,
+    TodoPart,
+    digest_of,
+)
 from leftoff.core.wire import JsonObject, JsonValue
 
 _BLOCK_BYTES = 1024 * 1024
-_LONG_CHARS = 200  # from this length on, a repeated text is worth replacing
-_LONG_LIST_BYTES = 1000
 _LEAST_RESULT_CHARS = 2000  # between two replies; less says little about how many tokens a character takes
 _SAMPLE_CHARS = 10_000  # for which the usual ratio counts
 _FEWEST_TOKENS_PER_CHAR, _MOST_TOKENS_PER_CHAR = 0.2, 0.6  # nearly all real sessions lie between these
@@ -51,6 +60,7 @@ class Content(NamedTuple):
     value: JsonValue
     text: str
     is_error: bool | None = None
+    todos: TodoPart | None = None
 
 
 class _ResultRatio:
@@ -128,6 +138,7 @@ class _MeasuredReply:
 
 
 class _RecordSize(NamedTuple):
+    checksum: int
     is_prompt: bool
     opening_rank: int | None
     chars: int
@@ -174,6 +185,7 @@ class Collector:
         self._ratio.add(record, chars, sum(chars for _, chars in answers))
         self._tail_places.add(record.place)
         self._records[record.place] = _RecordSize(
+            checksum=crc32(record.raw),
             is_prompt=record.kind is RecordKind.PROMPT,
             opening_rank=self.opening_rank(record),
             chars=chars,
@@ -184,11 +196,13 @@ class Collector:
     def collected(self, chain: LiveChain, occupancy: Occupancy, agent_window: AgentWindow) -> LivePieces:
         """Return the pieces that are live, in sending order."""
         pieces: list[Piece] = []
+        checksums: list[JsonValue] = []
         live_chars = turns = 0
         for place in chain.places:
             record = self._records.get(place)
             if record is None:
                 continue
+            checksums.append(record.checksum)
             turns += record.is_prompt
             live_chars += record.chars - sum(
                 chars for call, chars in record.answers if call in chain.cleared_calls
@@ -218,6 +232,7 @@ class Collector:
                 },
             ),
             live_from=_first_in_file(chain.places),
+            content_digest=digest_of(checksums),
         )
 
     def _piece(self, place: Place, content: Content) -> Piece:
@@ -233,6 +248,8 @@ class Collector:
             head=text[: self.head],
             tail=text[-self.tail :] if self.tail else "",
             is_error=content.is_error,
+            text_chars=len(text),
+            todos=content.todos,
         )
 
 
@@ -255,6 +272,27 @@ def _find_opening(places: Iterable[Place], ranks: Mapping[Place, int]) -> Place 
     """Return the place of the opening: in sending order, the first with the lowest rank."""
     ranked = [place for place in places if place in ranks]
     return min(ranked, key=lambda place: ranks[place], default=None)
+
+
+def input_content(
+    call_id: str, tool: str, chars: int, value: JsonValue, actions: Sequence[Action]
+) -> Content:
+    """Return the input of a call as one piece; ``value`` is decoded, ``actions`` are what the call does."""
+    todos: TodoPart | None = None
+    if any(isinstance(action, Planned) for action in actions):
+        todos = "list"
+    elif any(isinstance(action, TodoSet) for action in actions):
+        todos = "entry"
+    note = value.get(NOTE_KEY) if isinstance(value, dict) else None
+    return Content(
+        part="input",
+        call_id=call_id,
+        tool=tool,
+        chars=chars,
+        value=value,
+        text=note if isinstance(note, str) else longest_text(value),
+        todos=todos,
+    )
 
 
 def text_content(part: CutPart, texts: Sequence[str], chars: int) -> Content:
@@ -283,84 +321,6 @@ def original_value(record: Record, value_of: Callable[[JsonObject], JsonValue]) 
 def readable_text(parts: Iterable[Text | Image | Opaque]) -> str:
     """Return what a reader sees of an answer: its text, and a description of what is not text."""
     return "\n".join(map(_describe, parts))
-
-
-def longest_text(value: JsonValue) -> str:
-    """Return the longest text in a tool's input, at any depth: what a reader would take for its content."""
-    longest, waiting = "", [value]
-    while waiting:
-        match waiting.pop():
-            case str(text) if len(text) > len(longest):
-                longest = text
-            case dict(table):
-                waiting += table.values()
-            case list(rows):
-                waiting += rows
-            case _:
-                pass
-    return longest
-
-
-def suppressed_note(cut: Cut) -> str:
-    """Return the note that replaces repetitions of cut content."""
-    return f"[suppressed: leftoff expand {cut.key}]" if cut.key else "[suppressed]"
-
-
-def shorten_repetition(value: JsonValue, note: str) -> JsonValue:
-    """Shorten what repeats cut content for a screen: the same structure, with a note in place of long texts."""
-    match value:
-        case str():
-            return note if len(value) > _LONG_CHARS else value
-        case dict():
-            return {
-                key: []
-                if isinstance(each, list) and len(to_json(each)) > _LONG_LIST_BYTES
-                else shorten_repetition(each, note)
-                for key, each in value.items()
-            }
-        case list():
-            return [shorten_repetition(each, note) for each in value]
-        case _:
-            return value
-
-
-def cut_input(value: JsonValue, cut: Cut) -> JsonValue:
-    """Cut the long texts of a tool's input: the replacement takes the place of the longest, a note that of the others.
-
-    Names, paths and everything short stay, so that the call still shows what it did.
-    """
-    if isinstance(value, str):
-        return cut.replacement
-    longest = longest_text(value)  # the one that the replacement shows the ends of
-    if len(longest) <= _LONG_CHARS:
-        return _first_of_many(value, cut.replacement)
-    return _replace_texts(value, longest, cut.replacement, suppressed_note(cut))
-
-
-def _first_of_many(value: JsonValue, replacement: str) -> JsonValue:
-    """Cut an input of many short texts: keep the first entry of the largest list, with the replacement as its largest text."""
-    match value:
-        case dict() if value:
-            name = max(
-                value, key=lambda key: (isinstance(value[key], str | list | dict), len(to_json(value[key])))
-            )
-            return {**value, name: _first_of_many(value[name], replacement)}
-        case list() if value:
-            return [_first_of_many(value[0], replacement)]
-        case _:
-            return replacement
-
-
-def _replace_texts(value: JsonValue, longest: str, replacement: str, note: str) -> JsonValue:
-    match value:
-        case str():
-            return replacement if value == longest else note if len(value) > _LONG_CHARS else value
-        case dict():
-            return {key: _replace_texts(each, longest, replacement, note) for key, each in value.items()}
-        case list():
-            return [_replace_texts(each, longest, replacement, note) for each in value]
-        case _:
-            return value
 
 
 def lines_before(path: Path, end: int) -> int:

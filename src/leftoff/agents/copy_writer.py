@@ -1,8 +1,7 @@
 """Writes the copy of a session made of JSON lines: checked line by line as it is written, and named only if every check holds.
 
 Lines that are passed through keep their bytes. Lines that are changed are decoded, changed and written compactly in UTF-8, so that
-no line grows by being rewritten; bytes that are not UTF-8 and halves of surrogate pairs survive the change. The usage of replies
-can be scaled down; the metadata then get the sums of the old and new numbers, so that costs can still be read from the copy.
+no line grows by being rewritten; bytes that are not UTF-8 and halves of surrogate pairs survive the change.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import orjson
 
-from leftoff.agents.jsonl import BLANK, LONGEST_LINE_BYTES, Piece, count, open_transcript, parse_damaged_line
+from leftoff.agents.jsonl import BLANK, LONGEST_LINE_BYTES, Piece, open_transcript, parse_damaged_line
 from leftoff.core.trim_plan import Change, CopyChecker, CopyOrder, Cut, Invariant, Outline
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import NothingToDoError, StorageError, TranscriptError
@@ -29,8 +29,6 @@ _MOST_PROBLEMS = 3  # that a message names
 _MOST_UNKNOWN = 5  # that a message names
 # Without those that represent bytes that are not UTF-8.
 _HALF_PAIRS = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-_RESERVED_BYTES = 448  # more than ``UsageTally.to_dict`` ever takes
-_NUMBER = re.compile(rb'(_tokens":)(\d+)')
 
 
 class Run(NamedTuple):
@@ -48,6 +46,9 @@ class CopyLines(NamedTuple):
     original: bytes | None = None
 
 
+ReadOutline = Callable[[bytes], Outline]
+
+
 class Outliner(NamedTuple):
     """Reads the structure of lines that the checkers compare: ids, parents, calls and answers.
 
@@ -55,8 +56,8 @@ class Outliner(NamedTuple):
     in the source as well. ``changed`` gets one line and decodes it.
     """
 
-    unchanged: Callable[[bytes], Outline]
-    changed: Callable[[bytes], Outline]
+    unchanged: ReadOutline
+    changed: ReadOutline
 
 
 class ReservedSpace(Protocol):
@@ -112,7 +113,7 @@ def write_session(
     lines: Iterable[CopyLines],
     outliner: Outliner,
     *,
-    source: Callable[[], Iterable[Outline]],
+    source: Callable[[ReadOutline], Iterable[Outline]],
     invariants: Sequence[Invariant],
     reserved: ReservedSpace,
     less_than_bytes: int | None = None,
@@ -122,14 +123,19 @@ def write_session(
     """Write the lines and give the file its name, if the invariants hold and it is small enough. Return its size in bytes.
 
     A problem that the source has as well is no reason to refuse, because the agent coped with it; the source is checked only if
-    there is a problem. ``companions`` creates the files that belong beside the copy: it is entered last, before the file gets its
+    there is a problem, in both ways in which lines are read. ``companions`` creates the files that belong beside the copy: it is entered last, before the file gets its
     name, and must undo its work if that fails.
     """
     checkers = _start_checkers(invariants)
     with ExitStack() as stack, open_sink(target) as file:
         _write_lines(_check(lines, outliner, checkers) if checkers else (line.raw for line in lines), file)
         if problems := _problems(checkers):
-            _refuse_new(problems, in_source=_problems_in_source(source(), invariants), target=target)
+            in_source = [
+                problem
+                for read in (outliner.unchanged, partial(_decode_lines, outliner))
+                for problem in _problems_in_source(source(read), invariants)
+            ]
+            _refuse_new(problems, in_source=in_source, target=target)
         size = file.tell()
         if less_than_bytes is not None and size >= less_than_bytes:
             raise NothingToDoError("There is nothing to gain: the copy would be no smaller than the session.")
@@ -158,10 +164,20 @@ def _check(
             outline = outliner.unchanged(raw)
         else:
             outline, before = outliner.changed(raw), outliner.changed(original)
-            outline = outline._replace(lost=[call[0] for call in before.calls if call not in outline.calls])
+            outline = outline._replace(
+                lost=[call[0] for call in before.calls if call not in outline.calls],
+                misplaced=[call for call in outline.misplaced if call not in before.misplaced],
+                empty_messages=max(0, outline.empty_messages - before.empty_messages),
+            )
         for checker in checkers:
             checker.see(outline)
         yield raw
+
+
+def _decode_lines(outliner: Outliner, run: bytes) -> Outline:
+    return join_outlines([outliner.changed(line) for line in run.split(b"\n") if line])._replace(
+        misplaced=(), empty_messages=0
+    )
 
 
 def _problems_in_source(source: Iterable[Outline], invariants: Sequence[Invariant]) -> list[str]:
@@ -322,68 +338,3 @@ class SignedThinking:
     def watch(self) -> CopyChecker | None:
         """Return no checker: thinking that is still there was passed through unchanged."""
         return None
-
-
-def scale_usage(usage: bytes, limit: int, used: int) -> bytes:
-    """Scale all numbers of a usage by ``limit / used``; nothing else of it changes."""
-    parts = _NUMBER.split(usage)  # every third one is a number
-    parts[2::3] = [b"%d" % (int(number) * limit // used) for number in parts[2::3]]
-    return b"".join(parts)
-
-
-class UsageTally:
-    """The sums of what replies used and what the copy says. A reply that comes several times in a row counts once."""
-
-    def __init__(self, keys: Sequence[str]) -> None:
-        self._replies = 0
-        self._last: bytes | None = None
-        self._original = dict.fromkeys(keys, 0)
-        self._written = dict.fromkeys(keys, 0)
-
-    def add(self, reply_id: bytes | None, usage: JsonObject, limit: int, used: int) -> None:
-        """Add one usage that is scaled from ``used`` to ``limit``; ``reply_id`` is None for a reply without id."""
-        if reply_id is not None and reply_id == self._last:
-            return
-        self._last = reply_id
-        self._replies += 1
-        for key in self._original:
-            if tokens := count(usage, key):
-                self._original[key] += tokens
-                self._written[key] += tokens * limit // used
-
-    def to_dict(self) -> JsonObject:
-        """Return how many replies were rewritten, and the sums."""
-        return {"replies": self._replies, "original": {**self._original}, "written": {**self._written}}
-
-
-class ReservedUsage:
-    """Space in the line of the metadata for a tally, which is known only when all lines are written."""
-
-    def __init__(self, tally: UsageTally | None) -> None:
-        self._tally = tally
-        self._at: int | None = None
-        self._marker = f"room for usage {os.urandom(8).hex()}"
-
-    def with_marker(self, metadata: JsonObject) -> JsonObject:
-        """Return the metadata with a marker where space is to be reserved; unchanged if there is no tally."""
-        if self._tally is None:
-            return metadata
-        return {
-            key: {**value, "usage": self._marker} if isinstance(value, dict) else value
-            for key, value in metadata.items()
-        }
-
-    def reserve(self, line: bytes) -> bytes:
-        """Replace the marker in the first line of the file by blank space."""
-        marker = f'"{self._marker}"'.encode()
-        at = line.find(marker)
-        if at < 0:
-            return line
-        self._at = at
-        return line[:at] + b"{}".ljust(_RESERVED_BYTES) + line[at + len(marker) :]
-
-    def content(self) -> tuple[int, bytes] | None:
-        """Return where the space is and what goes there; None if no space was reserved."""
-        if self._tally is None or self._at is None:
-            return None
-        return self._at, orjson.dumps(self._tally.to_dict()).ljust(_RESERVED_BYTES)

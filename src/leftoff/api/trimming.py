@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,26 @@ from leftoff.workspace import SessionRef, Workspace
 _ORIGINAL = "original"
 
 
+class _Fields:
+    """Fields that are also available as ``result["name"]``, so that ``"name" in result`` and ``dict(result)`` work too."""
+
+    __slots__ = ()
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the fields."""
+        return tuple(field.name for field in fields(self))  # type: ignore[arg-type]  # of the dataclasses below
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.keys():
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.keys()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrimResult:
+class TrimResult(_Fields):
     """The result of a trim. It unpacks as its first five values, and each field is also available as ``result["name"]``.
 
     If there was nothing to trim, nothing is written, and ``session_id`` and ``output_file`` are None.
@@ -38,6 +56,7 @@ class TrimResult:
     num_assistant_trimmed: int
     detected_agent: str
     nothing_to_trim: bool
+    reused: bool = False  # an earlier copy of the same content by the same settings; nothing was written
     left_behind: tuple[NotCopied, ...] = ()  # what could not be taken along; it is still with the session
 
     def __iter__(self) -> Iterator[Any]:
@@ -45,17 +64,12 @@ class TrimResult:
             (self.session_id, self.output_file, self.num_tools_trimmed, self.chars_saved, self.tokens_saved)
         )
 
-    def __getitem__(self, key: str) -> Any:
-        if key not in self.__slots__:
-            raise KeyError(key)
-        return getattr(self, key)
-
     def __len__(self) -> int:
         return 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RolloverResult:
+class RolloverResult(_Fields):
     """A fresh session. It unpacks as id and file, and each field is also available as ``result["name"]``."""
 
     session_id: str
@@ -66,11 +80,6 @@ class RolloverResult:
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.session_id, self.output_file))
-
-    def __getitem__(self, key: str) -> Any:
-        if key not in self.__slots__:
-            raise KeyError(key)
-        return getattr(self, key)
 
 
 def trim_and_create_session(
@@ -86,6 +95,7 @@ def trim_and_create_session(
 
     ``agent`` None: detected from the file. ``target_tools`` None or empty: all tools; a string: that one.
     ``trim_assistant_messages``: N cuts the first N long replies, -N all but the last N, True all of them.
+    ``min_token_savings``: if less would be saved, nothing is written; 0 writes a copy even if nothing can be cut.
     """
     trimmed = trim.trim_file(
         Path(input_file),
@@ -108,7 +118,8 @@ def trim_and_create_session(
         tokens_saved=plan.saved_tokens,
         num_assistant_trimmed=sum(cut.part == "text" for cut in plan.cuts),
         detected_agent=trimmed.agent_id,
-        nothing_to_trim=plan.nothing_to_trim,
+        nothing_to_trim=trimmed.output_file is None,
+        reused=trimmed.is_reused,
         left_behind=trimmed.left_behind,
     )
 

@@ -153,9 +153,7 @@ def run(*, agent: str, flags: tuple[str, ...], as_json: bool) -> int:
 @click.option("--with-summary", is_flag=True, help="Add a summary by the summariser of your settings.")
 @click.option("--to", metavar="AGENT", help="Go on with this agent; the same one when left out.")
 @click.option("--dry-run", is_flag=True, help="Show what the fresh session would begin with; write nothing.")
-@click.option(
-    "--force", is_flag=True, help="Also where there is nothing to gain, or the client is newer than known."
-)
+@click.option("--force", is_flag=True, help="Also where there is nothing to gain.")
 @output.with_json
 def rollover(
     *, session: str, with_summary: bool, to: str | None, dry_run: bool, force: bool, as_json: bool

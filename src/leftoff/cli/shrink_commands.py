@@ -27,6 +27,7 @@ NOTHING_TO_DO = 3
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be cut and why; write nothing.")
 _FORCE = click.option("--force", is_flag=True, help="Also for a client that is newer than leftoff knows.")
 _LONGEST_PROMPT = 60
+_STRATEGIES = {"smart-trim": "smart-trimmed", "untrim": "untrimmed", "as-is": "copied"}
 _OWN_PROMPT = {None, CLEARED}  # the others begin with their parent's
 
 
@@ -73,8 +74,9 @@ def nothing_to_trim(planned: PlannedTrim) -> str:
 
 def show_derived(made: DerivedSession) -> None:
     """Say where the new session is, what it saved, and what to type."""
+    wrote = "The same copy exists already: session" if made.is_reused else "Wrote session"
     output.say(
-        f"Wrote session {made.session_id}: about {made.savings.tokens:,} tokens fewer{_gauge(made.savings)}."
+        f"{wrote} {made.session_id}: about {made.savings.tokens:,} tokens fewer{_gauge(made.savings)}."
     )
     output.say(f"  {output.visible(str(made.output_file))}")
     show_not_copied(made.left_behind)
@@ -300,7 +302,7 @@ def _tree_lines(member: family.Member, first: str, rest: str) -> Iterator[tuple[
 def _describe_member(member: family.Member) -> str:
     parts = [
         member.session_id or member.session_file.name,
-        member.derivation or "original",
+        _STRATEGIES.get(member.strategy or "") or member.derivation or "original",
         member.agent,
         (member.modified_at or "")[:16].replace("T", " "),
         f"{member.compactions} compactions" if member.compactions else None,

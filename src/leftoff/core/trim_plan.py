@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Strategy = Literal["trim", "smart-trim", "rollover"]
+_ID_AT_END = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 CutPart = Literal["result", "input", "text", "thinking"]
+TodoPart = Literal["list", "entry"]
 
 
 class Cut(NamedTuple):
@@ -40,6 +43,7 @@ class Cut(NamedTuple):
     rationale: str
     description: str = ""
     key: str = ""
+    is_whole: bool = False  # of an input: nothing of its lists may stay, because a part would mislead
 
     @property
     def saved_chars(self) -> int:
@@ -70,6 +74,7 @@ class TrimPlan:
     tokens_per_char: float = USUAL_TOKENS_PER_CHAR
     tail_tokens: int = 0
     tail_places: frozenset[Place] = frozenset()
+    content_digest: str | None = None  # as in LivePieces
 
     @property
     def tokens_after(self) -> int:
@@ -149,6 +154,8 @@ class Piece(NamedTuple):
     ``chars`` counts what the model is sent (a picture counts what it costs). ``head`` and ``tail`` are the two ends of the
     text, as long as the caller asked for. ``digest`` identifies the original (``digest_of`` its JSON value). ``turn``
     counts the user's prompts before it. This is a named tuple, because a long session has very many.
+    ``text_chars`` is how long the text is that ``head`` and ``tail`` are from (None: not known): of an input that is its longest.
+    ``todos`` says that the input sets the whole to-do list, or one entry of it.
     """
 
     place: Place
@@ -161,6 +168,8 @@ class Piece(NamedTuple):
     head: str
     tail: str
     is_error: bool | None = None
+    text_chars: int | None = None
+    todos: TodoPart | None = None
 
 
 class LivePieces(NamedTuple):
@@ -181,6 +190,7 @@ class LivePieces(NamedTuple):
     tokens_per_char: float = USUAL_TOKENS_PER_CHAR  # of tool results in this session, as far as it shows
     tail_tokens: int = 0
     tail_places: frozenset[Place] = frozenset()
+    content_digest: str | None = None  # of all that is live; None: not known
 
 
 class RestoredPiece(NamedTuple):
@@ -296,6 +306,11 @@ class CopyOrder(NamedTuple):
     folder: Path | None = None
     file: Path | None = None
     must_shrink: bool = False
+
+    def session_id(self, new: str) -> str:
+        """Return the id of the copy: the one that the name of its file ends with, if it was given one; else the ``new`` one."""
+        named = _ID_AT_END.search(self.file.stem) if self.file is not None else None
+        return named[0] if named else new
 
     def destination(self, usual: Path) -> Path:
         """Return where to write the copy that usually goes to ``usual``."""

@@ -229,6 +229,7 @@ def _trim(context: EventContext, argument: str) -> str:
     return "\n".join(
         [
             f"leftoff: {_describe_savings(planned)}.",
+            *(["The same copy exists already; nothing new was written."] if trimmed.is_reused else []),
             *map(str, trimmed.left_behind),
             _how_to_continue(context, trimmed, action="Go on in the trimmed copy"),
         ]

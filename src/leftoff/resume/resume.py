@@ -164,6 +164,8 @@ def prepare_continuation(
 
 
 def _derive(ref: SessionRef, how: str, workspace: Workspace, folder: Path | None) -> DerivedSession:
+    if how == "rollover":  # copies no line, so none can be in the way
+        return rollover.roll_over_of(ref, workspace, rollover.RolloverOptions(project=folder, force=True))
     require_copyable(
         ref,
         f"leftoff trim {ref.session_id} --force writes one all the same; leftoff resume --how as-is needs none.",
@@ -171,8 +173,6 @@ def _derive(ref: SessionRef, how: str, workspace: Workspace, folder: Path | None
     if how == "as-is":
         assert folder is not None
         return copy_to_folder(ref, folder, workspace)
-    if how == "rollover":
-        return rollover.roll_over_of(ref, workspace, rollover.RolloverOptions(project=folder, force=True))
     strategy: Literal["trim", "smart-trim"] = "trim" if how == "trim" else "smart-trim"
     options = trim.TrimOptions(strategy=strategy, project=folder, force=True)
     return trim.write_trim(trim.prepare_trim_of(ref, workspace, options))

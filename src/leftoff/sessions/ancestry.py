@@ -178,7 +178,11 @@ def _is_file(path: Path) -> bool:
 
 
 class DerivedEntry(NamedTuple):
-    """One derived session when it was created; ``at`` is RFC 3339 and the same as in the session's own metadata."""
+    """One derived session when it was created; ``at`` is RFC 3339 and the same as in the session's own metadata.
+
+    ``recipe`` identifies what the copy was made from and how, and ``size_bytes`` its size; None in entries of rollovers and
+    of older versions.
+    """
 
     session_id: str
     transcript: str
@@ -188,6 +192,8 @@ class DerivedEntry(NamedTuple):
     parent_fingerprint: str | None
     derivation: Derivation
     at: str
+    recipe: str | None = None
+    size_bytes: int | None = None
 
 
 class Registry(NamedTuple):
@@ -198,7 +204,8 @@ class Registry(NamedTuple):
     def add(self, entry: DerivedEntry) -> None:
         """Add a session that was just derived."""
         files.make_folder(self.folder)
-        line = orjson.dumps({"schema": SCHEMAS["lineage"], **entry._asdict()}) + b"\n"
+        fields = {key: value for key, value in entry._asdict().items() if value is not None}
+        line = orjson.dumps({"schema": SCHEMAS["lineage"], **fields}) + b"\n"
         files.append_lines(self.folder / REGISTRY_NAME, line, sync=True)
 
     def entries(self) -> list[DerivedEntry]:
@@ -244,6 +251,8 @@ def _entry(data: JsonValue, *, where: str) -> DerivedEntry:
             parent_fingerprint=texts.get("parent_fingerprint"),
             derivation=_DERIVATIONS[texts["derivation"]],
             at=texts["at"],
+            recipe=texts.get("recipe"),
+            size_bytes=size if isinstance(size := known.get("size_bytes"), int) else None,
         )
     except KeyError as error:
         raise DocumentError(f"{where}: an entry without {error}.", path=where) from error

@@ -11,7 +11,6 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,7 +34,8 @@ from leftoff.platform import clock
 if TYPE_CHECKING:
     from leftoff.core.trim_plan import TrimPlan
 
-_FIRST_LINES = 64
+# Metadata are on the first line, or on the user's first line if the transcript begins in the middle of a conversation.
+_FIRST_LINES, _FIRST_BYTES = 64, 1024 * 1024
 _LONGEST_LINE_BYTES = 64 * 1024 * 1024  # a first prompt can hold images
 _TIMES = {"trim_metadata": "trimmed_at", "continue_metadata": "continued_at"}
 _MAX_LISTED = 12
@@ -53,6 +53,7 @@ class Origin(NamedTuple):
     at: str | None = None
     exported_file: str | None = None
     tokens_per_char: float | None = None  # of the session's tool results, when it was trimmed
+    strategy: str | None = None  # trim, smart-trim, untrim or as-is, for copies by leftoff
 
 
 def trim_metadata(session: Session, plan: TrimPlan, at: datetime) -> JsonObject:
@@ -135,9 +136,11 @@ def read_origin(transcript: Path) -> Origin | None:
     """Return the origin that the first lines of a file give; None without one, or if the file cannot be read."""
     try:
         with transcript.open("rb") as file:
-            for raw in islice(iter(lambda: file.readline(_LONGEST_LINE_BYTES), b""), _FIRST_LINES):
+            for number, raw in enumerate(iter(lambda: file.readline(_LONGEST_LINE_BYTES), b""), 1):
                 if b"_metadata" in raw and (found := parse_origin(_parsed(raw))) is not None:
                     return found
+                if number >= _FIRST_LINES and file.tell() >= _FIRST_BYTES:
+                    break
     except OSError:
         return None
     return None
@@ -172,12 +175,20 @@ def _origin(note: JsonValue, derivation: Derivation, time_key: str) -> Origin | 
         at=_text(note, time_key),
         exported_file=_text(note, "exported_file") or _text(note, "exported_chat_log"),
         tokens_per_char=_ratio(note.get("stats")),
+        strategy=_strategy(note),
     )
 
 
 def _ratio(stats: JsonValue) -> float | None:
     ratio = stats.get("tokens_per_char") if isinstance(stats, dict) else None
     return ratio if isinstance(ratio, float) and 0 < ratio < 1 else None
+
+
+def _strategy(note: Mapping[str, JsonValue]) -> str | None:
+    if "untrimmed_from" in note:
+        return "untrim"
+    parameters = note.get("trim_params")
+    return _text(parameters, "strategy") if isinstance(parameters, dict) else None
 
 
 def _newer(origin: Origin) -> tuple[float, bool]:

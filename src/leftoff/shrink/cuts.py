@@ -8,14 +8,31 @@ trimming a copy again changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from leftoff.config.settings import TrimSettings
 from leftoff.core.session import Session
 from leftoff.core.trim_plan import Cut, Invariant, LivePieces, Piece, Strategy, TrimPlan
 from leftoff.core.wire import JsonValue
-from leftoff.shrink.placeholder import Origin, both_ends, is_placeholder, original_chars, placeholder
-from leftoff.shrink.stale import LAST_CALLS, LaterCalls, Stale, find_stale
+from leftoff.shrink.file_views import without_line_number
+from leftoff.shrink.kept import (
+    current_todos,
+    is_unresolved,
+    protected_from,
+    todos_note,
+    unresolved_errors,
+    unresolved_note,
+)
+from leftoff.shrink.placeholder import (
+    Origin,
+    excerpt,
+    first_words,
+    is_placeholder,
+    original_chars,
+    placeholder,
+)
+from leftoff.shrink.stale import LAST_CALLS, OLDER_TODOS, LaterCalls, Stale, find_stale
 from leftoff.shrink.steps import ConversationItem, Step
 
 END_CHARS = 200  # both ends of every piece must be at least this long, so that a placeholder is recognised
@@ -27,7 +44,7 @@ _END_SHARE = 0.1  # a head or tail shows at most this share of the original
 _LEAST_SAVED_CHARS = 150
 _LONGEST_RATIONALE = 200
 _GAP = "…"
-_OPENING_CHARS = 60  # of an input, by which a repeated call is recognised
+_WHAT_MATTERS = " What still matters:\n"
 
 
 class TrimParameters(NamedTuple):
@@ -60,12 +77,15 @@ def cut_by_size(
     end = protected_from(live, parameters.protect_turns, most_share=_MOST_PROTECTED_SHARE_TRIM)
     unresolved = unresolved_errors(live.pieces)
     chosen = {*_chosen_replies(live.pieces[:end], parameters)}
-    kept = []
+    todos = current_todos(live.pieces)
+    kept = [*_unused_tools(live.pieces, parameters)]
     for piece in live.pieces[:end]:
         if not _is_too_long(piece, parameters):
             continue
-        if _is_unresolved(piece, unresolved):
-            kept.append(_unresolved_note(piece))
+        if is_unresolved(piece, unresolved):
+            kept.append(unresolved_note(piece))
+        elif piece in todos:
+            kept.append(todos_note(piece))
         else:
             chosen.add(piece)
     late = sum(_is_too_long(piece, parameters) for piece in live.pieces[end:])
@@ -90,6 +110,15 @@ def cut_by_size(
     )
 
 
+def _unused_tools(pieces: Sequence[Piece], parameters: TrimParameters) -> Iterator[str]:
+    """Name the chosen tools that this session has not used, and those that it has."""
+    used = {piece.tool.lower(): piece.tool for piece in pieces if piece.tool}
+    unused = [tool for tool in parameters.tools if tool.strip().lower() not in used]
+    if unused:
+        names = ", ".join(sorted(used.values())) or "none"
+        yield f"no result or input of {', '.join(unused)} is in this conversation; its tools are: {names}"
+
+
 def _is_too_long(piece: Piece, parameters: TrimParameters) -> bool:
     return (
         piece.part in ("result", "input")
@@ -112,14 +141,16 @@ def _chosen_replies(pieces: Sequence[Piece], parameters: TrimParameters) -> Iter
 
 
 def _size_cut(piece: Piece, parameters: TrimParameters, session_id: str) -> Cut:
+    rationale = f"{piece.chars:,} characters, more than {parameters.threshold:,}"
+    if piece.todos == "list":
+        return _placeholder_cut(piece, session_id, OLDER_TODOS, rationale=rationale, description=OLDER_TODOS)
     room = int(piece.chars * _END_SHARE)
-    head, tail = min(parameters.head, room), min(parameters.tail, room)
     return _placeholder_cut(
         piece,
         session_id,
-        both_ends(piece.head[:head], piece.tail[-tail:] if tail else ""),
-        rationale=f"{piece.chars:,} characters, more than {parameters.threshold:,}",
-        description=" ".join(piece.head.split())[:80],
+        excerpt(piece, min(parameters.head, room), min(parameters.tail, room)),
+        rationale=rationale,
+        description=first_words(" ".join(piece.head.split()), 80),
     )
 
 
@@ -141,14 +172,14 @@ def cut_by_rules(
         each
         for each in _stale_pieces(conversation)
         if each.piece in free
-        and not _is_unresolved(each.piece, unresolved)
+        and not is_unresolved(each.piece, unresolved)
         and parameters.allows(each.piece.tool)
     ]
     cuts = {each.piece: _stale_cut(each, session.session_id) for each in stale}
     if not parameters.tools:
         cuts |= dict(_old_thoughts(live, end))
-    kept = [_unresolved_note(piece) for piece in live.pieces[:end] if _is_unresolved(piece, unresolved)]
-    partly = sum(bool(each.kept) for each in stale)
+    kept = [unresolved_note(piece) for piece in live.pieces[:end] if is_unresolved(piece, unresolved)]
+    partly = sum(_WHAT_MATTERS in cut.replacement for cut in cuts.values())
     if partly:
         kept.append(f"the lines that still matter of {partly} results")
     return finish_plan(
@@ -186,17 +217,18 @@ def _stale_pieces(conversation: Sequence[ConversationItem]) -> Iterator[Stale]:
 
 
 def _stale_cut(stale: Stale, session_id: str) -> Cut:
-    body = stale.note
-    if stale.kept:
-        lines: list[str] = []
-        previous = -1
-        for at, line in stale.kept:
-            if at != previous + 1:
-                lines.append(_GAP)
-            lines.append(line)
-            previous = at
-        body += " What still matters:\n" + "\n".join(lines)
+    lines = [line for run in _runs(stale.kept) for line in run]
+    body = stale.note + (_WHAT_MATTERS + "\n".join(lines) if lines else "")
     return _placeholder_cut(stale.piece, session_id, body, rationale=stale.rationale, description=stale.note)
+
+
+def _runs(kept: Sequence[tuple[int, str]]) -> Iterator[list[str]]:
+    """Yield the kept lines that follow each other, after a gap if others were left out, without blank lines at their ends."""
+    for offset, group in groupby(enumerate(kept), key=lambda each: each[1][0] - each[0]):
+        run = [line for _, (_, line) in group]
+        texts = [at for at, line in enumerate(run) if without_line_number(line).strip()]
+        if texts:
+            yield [*([_GAP] if offset or texts[0] else []), *run[texts[0] : texts[-1] + 1]]
 
 
 def cut_lines(
@@ -212,10 +244,10 @@ def cut_lines(
     allowed_lines = {piece.place.line_idx for piece in allowed}
     unresolved = unresolved_errors(live.pieces)
     failed = {
-        piece.place.line_idx: _unresolved_note(piece)
+        piece.place.line_idx: unresolved_note(piece)
         for piece in live.pieces
-        if _is_unresolved(piece, unresolved)
-    }
+        if is_unresolved(piece, unresolved)
+    } | {piece.place.line_idx: todos_note(piece) for piece in current_todos(live.pieces)}
     return finish_plan(
         "smart-trim",
         session,
@@ -241,6 +273,7 @@ def cuttable(
 ) -> list[Piece]:
     """Return the pieces that may be cut: no thoughts, no placeholders, no unresolved errors, nothing of the last turns."""
     unresolved = unresolved_errors(live.pieces)
+    todos = current_todos(live.pieces)
     end = protected_from(live, protect_turns, most_share=_MOST_PROTECTED_SHARE_SMART)
     return [
         piece
@@ -248,7 +281,8 @@ def cuttable(
         if piece.part != "thinking"
         and piece.chars >= shortest_chars
         and not is_placeholder(piece)
-        and not _is_unresolved(piece, unresolved)
+        and not is_unresolved(piece, unresolved)
+        and piece not in todos
     ]
 
 
@@ -267,10 +301,11 @@ def _placeholder_cut(piece: Piece, session_id: str, body: str, *, rationale: str
         call_id=piece.call_id,
         tool=piece.tool,
         original_chars=piece.chars,
-        replacement=placeholder(tool, piece.chars, body, origin),
+        replacement=placeholder(tool, piece.chars, body, origin, is_input=piece.part == "input"),
         rationale=rationale,
         description=description,
         key=origin.key,
+        is_whole=piece.todos is not None,
     )
 
 
@@ -335,51 +370,5 @@ def finish_plan(
         tokens_per_char=live.tokens_per_char,
         tail_tokens=live.tail_tokens,
         tail_places=live.tail_places,
-    )
-
-
-def protected_from(live: LivePieces, protect_turns: int, *, most_share: float) -> int:
-    """Return the index of the first protected piece: the last turns, but at most a share of all content.
-
-    One prompt can keep an agent busy for the whole session; then the share alone decides. Content counts with its size before it was
-    cut, and thoughts do not count, so that the boundary is the same in a copy.
-    """
-    if protect_turns <= 0:
-        return len(live.pieces)
-    sizes = [0 if piece.part == "thinking" else original_chars(piece) for piece in live.pieces]
-    room = sum(sizes) * most_share
-    for index in range(len(live.pieces) - 1, -1, -1):
-        room -= sizes[index]
-        if room < 0 or live.pieces[index].turn <= live.turns - protect_turns:
-            return index + 1
-    return 0
-
-
-def unresolved_errors(pieces: Sequence[Piece]) -> frozenset[str]:
-    """Return the calls that failed and that the same call, by the beginning of its input, has not passed since."""
-    opening = {piece.call_id: (piece.tool, _opening(piece)) for piece in pieces if piece.part == "input"}
-    failed: dict[tuple[str | None, str], list[str]] = {}
-    for piece in pieces:
-        if piece.part != "result" or piece.call_id is None or is_placeholder(piece):
-            continue  # a result that was cut does not show how the call ended
-        call = opening.get(piece.call_id, (piece.tool, ""))
-        if piece.is_error:
-            failed.setdefault(call, []).append(piece.call_id)
-        else:
-            failed.pop(call, None)
-    return frozenset(call_id for calls in failed.values() for call_id in calls)
-
-
-def _opening(piece: Piece) -> str:
-    """Return what identifies a repeated call; an input that was cut is identified by its key."""
-    return piece.tail if is_placeholder(piece) else piece.head[:_OPENING_CHARS]
-
-
-def _is_unresolved(piece: Piece, unresolved: frozenset[str]) -> bool:
-    return piece.part == "result" and piece.call_id in unresolved
-
-
-def _unresolved_note(piece: Piece) -> str:
-    return (
-        f"line {piece.place.line_idx + 1}: {piece.tool or 'a tool'} failed, and nothing has mended it since"
+        content_digest=live.content_digest,
     )

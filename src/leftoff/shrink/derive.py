@@ -38,6 +38,7 @@ class DerivedSession(NamedTuple):
     resume_command: tuple[str, ...] | None
     folder: Path | None = None  # where to run the command
     left_behind: tuple[NotCopied, ...] = ()
+    is_reused: bool = False  # an earlier copy of the same content by the same settings
 
     @property
     def nothing_to_trim(self) -> bool:
@@ -45,7 +46,7 @@ class DerivedSession(NamedTuple):
         return self.session_id is None
 
     def to_dict(self) -> JsonObject:
-        """Return the JSON shape for scripts; ``left_behind`` appears only if something was left behind."""
+        """Return the JSON shape for scripts; ``left_behind`` and ``reused`` appear only where they say something."""
         return {
             "session_id": self.session_id,
             "output_file": None if self.output_file is None else str(self.output_file),
@@ -55,6 +56,7 @@ class DerivedSession(NamedTuple):
             "resume_command": None if self.resume_command is None else shlex.join(self.resume_command),
             "nothing_to_trim": self.nothing_to_trim,
             **left_behind_to_dict(self.left_behind),
+            **({"reused": True} if self.is_reused else {}),
         }
 
 
@@ -86,12 +88,28 @@ def require_copyable(ref: SessionRef, otherwise: str = "--force writes the copy 
         raise LeftoffError(f"{ref.session.transcript}: not copied: {refusal} {otherwise}")
 
 
-def write_copy(ref: SessionRef, changes: Sequence[Change], order: CopyOrder) -> Copy:
-    """Write a copy and register it. The lineage block and the invariants of the order are filled in here."""
+def write_copy(
+    ref: SessionRef, changes: Sequence[Change], order: CopyOrder, recipe: str | None = None
+) -> Copy:
+    """Write a copy and register it. The lineage block and the invariants of the order are filled in here.
+
+    With a ``recipe``, ``find_copy`` finds the copy again.
+    """
     family = load_family()
     copy = copying_agent(ref.agent).write_copy(ref.session, changes, _complete(order, ref, family))
-    _register(family, copy, ref.agent, ref.session, _COPIED, order.at)
+    _register(family, copy, ref.agent, ref.session, _COPIED, order.at, recipe)
     return copy
+
+
+def find_copy(ref: SessionRef, recipe: str) -> Copy | None:
+    """Return the copy that was made by this recipe, if it is still as it was written."""
+    for entry in reversed(load_family().derived):
+        if (entry.agent, entry.parent_id, entry.recipe) != (ref.agent.id, ref.session_id, recipe):
+            continue
+        transcript = Path(entry.transcript)
+        if transcript.is_file() and transcript.stat().st_size == entry.size_bytes:
+            return Copy(entry.session_id, transcript, entry.size_bytes)
+    return None
 
 
 def check_copy(ref: SessionRef, changes: Sequence[Change], order: CopyOrder) -> None:
@@ -113,7 +131,13 @@ def write_fresh(to: Agent, session: Session, order: FreshOrder) -> Copy:
 
 
 def _register(
-    family: Family, copy: Copy, agent: Agent, session: Session, derivation: Derivation, at: datetime
+    family: Family,
+    copy: Copy,
+    agent: Agent,
+    session: Session,
+    derivation: Derivation,
+    at: datetime,
+    recipe: str | None = None,
 ) -> None:
     window_tokens = load_window(agent.id, session.session_id)
     if window_tokens is not None:
@@ -131,6 +155,8 @@ def _register(
                 parent_fingerprint=fingerprint(Path(session.transcript)),
                 derivation=derivation,
                 at=clock.format_rfc3339(at),
+                recipe=None if copy.left_behind else recipe,
+                size_bytes=copy.size_bytes if recipe else None,
             )
         )
     except StorageError:

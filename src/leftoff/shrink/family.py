@@ -33,7 +33,14 @@ from leftoff.platform import clock, files
 from leftoff.sessions import live_state
 from leftoff.sessions.ancestry import Family, load_family, origin_of_entry, session_id_of
 from leftoff.sessions.find import find_session
-from leftoff.sessions.lineage import LineageSources, Origin, lineage_block, oldest_first, trace_ancestors
+from leftoff.sessions.lineage import (
+    LineageSources,
+    Origin,
+    lineage_block,
+    oldest_first,
+    read_origin,
+    trace_ancestors,
+)
 from leftoff.sessions.listing import TranscriptFile, entries
 from leftoff.workspace import Workspace
 
@@ -51,6 +58,7 @@ class Member:
     derivation: str | None
     missing: bool
     is_selected: bool
+    strategy: str | None = None  # of a copy by leftoff: trim, smart-trim, untrim or as-is
     agent: str | None = None
     modified_at: str | None = None
     first_prompt: str | None = None
@@ -64,6 +72,7 @@ class Member:
             "session_id": self.session_id,
             "session_file": str(self.session_file),
             "derivation": self.derivation,
+            "strategy": self.strategy,
             "missing": self.missing,
             "current": self.is_selected,
             "agent": self.agent,
@@ -194,6 +203,9 @@ def _member(
     compactions = _count_compactions(entry) if entry else None
     # A copy also contains the compactions that happened before it was made.
     inherited = min(parent_compactions, compactions or 0) if node.derivation_type in _COPIES else 0
+    origin = (
+        read_origin(node.session_file) if node.derivation_type == "trimmed" and not node.missing else None
+    )
     cleared = entry is not None and live_state.load(entry.agent, entry.session_id).ended == live_state.CLEARED
     return Member(
         session_id=node.session_id,
@@ -201,6 +213,7 @@ def _member(
         derivation=node.derivation_type,
         missing=node.missing,
         is_selected=name == selected,
+        strategy=origin.strategy if origin else None,
         agent=entry.agent if entry else None,
         modified_at=clock.format_rfc3339(entry.modified_at) if entry else None,
         first_prompt=entry.first_prompt if entry else None,

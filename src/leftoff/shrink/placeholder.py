@@ -8,6 +8,7 @@ structure, from the first character to the last, so a text that quotes one is le
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Literal, NamedTuple
 
 from leftoff.core.trim_plan import Piece
@@ -15,20 +16,29 @@ from leftoff.core.trim_plan import Piece
 _ID_CHARS = 8
 _DIGEST_CHARS = 8
 _MOST_CHARS = 10_000_000  # no context window holds more, so a larger number is not believed
+_INPUT = "[Input to {tool} tool suppressed - original content was {chars} characters."
 _RESULT = "[Results from {tool} tool suppressed - original content was {chars} characters."
 _REPLY = "[Claude response trimmed - original was {chars} characters."
 _ENDS = "line {line} of {session_id}; leftoff expand {key}]"
 _KEY = r"(?P<id>[0-9A-Za-z_.-]{1,8})-(?P<line>[1-9][0-9]{0,11})-(?P<digest>[0-9a-f]{8})"
 _WHOLE_KEY = re.compile(rf"\A{_KEY}\Z")
 _PLACEHOLDER = re.compile(
-    r"\A\[(?:Results from (?P<tool>[^\n]{1,200}?) tool suppressed - original content was (?P<chars>[0-9]{1,12}) characters\."
+    r"\A\[(?:(?P<begins>Results from|Input to) (?P<tool>[^\n]{1,200}?) tool suppressed - original content was (?P<chars>[0-9]{1,12}) characters\."
     r"|Claude response trimmed - original was (?P<reply_chars>[0-9]{1,12}) characters\.)"
     rf"(?P<body>.*?)[ \n]line (?P<at>[1-9][0-9]{{0,11}}) of (?P<session>\S{{1,200}}); leftoff expand (?P<key>{_KEY})\]\s*\Z",
     re.DOTALL,
 )
 _STATED_CHARS = re.compile(
-    r"\[(?:Results from [^\n]{1,200}? tool suppressed - original content|Claude response trimmed - original) was ([0-9]{1,12}) "
+    r"\[(?:(?:Results from|Input to) [^\n]{1,200}? tool suppressed - original content|Claude response trimmed - original) was ([0-9]{1,12}) "
 )
+SHORT_TEXT_CHARS = 200
+_JOINER = "\u200d"
+_JOINS_BACK = re.compile("[\u200c\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\udc00-\udfff]")
+_PAIRED = re.compile("[\U0001f1e6-\U0001f1ff]{2}|\r\n")  # the letters of a flag, the end of a line
+_ESCAPE = re.compile(
+    r"(?:\x1b\[?[0-9;]*|\\[ux]?[0-9a-fA-F]{0,4}|%[0-9A-Fa-f]?|&#?\w*)\Z"
+)  # one that has just begun
+_IN_WORD = "_-'\u2019"  # besides letters and digits
 _LAST_WORDS = re.compile(rf"; leftoff expand {_KEY}\]\s*\Z")
 
 
@@ -46,9 +56,9 @@ class Origin(NamedTuple):
 
 
 class Placeholder(NamedTuple):
-    """The parts of a placeholder. ``tool`` is None for the text of a reply."""
+    """The parts of a placeholder. ``tool`` is None for the text of a reply. Older versions called an input a result."""
 
-    kind: Literal["result", "reply"]
+    kind: Literal["result", "input", "reply"]
     tool: str | None
     original_chars: int
     body: str
@@ -65,25 +75,78 @@ class Key(NamedTuple):
     digest_prefix: str
 
 
-def placeholder(tool: str | None, chars: int, body: str, origin: Origin) -> str:
-    """Return the text that replaces a tool's content, or a reply's text when ``tool`` is None.
+def placeholder(tool: str | None, chars: int, body: str, origin: Origin, *, is_input: bool = False) -> str:
+    """Return the text that replaces what a tool answered or was given, or a reply's text when ``tool`` is None.
 
     ``body`` describes what was there; a body of several lines gets lines of its own.
     """
     if tool is None:
         begins = _REPLY.format(chars=chars)
     else:  # an MCP server may have chosen any name
-        begins = _RESULT.format(tool=" ".join(tool.split())[:200] or "unknown", chars=chars)
+        begins = (_INPUT if is_input else _RESULT).format(
+            tool=" ".join(tool.split())[:200] or "unknown", chars=chars
+        )
     ends = _ENDS.format(line=origin.line_idx + 1, session_id=origin.session_id, key=origin.key)
     gap = "\n" if "\n" in body else " "
     return f"{begins}{gap}{body}{gap}{ends}" if body else f"{begins} {ends}"
 
 
-def both_ends(head: str, tail: str) -> str:
-    """Return a body that shows both ends of the original; an empty end is left out."""
-    parts = [f"It began:\n{head}"] if head else []
-    parts += [f"… and ended:\n{tail}"] if tail else []
+def excerpt(piece: Piece, head: int, tail: int) -> str:
+    """Return a body that shows both ends of a piece, at most so many characters of each, in whole words and without overlap.
+
+    An input of many short texts gets none: one of them says nothing about the others.
+    """
+    chars = piece.chars if piece.text_chars is None else piece.text_chars
+    if piece.part == "input" and chars <= SHORT_TEXT_CHARS:
+        return ""
+    if chars <= head + tail:
+        text = piece.head[:chars]
+        return text + piece.tail[len(text) - chars :] if len(text) < chars else text
+    begin, end = first_words(piece.head, head), _last_words(piece.tail, tail)
+    parts = [f"It began:\n{begin}"] if begin else []
+    parts += [f"… and ended:\n{end}"] if end and end.strip() != begin.strip() else []
     return "\n".join(parts)
+
+
+def first_words(text: str, most: int) -> str:
+    """Return at most so many characters of the beginning of a text, in whole words; empty if the first is longer."""
+    return text if len(text) <= most else text[: _find_boundary(text, range(most, 0, -1)) or 0].rstrip()
+
+
+def _last_words(text: str, most: int) -> str:
+    begin = _find_boundary(text, range(max(0, len(text) - most), len(text)))
+    return "" if begin is None else text[begin:].lstrip()
+
+
+def _find_boundary(text: str, positions: range) -> int | None:
+    """Return the first position with a space beside it, within the first half; else the first where the text may be cut."""
+    found: int | None = None
+    for tried, at in enumerate(positions):
+        if found is not None and tried > len(positions) // 2:
+            break
+        if _is_boundary(text, at):
+            if text[at - 1 : at + 1].strip() != text[at - 1 : at + 1]:
+                return at
+            found = at if found is None else found
+    return found
+
+
+def _is_boundary(text: str, at: int) -> bool:
+    """Say whether a text may be cut there: not inside a word, a number, or a character that is made of several."""
+    if at == 0:
+        return False  # this may be the middle of a longer text
+    before, after = text[at - 1], text[at]
+    if unicodedata.category(after)[0] == "M" or _JOINS_BACK.match(after) or before == _JOINER:
+        return False
+    if _PAIRED.fullmatch(before + after) or _ESCAPE.search(text, max(0, at - 12), at):
+        return False
+    if unicodedata.east_asian_width(before) in "WF" or unicodedata.east_asian_width(after) in "WF":
+        return True  # scripts without spaces between words
+    return not (_is_in_word(before) and _is_in_word(after))
+
+
+def _is_in_word(char: str) -> bool:
+    return char.isalnum() or char in _IN_WORD or unicodedata.category(char)[0] == "M"
 
 
 def parse_placeholder(text: str) -> Placeholder | None:
@@ -92,7 +155,7 @@ def parse_placeholder(text: str) -> Placeholder | None:
     if found is None or found["at"] != found["line"] or found["session"][:_ID_CHARS] != found["id"]:
         return None
     return Placeholder(
-        kind="result" if found["tool"] else "reply",
+        kind="reply" if found["tool"] is None else "input" if found["begins"] == "Input to" else "result",
         tool=found["tool"],
         original_chars=int(found["chars"] or found["reply_chars"]),
         body=found["body"].strip(),
@@ -115,7 +178,7 @@ def is_placeholder(piece: Piece) -> bool:
 
 def looks_like_placeholder(head: str, tail: str) -> bool:
     """Whether a text with this beginning and this end can be a placeholder."""
-    return head.startswith(("[Results from ", "[Claude response trimmed - ")) and bool(
+    return head.startswith(("[Results from ", "[Input to ", "[Claude response trimmed - ")) and bool(
         _LAST_WORDS.search(tail)
     )
 

@@ -121,8 +121,8 @@ def _live_pieces(agent: CanCopy, session: Session, parameters: TrimParameters) -
         agent,
         session,
         at_least_chars=1,
-        head=max(END_CHARS, parameters.head),
-        tail=max(END_CHARS, parameters.tail),
+        head=max(END_CHARS, parameters.head) + 1,  # one more, to see whether a word ends there
+        tail=max(END_CHARS, parameters.tail) + 1,
     )
 
 

@@ -36,7 +36,6 @@ from leftoff.shrink.derive import (
     DerivedSession,
     copying_agent,
     live_pieces,
-    require_copyable,
     resume_command,
     write_fresh,
 )
@@ -124,7 +123,7 @@ def roll_over_of(ref: SessionRef, workspace: Workspace, options: RolloverOptions
     """Roll over a session that the caller has already found."""
     session = ref.session
     target = _target_workspace(ref, options, workspace)
-    _require_possible(ref, options)
+    copying_agent(_target_agent(ref, options))
     saved = save_session_log(ref, workspace, stop_reason="manual_pause")
     summary = options.summary
     if not summary and options.with_summary:
@@ -176,12 +175,6 @@ def _target_workspace(ref: SessionRef, options: RolloverOptions, workspace: Work
     return workspace.at(folder)
 
 
-def _require_possible(ref: SessionRef, options: RolloverOptions) -> None:
-    copying_agent(_target_agent(ref, options))
-    if not options.force and options.to in {None, ref.agent.id}:
-        require_copyable(ref)
-
-
 def _target_agent(ref: SessionRef, options: RolloverOptions) -> Agent:
     return ref.agent if options.to is None else agent_from_argument(options.to)
 
@@ -196,7 +189,7 @@ def _compose(
     summary: str | None,
 ) -> PlannedRollover:
     to = _target_agent(ref, options)
-    _require_possible(ref, options)
+    copying_agent(to)
     block = lineage_block(oldest_first(load_family().node(ref.transcript)), "continued")
     restoration = restoration_text(
         log,

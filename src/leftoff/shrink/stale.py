@@ -31,6 +31,7 @@ from leftoff.shrink.file_views import (
     shingles,
     without_line_number,
 )
+from leftoff.shrink.placeholder import first_words
 from leftoff.shrink.steps import ConversationItem, Reach, Step, last_mentions, near_names
 
 # Ages are in calls. All numbers were chosen on real sessions by what the next edits needed: docs/retention.md.
@@ -43,6 +44,7 @@ _OLD_REPORT = 20
 _NEAR = Reach(lines=30, most_lines=4)  # a rare name shows where the work is, and edits are near it
 _FILE_HEAD_LINES = 15  # imports and other things at the top of a file
 _LONG_LINE = 400
+OLDER_TODOS = "An older to-do list; a later one replaces it."
 _SHORTEST_CHARS = 350  # less is not worth a note
 _SAME_CHARS = 200
 
@@ -92,7 +94,7 @@ class LaterCalls:
         """Add a call that is later than all that the rules look at next."""
         for text in self.files.texts(index):
             self.shown.setdefault(text.path, set()).update(shingles(text.lines))
-        self.has_todos = self.has_todos or _does(step, Planned)
+        self.has_todos = self.has_todos or (_does(step, Planned) and not (step.answer and step.answer.failed))
         if step.answer is None or step.result_piece is None:
             return
         line = step.result_piece.place.line_idx + 1
@@ -287,7 +289,7 @@ def _keep_some(call: Call, keep: _Keep, why: str) -> Reason:
         [without_line_number(part) for part in parts], call.later.mentions, call.call_index, keep.reach
     )
     kept = tuple(
-        (at, part if near[at] else part[:_LONG_LINE])
+        (at, part if near[at] else first_words(part, _LONG_LINE))
         for at, part in enumerate(parts)
         if near[at] or at < keep.head or at >= len(parts) - keep.tail
     )
@@ -297,7 +299,7 @@ def _keep_some(call: Call, keep: _Keep, why: str) -> Reason:
 def _outdated_list(call: Call) -> Reason | None:
     if not call.later.has_todos or not _does(call.step, Planned):
         return None
-    return Reason("a later list of things to do replaces it", "An older list of things to do.")
+    return Reason("a later list of things to do replaces it", OLDER_TODOS)
 
 
 def _repeated_plan(call: Call) -> Reason | None:
@@ -383,4 +385,4 @@ def _describe(step: Step) -> str:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= 80 else f"{line[:79]}…"
+    return line if len(line) <= 80 else f"{first_words(line, 79) or line[:79]}…"

@@ -15,9 +15,9 @@ from leftoff.agents.registry import agent_by_id, agent_of
 from leftoff.config.settings import TrimSettings
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, Savings, TrimPlan
+from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, Savings, TrimPlan, digest_of
 from leftoff.core.wire import JsonObject, JsonValue
-from leftoff.errors import NothingToDoError, UsageError
+from leftoff.errors import NothingToDoError, TranscriptError, UsageError
 from leftoff.platform import clock
 from leftoff.resume_logs.summariser import RULES, find_summariser
 from leftoff.sessions.find import find_session
@@ -29,6 +29,7 @@ from leftoff.shrink.derive import (
     Progress,
     check_copy,
     copying_agent,
+    find_copy,
     require_copyable,
     resume_command,
     workspace_of,
@@ -51,6 +52,11 @@ class TrimOptions(NamedTuple):
     by: str | None = None
     force: bool = False
     project: Path | None = None  # write the copy for this folder
+
+    @property
+    def accepts_any_saving(self) -> bool:
+        """Whether the caller wants a copy even if it saves nothing: that meets a minimum of 0."""
+        return self.min_token_savings is not None and self.min_token_savings <= 0
 
 
 class PlannedTrim(NamedTuple):
@@ -140,22 +146,47 @@ def write_trim(planned: PlannedTrim, progress: Progress | None = None) -> Derive
     """Write the copy, unless there is nothing to cut and the copy is not for another folder."""
     if planned.plan.nothing_to_trim and planned.options.project is None:
         return _derived(planned, None)
-    plan, copy = _write(planned, _order_of(planned, progress))
-    return _derived(planned._replace(plan=plan), copy)
+    written = _write(planned, _order_of(planned, progress))
+    return _derived(planned._replace(plan=written.plan), written)
 
 
-def _write(planned: PlannedTrim, order: CopyOrder) -> tuple[TrimPlan, Copy | None]:
-    """Write the copy; return the plan without cuts, and no copy, if that would be no smaller."""
+class _Written(NamedTuple):
+    """A copy and the plan that it was made by; no copy, and a plan without cuts, if that would be no smaller."""
+
+    plan: TrimPlan
+    copy: Copy | None
+    is_reused: bool = False
+
+
+def _write(planned: PlannedTrim, order: CopyOrder) -> _Written:
+    """Write the copy, unless the same copy is there already."""
+    recipe = _recipe(planned.plan, order)
+    if recipe is not None and (copy := find_copy(planned.ref, recipe)):
+        return _Written(planned.plan, copy, is_reused=True)
     try:
-        return planned.plan, write_copy(planned.ref, planned.plan.cuts, order)
+        return _Written(planned.plan, write_copy(planned.ref, planned.plan.cuts, order, recipe))
     except NothingToDoError:
-        return without_cuts(planned.plan), None
+        return _Written(without_cuts(planned.plan), None)
+
+
+def _recipe(plan: TrimPlan, order: CopyOrder) -> str | None:
+    """Return what identifies a copy: what is live in the session, what is cut, and where the copy goes. None if not known.
+
+    Lines that are not sent do not count: the client writes some for every blocked prompt, also for the one that trims.
+    """
+    if plan.content_digest is None:
+        return None
+    cuts: list[JsonValue] = [[cut.place.start, cut.part, cut.call_id, cut.replacement] for cut in plan.cuts]
+    places: list[JsonValue] = [str(order.folder or ""), str(order.project or "")]
+    return digest_of(
+        [plan.content_digest, plan.strategy, {**plan.parameters}, cuts, order.used_tokens, places]
+    )
 
 
 def _order_of(planned: PlannedTrim, progress: Progress | None = None) -> CopyOrder:
-    project = planned.options.project
+    project, is_any_size_welcome = planned.options.project, planned.options.accepts_any_saving
     return _order(planned.ref, planned.plan)._replace(
-        project=project, progress=progress, must_shrink=project is None
+        project=project, progress=progress, must_shrink=project is None and not is_any_size_welcome
     )
 
 
@@ -176,8 +207,9 @@ def without_cuts(plan: TrimPlan) -> TrimPlan:
     return replace(plan, cuts=(), saved_tokens=0, kept=(*plan.kept, why))
 
 
-def _derived(planned: PlannedTrim, copy: Copy | None) -> DerivedSession:
+def _derived(planned: PlannedTrim, written: _Written | None) -> DerivedSession:
     project = planned.ref.project
+    copy = written.copy if written else None
     return DerivedSession(
         session_id=copy.session_id if copy else None,
         output_file=copy.transcript if copy else None,
@@ -187,6 +219,7 @@ def _derived(planned: PlannedTrim, copy: Copy | None) -> DerivedSession:
         resume_command=resume_command(planned.ref.agent, copy.session_id) if copy else None,
         folder=planned.options.project or (Path(project) if project else None),
         left_behind=copy.left_behind if copy else (),
+        is_reused=bool(written and written.is_reused),
     )
 
 
@@ -216,6 +249,7 @@ class TrimmedFile(NamedTuple):
     session_id: str | None = None
     output_file: Path | None = None
     left_behind: tuple[NotCopied, ...] = ()
+    is_reused: bool = False
 
 
 def trim_file(
@@ -224,12 +258,12 @@ def trim_file(
     """Trim the session in a file; the copy goes where the agent looks for sessions, or into ``folder``."""
     planned = prepare_trim_of(_ref_of_file(source, agent_id), workspace, options)
     agent_id = planned.ref.agent.id
-    if planned.plan.nothing_to_trim:
+    if planned.plan.nothing_to_trim and not options.accepts_any_saving:
         return TrimmedFile(agent_id, planned.plan)
-    plan, copy = _write(planned, _order_of(planned)._replace(folder=folder))
+    plan, copy, is_reused = _write(planned, _order_of(planned)._replace(folder=folder))
     if copy is None:
         return TrimmedFile(agent_id, plan)
-    return TrimmedFile(agent_id, plan, copy.session_id, copy.transcript, copy.left_behind)
+    return TrimmedFile(agent_id, plan, copy.session_id, copy.transcript, copy.left_behind, is_reused)
 
 
 def trimmable_lines(source: Path, workspace: Workspace, *, by: str | None) -> list[tuple[int, str, str]]:
@@ -261,13 +295,7 @@ def trim_file_lines(
     plan = plan_from_lines(copying_agent(ref.agent), session, lines)
     order = _order(ref, plan)._replace(file=output)
     if parent_file is not None:
-        parent = Session(
-            agent=session.agent,
-            session_id=session.session_id,
-            transcript=str(parent_file),
-            records=session.records,
-        )
-        order = order._replace(metadata=trim_metadata(parent, plan, order.at))
+        order = order._replace(metadata=trim_metadata(_parent(parent_file, session), plan, order.at))
     copy = write_copy(ref, plan.cuts, order)
     cut_lines = {cut.place.line_idx for cut in plan.cuts}
     return {
@@ -277,6 +305,14 @@ def trim_file_lines(
         "tokens_saved": plan.saved_tokens,
         "skipped": [index for index, _, _ in lines if index not in cut_lines],
     }
+
+
+def _parent(parent_file: Path, session: Session) -> Session:
+    """Return the session in the parent's file; if that cannot be read, the copied session under that name."""
+    try:
+        return agent_of(parent_file).open(parent_file)
+    except TranscriptError:
+        return session._replace(transcript=str(parent_file))
 
 
 def _ref_of_file(source: Path, agent_id: str | None) -> SessionRef:

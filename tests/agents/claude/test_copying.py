@@ -218,11 +218,14 @@ def test_an_input_keeps_its_names_and_is_given_back_whole(claude, source):
     assert lines_of(back)[1]["message"]["content"][0]["input"] == tool_input
 
 
-def test_of_many_short_texts_one_becomes_the_replacement(claude, source):
-    """When no single text of an input is long, one entry is kept and its text replaced."""
+def test_a_list_of_short_texts_is_emptied_with_the_replacement_beside_it(claude, source):
+    """When no single text of an input is long, an entry with the replacement would look like one that was set."""
     path = source(PROMPT, reply("a1", "u1", tool_use(todos=[{"content": "short"}] * 90)))
     copy = copied(claude, path, cut(at(path, 1), part="input"))
-    assert lines_of(copy)[1]["message"]["content"][0]["input"] == {"todos": [{"content": "[less]"}]}
+    assert lines_of(copy)[1]["message"]["content"][0]["input"] == {
+        "todos": [],
+        "suppressed": "[less]",
+    }
 
 
 def test_text_of_a_reply_in_several_blocks_is_one_piece(claude, source):
@@ -406,7 +409,7 @@ def test_a_file_without_a_user_begins_with_what_there_is(claude, source):
     """Without user lines, a copy begins with the first message; a session without messages is refused."""
     path = source(SIDE, reply("a1", None, {"type": "text", "text": "Hi"}))
     assert lines_of(copied(claude, path))[0]["uuid"] == "a1"
-    with pytest.raises(LeftoffError, match="no message in it"):
+    with pytest.raises(LeftoffError, match="no message that a copy"):
         copied(claude, source(SIDE))
 
 
@@ -443,9 +446,10 @@ def test_a_newer_client_with_unknown_fields_is_refused(claude, source):
     odd = line("user", "u2", "u1", "Hi", chainDigest="x")
     newer = [each | {"version": "9.1.0"} for each in (PROMPT, odd)]
     assert "chainDigest" in claude.refusal(claude.open(source(*newer)))
-    assert "lines of type knot" in claude.refusal(
-        claude.open(source(newer[0], newer[0] | {"type": "knot", "uuid": "k"}))
-    )
+    knot = newer[0] | {"type": "knot", "uuid": "k", "parentUuid": "u1"}
+    after = line("user", "u2", "k", "Hi", version="9.1.0")
+    assert "lines of type knot" in claude.refusal(claude.open(source(newer[0], knot, after)))
+    assert claude.refusal(claude.open(source(newer[0], knot))) is None  # nothing that is sent follows it
     assert claude.refusal(claude.open(source(newer[0]))) is None
     assert claude.refusal(claude.open(source(PROMPT, odd))) is None
 
@@ -530,27 +534,6 @@ def test_an_id_that_a_tool_was_given_or_answered_stays(claude, source, name):
     assert {each["sessionId"] for each in lines} == {copy.stem}
     assert lines[1]["message"]["content"][0]["input"] == tool_input
     assert lines[2]["toolUseResult"] == tool_input
-
-
-def test_a_list_of_short_things_keeps_its_shape(claude, source):
-    """A todo list is still one: the replacement is in its first entry."""
-    todos = [
-        {"content": f"Do part {n} of it", "status": "pending", "activeForm": f"Doing {n}"} for n in range(40)
-    ]
-    path = source(
-        PROMPT,
-        reply("a1", "u1", tool_use(todos=todos, note="x")),
-        line("user", "u2", "a1", [tool_result("ok")]),
-    )
-    shown = (
-        "[Results from TodoWrite tool suppressed - original content was 9999 characters. " + "y" * 99 + "]"
-    )
-    found = lines_of(copied(claude, path, cut(at(path, 1), part="input", replacement=shown)))
-    tool_input = found[1]["message"]["content"][0]["input"]
-    assert tool_input == {
-        "todos": [{"content": shown, "status": "pending", "activeForm": "Doing 0"}],
-        "note": "x",
-    }
 
 
 def test_the_replacement_takes_the_place_of_the_text_it_shows(claude, source):

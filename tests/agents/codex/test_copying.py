@@ -269,12 +269,12 @@ def test_a_fork_without_its_parent_is_refused(codex):
     assert "what it inherits is missing" in codex.refusal(codex.open(path))
 
 
-def test_a_newer_codex_with_unknown_lines_is_refused(codex, source):
-    """Unknown events are only for the screen, so they do not prevent a copy."""
+def test_a_newer_codex_with_unknown_items_is_refused(codex, source):
+    """Only items are sent: unknown events and other lines do not prevent a copy."""
     path = source(message_line("user", "Go"), event("new_event"), ("new_line", {}), item("new_item"))
     assert codex.refusal(codex.open(path)) is None
     path.write_bytes(path.read_bytes().replace(b"0.166.0", b"0.999.0"))
-    assert codex.refusal(codex.open(path)).endswith("new_line, response_item/new_item")
+    assert codex.refusal(codex.open(path)).endswith(": response_item/new_item")
     plain = source(message_line("user", "Go"))
     plain.write_bytes(plain.read_bytes().replace(b"0.166.0", b"0.999.0"))
     assert codex.refusal(codex.open(plain)) is None

@@ -13,19 +13,18 @@ from pathlib import Path
 
 import orjson
 
-from leftoff.agents.claude.chain import CHAINED_TYPES
+from leftoff.agents.claude.chain import CHAINED_TYPES, live_chain
 from leftoff.agents.claude.shrinkable import is_empty
 from leftoff.agents.claude.usage import USAGE_KEYS
 from leftoff.agents.claude.versions import known, version
+from leftoff.agents.copy_usage import UsageTally, scale_usage
 from leftoff.agents.copy_writer import (
     Outliner,
     SignedThinking,
-    UsageTally,
     edit_line,
     join_outlines,
     name_unknown,
     parse_objects,
-    scale_usage,
 )
 from leftoff.agents.jsonl import pieces, table, text
 from leftoff.core.session import Session
@@ -190,8 +189,9 @@ class UsageCap:
 
     def _replacement(self, raw: bytes, begin: int, at: int, end: int) -> tuple[int, int, bytes | None]:
         """Return which bytes of a line to replace by what; None to replace nothing."""
-        message = raw.find(_MESSAGE, begin, begin + _HEAD_BYTES)
-        role = raw.find(_ROLE, message, begin + _HEAD_BYTES) + len(_ROLE)
+        head_end = min(begin + _HEAD_BYTES, end)  # the next line may have another layout
+        message = raw.find(_MESSAGE, begin, head_end)
+        role = raw.find(_ROLE, message, head_end) + len(_ROLE)
         if message < 0 or role <= message or raw.find(_NESTED, begin, message) >= 0:
             return begin, end, self._cap_decoded(raw[begin:end])
         if not raw.startswith(b"assistant", role):
@@ -240,17 +240,22 @@ def refusal(session: Session) -> str | None:
 
 
 def _unknown_fields(session: Session) -> list[str]:
-    """Return the unknown fields and types of lines on the chain, in order of appearance."""
+    """Return the unknown fields of lines that are sent, and the unknown types of lines between those, in order of appearance.
+
+    All other lines are passed through: what they hold cannot change what the model is sent.
+    """
+    live = {*live_chain(session.records).places}
     unknown: dict[str, None] = {}
+    unknown_types: dict[JsonValue, str] = {}  # by the id of the line
     for piece in pieces(Path(session.transcript)):
         line = piece.value
         if line is None or "uuid" not in line or "parentUuid" not in line:
             continue
         line_type = line.get("type")
-        if line_type in known().records:  # on the chain in old files, but never sent
-            continue
-        if line_type not in CHAINED_TYPES:
-            unknown[f"lines of type {line_type}"] = None
-        else:
+        if piece.place in live:
             unknown.update(dict.fromkeys(key for key in line if key not in known().chain_fields))
+            if parent_type := unknown_types.get(text(line, "parentUuid")):
+                unknown[f"lines of type {parent_type}"] = None
+        elif line_type not in (*CHAINED_TYPES, *known().records):
+            unknown_types[text(line, "uuid")] = str(line_type)
     return [*unknown]

@@ -1,8 +1,9 @@
 """Writes a session under another id: with changes, with removed content restored, or as it is.
 
-The copy begins with the first line of the user, because only what is on such a line survives the client's own fork: it carries the
-metadata, and everything else follows in its order. A fork of a compacted session leaves that line behind too, so the first line
-that is still sent, which gets the lineage block, carries the metadata as well. A line of nothing but thinking is removed whole
+The first line of the user that is not a tool's answer carries the metadata, because only what is on such a line survives the
+client's own fork. It becomes the first line of the copy, unless a call or a reply precedes it: a transcript may begin in the middle
+of a conversation, and there every line stays where it is. A fork of a compacted session leaves that line behind too, so the first
+line that is still sent, which gets the lineage block, carries the metadata as well. A line of nothing but thinking is removed whole
 when that is cut, and its children get its parent. Results too large for the transcript stay in the original's folder, which the
 copy names by full path; the files of subagents are copied to where the client will look for them.
 """
@@ -15,15 +16,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from leftoff.agents.claude import chain, copy_checks, shrinkable, subagents
 from leftoff.agents.claude.copy_checks import UsageCap
 from leftoff.agents.claude.listing import sessions_folder
 from leftoff.agents.collector import find_block_place
+from leftoff.agents.copy_usage import ReservedUsage
 from leftoff.agents.copy_writer import (
     CopyLines,
     OpenSink,
-    ReservedUsage,
     byte_counter,
     change_some_lines,
     edit_line,
@@ -43,11 +45,13 @@ from leftoff.errors import TranscriptError
 from leftoff.platform import clock, files
 
 _SUPERSEDED = (*DERIVED_BY, "forkedFrom")  # what the source says about its own parent
-_LEAF = b'"leafUuid":"'
+_LINK = re.compile(rb'"(?:parentUuid|leafUuid)": ?"([^"]*)"')
 _ID_FIELDS = ("sessionId", "session_id")
-_SESSION = b'"sessionId":"'
+# As clients write it, and as other programs do, which put a space after a colon.
+_SESSION = (b'"sessionId":"', b'"sessionId": "')
+_SPACED = b'": "'
 _ID_KEY = b'"sessionId'  # the key up to its "d", with which the text to be replaced begins
-_BOUNDARY = b'"subtype":"compact_boundary"'
+_BOUNDARY = b'"compact_boundary"'
 _Swap = tuple[bytes, bytes]
 
 
@@ -63,7 +67,7 @@ def write_copy(
 
     A client may be writing to the source: the copy, and the check of the source for problems, end at the same byte.
     """
-    source, session_id = Path(session.transcript), clock.uuid4()
+    source, session_id = Path(session.transcript), order.session_id(clock.uuid4())
     end = source.stat().st_size
     folder = sessions_folder(home, order.project) if order.project else source.parent
     target = order.destination(folder / f"{session_id}.jsonl")
@@ -75,7 +79,7 @@ def write_copy(
         target,
         writer.lines(),
         copy_checks.OUTLINER,
-        source=lambda: (copy_checks.outline_unchanged(run.raw) for run in read_runs(source, end=end)),
+        source=lambda read: (read(run.raw) for run in read_runs(source, end=end)),
         invariants=(*order.invariants, *invariants),
         reserved=writer.reserved,
         less_than_bytes=end if order.must_shrink else None,
@@ -93,22 +97,35 @@ def copy_size(
     return write_copy(home, session, changes, without_subagents, invariants, byte_counter).size_bytes
 
 
-def first_line(transcript: Path) -> Piece:
-    """Return the line that becomes the first: the user's first, else the first that can have children."""
-    chained: Piece | None = None
+class Carrier(NamedTuple):
+    """The line that carries the metadata of a copy, and whether it becomes the first."""
+
+    line: Piece
+    comes_first: bool
+
+
+def find_carrier(transcript: Path) -> Carrier:
+    """Return the user's first line that is not a tool's answer; else the first answer, else the first line of the conversation."""
+    first: Piece | None = None
+    answer: Piece | None = None
+    is_order_needed = False
     for piece in pieces(transcript):
         line = piece.value
         if line is None or line.get("type") not in chain.CHAINED_TYPES or line.get("isSidechain") is True:
             continue
         if line.get("type") == "user":
-            return piece
-        chained = chained or piece
-    if chained is None:
+            if not shrinkable.is_answer(line):
+                return Carrier(piece, comes_first=not is_order_needed)
+            answer = answer or piece
+        first = first or piece
+        is_order_needed = is_order_needed or line.get("type") in ("user", "assistant", "tool_result")
+    carrier = answer or first
+    if carrier is None:
         raise TranscriptError(
-            f"{transcript}: there is no message in it that could be gone on from. Nothing was written.",
+            f"{transcript}: it has no message that a copy could continue from. Nothing was written.",
             path=transcript,
         )
-    return chained
+    return Carrier(carrier, comes_first=carrier is first)
 
 
 class _CopyWriter:
@@ -120,7 +137,7 @@ class _CopyWriter:
         self._source, self._order, self._end = Path(session.transcript), order, end
         self._old_id, self._session_id = session.session_id, session_id.encode()
         self._other_session = re.compile(rb'"sessionId": ?"(?!%b)' % self._session_id)
-        self._first = first_line(self._source)
+        self._carrier, self._comes_first = find_carrier(self._source)
         self._block_at = _first_prompt(session, order)
         self._id_swaps = [*_id_swaps(session, session_id)]
         self._folder_swaps = [*_folder_swaps(session, order)]
@@ -131,7 +148,7 @@ class _CopyWriter:
         ] = {}  # ids of removed lines, each with its nearest remaining ancestor
         self.reserved = ReservedUsage(self._cap.tally if self._cap else None)
         self._changes: dict[int, list[Change]] = {}
-        for change in _without_preserved_thinking(self._source, changes):
+        for change in _without_kept_thinking(self._source, changes, self._carrier):
             self._changes.setdefault(change.place.start, []).append(change)
         self._measured = {place.start for place in order.measured_at}
         self._restored_parts = {part.place.start: part.raw for part in order.left_out.parts}
@@ -143,14 +160,23 @@ class _CopyWriter:
             self._restored_parents |= dict.fromkeys((place.start for place in record.hanging), parent_id)
         # Where lines begin that are decoded and edited.
         self._edits = {*self._changes, *self._restored_parents, *self._restored_parts, *self._measured}
-        if self._block_at is not None:
-            self._edits.add(self._block_at)
+        self._edits |= {place for place in (self._block_at, self._carrier.place.start) if place is not None}
 
     def lines(self) -> Iterator[CopyLines]:
-        """Yield all lines of the copy."""
-        first = self.reserved.reserve(edit_line(self._rename(self._first.raw), self._edit_first))
-        yield CopyLines(first.rstrip(b" \t\r\n") + b"\n", self._first.raw)
-        positions = {*self._edits, *self._restored_lines, self._first.place.start, self._cap_from}
+        """Yield all lines of the copy, with space for the usage where the metadata are."""
+        written = 0
+        for lines in self._lines():
+            copied = lines
+            if lines.original is not None:
+                copied = lines._replace(raw=self.reserved.reserve(lines.raw, written))
+            written += len(copied.raw)
+            yield copied
+
+    def _lines(self) -> Iterator[CopyLines]:
+        if self._comes_first:
+            first = self._edited(self._carrier, self._carrier.place.start)
+            yield first._replace(raw=first.raw.rstrip(b" \t\r\n") + b"\n")
+        positions = {*self._edits, *self._restored_lines, self._cap_from}
         for run in read_runs(self._source, positions, self._end):
             start, raw, is_selected = report_progress(run, self._order, self._end)
             if is_selected:
@@ -162,17 +188,12 @@ class _CopyWriter:
             else:
                 yield CopyLines(lines)
 
-    def _edit_first(self, line: JsonObject) -> JsonObject:
-        self._edit(line, self._first.place.start)
-        _replace_metadata(line, self.reserved.with_marker(self._order.metadata))
-        return line
-
     def _selected_line(self, start: int, raw: bytes) -> list[CopyLines]:
-        """Return what becomes of a line that is changed, or that is the first, which was written already."""
+        """Return what becomes of a line that is changed, or that was written already because it comes first."""
         copied: list[CopyLines] = []
         for piece in parse_pieces(start, raw):
             begin = piece.place.start
-            if (begin, piece.place.end) == (self._first.place.start, self._first.place.end):
+            if self._comes_first and begin == self._carrier.place.start:
                 continue
             for restored in self._restored_lines.get(begin, ()):
                 line = self._rename(restored.rstrip(b" \t\r\n") + b"\n")
@@ -205,10 +226,7 @@ class _CopyWriter:
         for change in self._changes.get(begin, ()):
             if not shrinkable.apply(line, change):
                 raise outdated_plan(self._source, change)
-        if begin == self._block_at and self._order.block:
-            _add_block(line, self._order.block)
-            # After a compaction a fork begins here and leaves everything before it behind, the first line too.
-            _replace_metadata(line, self._order.metadata)
+        self._add_lineage(line, begin)
         if begin in self._restored_parts:
             shrinkable.rejoin(line, parse_objects(self._restored_parts[begin])[0])
         parent = (text(line, "parentUuid") or "").encode()
@@ -219,40 +237,54 @@ class _CopyWriter:
         if self._cap:
             (self._cap.set_usage if begin in self._measured else self._cap.cap_line)(line)
 
+    def _add_lineage(self, line: JsonObject, begin: int) -> None:
+        if begin == self._block_at and self._order.block:
+            _add_block(line, self._order.block)
+            # After a compaction a fork begins here and leaves everything before it behind, the carrier too.
+            _replace_metadata(line, self._order.metadata)
+        if begin == self._carrier.place.start:
+            _replace_metadata(line, self.reserved.with_marker(self._order.metadata))
+
     def _cap_usage(self, lines: bytes, start: int) -> bytes:
         return self._cap.cap_lines(lines) if self._cap and start >= self._cap_from else lines
 
     def _relink_line(self, line: bytes) -> bytes | None:
         """Return the line with a new parent or leaf; None if it stays as it is."""
-        if line.startswith(copy_checks.PARENT):
+        if line.startswith(copy_checks.PARENT):  # as clients lay it out
             parent = line[len(copy_checks.PARENT) : line.find(b'"', len(copy_checks.PARENT))]
             ancestor = self._removed.get(parent)
             if ancestor is None:
                 return None
             begins = copy_checks.PARENT + ancestor + b'"' if ancestor else b'{"parentUuid":null'
             return begins + line[len(copy_checks.PARENT) + len(parent) + 1 :]
-        at = line.find(_LEAF)
-        if at < 0:
+        if self._removed.keys().isdisjoint(_LINK.findall(line)) or len(parse_objects(line)) != 1:
             return None
-        # The client continues from the leaf that it named last, so that must exist.
-        leaf = line[at + len(_LEAF) : line.find(b'"', at + len(_LEAF))]
-        ancestor = self._removed.get(leaf)
-        return line.replace(_LEAF + leaf, _LEAF + ancestor) if ancestor else None
+        return edit_line(line, self._relink)
+
+    def _relink(self, line: JsonObject) -> JsonObject:
+        parent, leaf = ((text(line, key) or "").encode() for key in ("parentUuid", "leafUuid"))
+        if parent in self._removed:
+            line["parentUuid"] = self._removed[parent].decode() or None
+        if ancestor := self._removed.get(leaf):  # the client continues from it, so it must exist
+            line["leafUuid"] = ancestor.decode()
+        return line
 
     def _rename(self, raw: bytes) -> bytes:
         """Return the lines with the id of the new session, and with its folder."""
         lines, renamed = raw, 0
-        for old, new in self._id_swaps:
+        layouts = 2 if _SPACED in raw else 1
+        for old, new in self._id_swaps[:layouts]:
             ids = _count_session_ids(old, lines)
             if ids is not None:
                 lines = lines.replace(old, new)
             else:  # an id in a tool's input or answer must stay
                 lines = b"\n".join(map(self._rename_fields, lines.split(b"\n")))
             renamed += ids or 0
-        total = lines.count(_SESSION)
-        if total != renamed and total != lines.count(_SESSION + self._session_id):
+        marks = _SESSION[:layouts]
+        total = sum(map(lines.count, marks))
+        if total != renamed and total != sum(lines.count(mark + self._session_id) for mark in marks):
             lines = b"\n".join(map(self._rename_foreign, lines.split(b"\n")))
-        for old, new in self._folder_swaps:
+        for old, new in self._folder_swaps[: 2 * layouts]:
             lines = lines.replace(old, new)
         return lines
 
@@ -270,7 +302,7 @@ class _CopyWriter:
         return edit_line(line, rename) if old.encode() in line else line
 
     def _rename_foreign(self, line: bytes) -> bytes:
-        """Change the id of a line that came from another session."""
+        """Change the id of a line that came from another session; several objects may be glued together on it."""
         if not self._other_session.search(line):
             return line
 
@@ -278,8 +310,10 @@ class _CopyWriter:
             value["sessionId"] = self._session_id.decode()
             return value
 
-        with_id = [value for value in parse_objects(line) if text(value, "sessionId")]
-        return edit_line(line, rename) if len(with_id) == 1 else line
+        return b"".join(
+            edit_line(piece.raw, rename) if piece.value and text(piece.value, "sessionId") else piece.raw
+            for piece in parse_pieces(0, line)
+        )
 
 
 def _count_session_ids(swap: bytes, lines: bytes) -> int | None:
@@ -293,14 +327,18 @@ def _count_session_ids(swap: bytes, lines: bytes) -> int | None:
     return count
 
 
-def _without_preserved_thinking(source: Path, changes: Sequence[Change]) -> Sequence[Change]:
-    """Leave out cuts of thinking before the last compaction: that refers to it by id, so it must stay."""
+def _without_kept_thinking(source: Path, changes: Sequence[Change], carrier: Piece) -> Sequence[Change]:
+    """Leave out cuts of thinking that must stay: before the last compaction, which refers to it by id, and on the carrier."""
     if not any(change.part == "thinking" for change in changes):
         return changes
-    boundary = last_line(source, _BOUNDARY, bool)
-    if boundary is None:
-        return changes
-    return [change for change in changes if change.part != "thinking" or change.place.start > boundary]
+    boundary = last_line(source, _BOUNDARY, shrinkable.is_boundary)
+    kept_until = -1 if boundary is None else boundary
+    return [
+        change
+        for change in changes
+        if change.part != "thinking"
+        or (change.place.start > kept_until and change.place.start != carrier.place.start)
+    ]
 
 
 def _first_prompt(session: Session, order: CopyOrder) -> int | None:
@@ -334,7 +372,7 @@ def _replace_metadata(line: JsonObject, metadata: JsonObject) -> None:
 def _id_swaps(session: Session, new: str) -> Iterator[_Swap]:
     """Yield replacements for ``sessionId`` and ``session_id`` in both layouts. Paths that contain the id stay, as their files do."""
     old = json.dumps(session.session_id, ensure_ascii=False)
-    for gap in ("", " ") if b'": "' in _head(session) else ("",):
+    for gap in ("", " "):
         yield f'd":{gap}{old}'.encode(), f'd":{gap}"{new}"'.encode()
 
 
@@ -343,11 +381,6 @@ def _folder_swaps(session: Session, order: CopyOrder) -> Iterator[_Swap]:
     if order.project is None or session.project is None:
         return
     old, new = (to_json(str(path))[1:-1] for path in (session.project, order.project.resolve()))
-    for gap in (b"", b" ") if b'": "' in _head(session) else (b"",):
+    for gap in (b"", b" "):
         for end in (b'"', b"/"):
             yield b'"cwd":' + gap + b'"' + old + end, b'"cwd":' + gap + b'"' + new + end
-
-
-def _head(session: Session) -> bytes:
-    with Path(session.transcript).open("rb") as file:
-        return file.read(65536)

@@ -88,11 +88,10 @@ def _is_line(raw: bytes) -> bool:
     except ValueError:
         return False
     kind = line.get("type") if isinstance(line, dict) else None
-    return (
-        isinstance(kind, str)
-        and (kind in _RECOGNISED_TYPES or kind in known().records)
-        and bool(_RECOGNISED_KEYS & line.keys())
-    )
+    if not isinstance(kind, str) or not (kind in _RECOGNISED_TYPES or kind in known().records):
+        return False
+    # claude-code-tools also reads messages without any id.
+    return bool(_RECOGNISED_KEYS & line.keys()) or isinstance(line.get("message"), dict)
 
 
 def _prompt(record: Record) -> str | None:

@@ -17,22 +17,20 @@ import orjson
 from leftoff.agents.claude import chain
 from leftoff.agents.claude import tools as claude_tools
 from leftoff.agents.claude.records import read_record
-from leftoff.agents.claude.user_text import chars, result_parts
+from leftoff.agents.claude.user_text import chars, result_parts, without_reminders
 from leftoff.agents.collector import (
     Collector,
     Content,
-    cut_input,
+    input_content,
     lines_before,
-    longest_text,
     newest_time_before,
     occurs_before,
     readable_text,
     restored_texts,
-    shorten_repetition,
-    suppressed_note,
     text_content,
     text_value,
 )
+from leftoff.agents.cut_values import cut_input, shorten_repetition, suppressed_note
 from leftoff.agents.jsonl import Piece, last_line, pieces, size, table, text
 from leftoff.core.metrics import AgentWindow, Occupancy
 from leftoff.core.records import Place, Record, Text, ToolResult, ToolUse
@@ -76,7 +74,7 @@ def live_pieces(
 
 def _since_compaction(transcript: Path, collector: Collector) -> LiveChain | None:
     """Return the chain from the last compaction on; None if there is none, or if earlier lines matter too."""
-    start = last_line(transcript, _BOUNDARY, _is_boundary)
+    start = last_line(transcript, _BOUNDARY, is_boundary)
     if start is None:
         return None
     before = Place(str(transcript), lines_before(transcript, start) - 1, 0, start)
@@ -101,7 +99,8 @@ def _since_compaction(transcript: Path, collector: Collector) -> LiveChain | Non
     return live
 
 
-def _is_boundary(line: bytes) -> bool:
+def is_boundary(line: bytes) -> bool:
+    """Say whether the line is where the main conversation was compacted."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:  # damaged: then the whole file is read
@@ -138,15 +137,11 @@ def _contents(line: JsonObject, record: Record, tools: dict[str, str]) -> Iterat
     elif record.type == "assistant":
         yield from _reply_texts(content)
         for block in _blocks_of(content, "tool_use"):
-            tool_input = block.get("input")
-            yield Content(
-                part="input",
-                call_id=text(block, "id") or "",
-                tool=text(block, "name"),
-                chars=size(tool_input),
-                value=tool_input,
-                text=longest_text(tool_input),
+            call_id, tool, tool_input = text(block, "id") or "", text(block, "name") or "", block.get("input")
+            use = ToolUse(
+                call_id=call_id, tool=tool, input=tool_input if isinstance(tool_input, dict) else ""
             )
+            yield input_content(call_id, tool, size(tool_input), tool_input, claude_tools.actions(use))
 
 
 def _answer(call_id: str, tool: str | None, content: JsonValue, is_error: JsonValue) -> Content:
@@ -157,7 +152,7 @@ def _answer(call_id: str, tool: str | None, content: JsonValue, is_error: JsonVa
         tool=tool,
         chars=chars(parts),
         value=content,
-        text=readable_text(parts),
+        text=without_reminders(readable_text(parts)),
         is_error=is_error if isinstance(is_error, bool) else None,
     )
 
@@ -221,6 +216,11 @@ def rejoin(line: JsonObject, original: JsonObject) -> None:
         if _is_thinking(block):
             blocks.insert(index, block)
     message["content"] = blocks
+
+
+def is_answer(line: JsonObject) -> bool:
+    """Say whether the line answers a call."""
+    return bool(_blocks_of(table(line, "message").get("content"), "tool_result"))
 
 
 def is_empty(line: JsonObject) -> bool:

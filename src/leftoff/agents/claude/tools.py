@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from leftoff.agents.claude.user_text import without_reminders
 from leftoff.agents.jsonl import all_texts, count, rows, text
 from leftoff.core.actions import (
     Action,
@@ -58,7 +59,7 @@ def actions(use: ToolUse) -> tuple[Action, ...]:
 
 def answer(use: ToolUse, result: ToolResult) -> Answer:
     """Return what came back from the call."""
-    output = result.text
+    output = without_reminders(result.text)
     if result.is_error:
         return _failure(use, output)
     return Answer(

@@ -26,6 +26,12 @@ _COMMAND = (
 _ADDED_TO_PLAN = "\n\nIf you need specific details from before exiting plan mode"
 _TAG_BEGIN = "<system-reminder>\n"
 _TAG_END = "\n</system-reminder>"
+_REMINDER = re.compile(r"\s*^<system-reminder>.*?</system-reminder>", re.DOTALL | re.MULTILINE)
+
+
+def without_reminders(result: str) -> str:
+    """Return a tool's result without the reminders that the client adds on lines of their own."""
+    return _REMINDER.sub("", result) if "<system-reminder>" in result else result
 
 
 def blocks(content: JsonValue) -> tuple[Block, ...]:

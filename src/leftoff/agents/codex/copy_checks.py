@@ -20,12 +20,11 @@ from leftoff.agents.codex import shrinkable
 from leftoff.agents.codex.rollouts import readable
 from leftoff.agents.codex.shrinkable import item_of
 from leftoff.agents.codex.versions import known, version
-from leftoff.agents.collector import suppressed_note
+from leftoff.agents.copy_usage import UsageTally, scale_usage
 from leftoff.agents.copy_writer import (
     CopyLines,
     Outliner,
     SignedThinking,
-    UsageTally,
     change_some_lines,
     edit_line,
     join_outlines,
@@ -33,10 +32,10 @@ from leftoff.agents.copy_writer import (
     parse_objects,
     parse_pieces,
     read_runs,
-    scale_usage,
 )
+from leftoff.agents.cut_values import suppressed_note
 from leftoff.agents.jsonl import count, rows, table, text
-from leftoff.core.records import Record, RecordKind
+from leftoff.core.records import RecordKind
 from leftoff.core.session import Session
 from leftoff.core.trim_plan import Change, Cut, Invariant, Outline, digest_of
 from leftoff.core.wire import JsonObject
@@ -46,7 +45,7 @@ _BARE = b'{"type":"'
 _USUAL = (b'{"timestamp":"', _BARE)
 # An item, with its number where lines have one; the client's own notes may precede the item's type.
 _ITEM = re.compile(
-    rb'\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"response_item","payload":\{'
+    rb'\{(?:"timestamp":"[^"]*",)?(?:"ordinal":\d+,)?"type":"response_item","payload":\{'
     rb'(?:"internal_chat_message_metadata_passthrough":\{[^{}]*\},)?"type":"(\w+)"'
 )
 _OTHER_ITEM = b'"response_item"'
@@ -56,13 +55,15 @@ _ANSWERS = frozenset({b"function_call_output", b"custom_tool_call_output", b"too
 HEAD_BYTES = 200
 _KEYS = ("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens")
 LINE_MARK = b'"token_'
-_USAGE_LINE = b'"type":"token_'
-_SPACED_USAGE_LINE = b'"type": "token_'
+SPACED = b'": "'  # as other programs lay lines out
+_USAGE_LINES = (b'"type":"token_', b'"type": "token_')
 _USAGE = re.compile(rb'"(?:last_token_usage|usage)": ?(\{[^{}]*\})')
-_EVENT = b'"type":"event_msg","payload":{"type":"'
-_REPLY_EVENTS = (b"agent_message", b"item_completed", b"task_complete")
+_EVENT = re.compile(
+    rb'"type": ?"event_msg", ?"payload": ?\{"type": ?"(agent_message|item_completed|task_complete)?'
+)
+_SENT = "response_item/"
 _CALL_ID_BYTES = 800  # within which an event names its call
-_CALL_ID = re.compile(rb'"(?:call_id|id)":"([^"]*)"')
+_CALL_ID = re.compile(rb'"(?:call_id|id)": ?"([^"]*)"')
 INVARIANTS: tuple[Invariant, ...] = (SignedThinking(),)
 
 
@@ -147,8 +148,12 @@ class UsageCap:
 
     def cap_lines(self, raw: bytes) -> bytes:
         """Return the lines with every usage within the limit."""
+        for mark in _USAGE_LINES[: 2 if SPACED in raw else 1]:
+            raw = self._cap_marked(raw, mark)
+        return raw
+
+    def _cap_marked(self, raw: bytes, mark: bytes) -> bytes:
         parts: list[bytes] = []
-        mark = _SPACED_USAGE_LINE if b'"type": "' in raw[:HEAD_BYTES] else _USAGE_LINE
         done, at = 0, raw.find(mark)
         while at >= 0:
             begin = raw.rfind(b"\n", done, at) + 1 or done
@@ -202,14 +207,14 @@ class RepeatedContent:
 
     def _shorten_line(self, line: bytes) -> bytes | None:
         """Return the line shortened; None if it repeats nothing, or is torn."""
-        at = line.find(_EVENT, 0, HEAD_BYTES)
-        if at < 0:
+        event = _EVENT.search(line, 0, HEAD_BYTES)
+        if event is None:
             return None
-        call_id = _CALL_ID.search(line, at, _CALL_ID_BYTES)
+        call_id = _CALL_ID.search(line, event.start(), _CALL_ID_BYTES)
         cuts = self._calls.get(call_id[1]) if call_id else None
         if cuts and parse_objects(line):
             return edit_line(line, partial(_shorten_call, cuts))
-        if self._replies and line.startswith(_REPLY_EVENTS, at + len(_EVENT)) and parse_objects(line):
+        if self._replies and event[1] and parse_objects(line):
             short = edit_line(line, self._shorten_reply)
             return short if len(short) < len(line) else None
         return None
@@ -258,10 +263,16 @@ def refusal(session: Session) -> str | None:
     newest = known().newest_version
     if version(session.client_version or "") <= newest:
         return None
-    unknown = [*dict.fromkeys(record.type for record in session.records if _is_unknown(record))]
+    unknown = _unknown_items(session)
     return name_unknown(f"Codex {session.client_version}", newest, "has lines", unknown) if unknown else None
 
 
-def _is_unknown(record: Record) -> bool:
-    """Say whether the line is unknown and might be sent; new events, which are for the screen, come with every version."""
-    return record.kind is RecordKind.UNKNOWN and not record.type.startswith("event_msg/")
+def _unknown_items(session: Session) -> list[str]:
+    """Return the unknown types of items since the last compaction, in order of appearance: only items are sent."""
+    unknown: dict[str, None] = {}
+    for record in session.records:
+        if record.kind is RecordKind.COMPACTION:
+            unknown = {}
+        elif record.kind is RecordKind.UNKNOWN and record.type.startswith(_SENT):
+            unknown[record.type] = None
+    return [*unknown]

@@ -7,20 +7,21 @@ What events repeat of a cut piece for the screen is cut with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from leftoff.agents.codex import chain, copy_checks, rollouts, shrinkable
-from leftoff.agents.codex.copy_checks import LINE_MARK, RepeatedContent, UsageCap
+from leftoff.agents.codex.copy_checks import LINE_MARK, SPACED, RepeatedContent, UsageCap
 from leftoff.agents.codex.items import is_typed
 from leftoff.agents.codex.launch import format_time, new_meta, rollout_path
 from leftoff.agents.codex.usage import model_provider
 from leftoff.agents.collector import find_block_place
+from leftoff.agents.copy_usage import ReservedUsage
 from leftoff.agents.copy_writer import (
     CopyLines,
     OpenSink,
-    ReservedUsage,
+    ReadOutline,
     byte_counter,
     edit_line,
     outdated_plan,
@@ -42,7 +43,6 @@ _SUPERSEDED = (*DERIVED_BY, "history_base", "forked_from_ordinal_exclusive")
 _ID_FIELDS = ("id", "thread_id", "session_id")
 # A tool's input that is an object, and not a text: it may contain fields that look like the line's own.
 _INPUT_OBJECTS = (b'"arguments":{', b'"input":{', b'"arguments": {', b'"input": {')
-_HEAD_BYTES = 300  # before the long instructions, which are text
 _FAR_BYTES = 16 * 1024 * 1024
 _Spot = tuple[str, int]  # a rollout and the byte where an object begins
 _Swap = tuple[bytes, bytes]
@@ -60,7 +60,7 @@ def write_copy(
 
     Codex may be writing to the source: the copy, and the check of the source for problems, end at the same byte.
     """
-    session_id = clock.uuid7(order.at)
+    session_id = order.session_id(clock.uuid7(order.at))
     target = order.destination(rollout_path(home, session_id, order.at))
     segments = rollouts.lineage(Path(session.transcript), home)
     ends = [*map(_end_of, segments)]
@@ -71,7 +71,7 @@ def write_copy(
         target,
         writer.lines(),
         copy_checks.OUTLINER,
-        source=lambda: _outlines(segments, ends),
+        source=partial(_outlines, segments, ends),
         invariants=(*order.invariants, *invariants),
         reserved=writer.reserved,
         less_than_bytes=sum(ends) if order.must_shrink else None,
@@ -95,11 +95,13 @@ def _end_of(segment: rollouts.Segment) -> int:
         return file.seek(0, 2)
 
 
-def _outlines(segments: tuple[rollouts.Segment, ...], ends: Sequence[int]) -> Iterator[Outline]:
+def _outlines(
+    segments: tuple[rollouts.Segment, ...], ends: Sequence[int], read: ReadOutline
+) -> Iterator[Outline]:
     """Read the structure of the source, without the numbers of lines: those must hold in the copy, whatever they were."""
     for segment, end in zip(segments, ends, strict=True):
         for run in read_runs(segment.path, end=end):
-            yield copy_checks.outline_unchanged(run.raw)._replace(ids=(), parent_ids=())
+            yield read(run.raw)._replace(ids=(), parent_ids=())
 
 
 class _CopyWriter:
@@ -136,9 +138,7 @@ class _CopyWriter:
         self._cap_from = _cap_from(segments, order) if self._cap else None
         self.reserved = ReservedUsage(self._cap.tally if self._cap else None)
         self._old_ids = {session.session_id, *(segment.meta.session_id for segment in segments)}
-        gaps = _gaps(segments)
-        self._id_swaps = [*_id_swaps(session, segments, session_id, gaps)]
-        self._input_objects = _INPUT_OBJECTS[: 2 * len(gaps)]  # each search goes through the whole file
+        self._id_swaps = [*_id_swaps(self._old_ids, session_id)]
         self._folder_swaps = [*_folder_swaps(session, order)]
         self._next_number: int | None = None  # where lines are numbered
 
@@ -234,24 +234,18 @@ class _CopyWriter:
 
     def _rename(self, raw: bytes) -> bytes:
         """Return the lines with the id of the new session, and with its folder."""
-        has_input_objects = any(mark in raw for mark in self._input_objects)
+        layouts = 2 if SPACED in raw else 1  # each search goes through the whole file
+        has_input_objects = any(mark in raw for mark in _INPUT_OBJECTS[: 2 * layouts])
         if has_input_objects and any(old in raw for old, _ in self._id_swaps):
             raw = b"\n".join(map(self._rename_fields, raw.split(b"\n")))
         else:
-            raw = self._rename_everywhere(raw)
-        for old, new in self._folder_swaps:
-            raw = raw.replace(old, new)
-        return raw
-
-    def _rename_everywhere(self, raw: bytes) -> bytes:
-        for old, new in self._id_swaps:
-            raw = raw.replace(old, new)
-        return raw
+            raw = _replace_all(raw, self._id_swaps[: layouts * len(self._old_ids)])
+        return _replace_all(raw, self._folder_swaps[:layouts])
 
     def _rename_fields(self, line: bytes) -> bytes:
         """Change the id in the line's own fields only: an id in a tool's input must stay."""
         if not any(mark in line for mark in _INPUT_OBJECTS) or len(parse_objects(line)) != 1:
-            return self._rename_everywhere(line)
+            return _replace_all(line, self._id_swaps)
 
         def rename(value: JsonObject) -> JsonObject:
             for fields in (value, shrinkable.item_of(value)):
@@ -327,23 +321,25 @@ def _add_block(line: JsonObject, block: str) -> None:
                 return
 
 
-def _id_swaps(
-    session: Session, segments: tuple[rollouts.Segment, ...], new: str, gaps: tuple[bytes, ...]
-) -> Iterator[_Swap]:
-    """Yield replacements for ``thread_id`` and ``session_id``: events name the thread that they belong to."""
-    for old in dict.fromkeys((session.session_id, *(segment.meta.session_id for segment in segments))):
-        for gap in gaps:
+def _id_swaps(old_ids: Collection[str], new: str) -> Iterator[_Swap]:
+    """Yield replacements for ``thread_id`` and ``session_id``: events name the thread that they belong to.
+
+    First as Codex lays lines out, then with a space after the colon, as other programs do.
+    """
+    for gap in (b"", b" "):
+        for old in old_ids:
             yield b'd":' + gap + to_json(old), b'd":' + gap + to_json(new)
 
 
-def _gaps(segments: tuple[rollouts.Segment, ...]) -> tuple[bytes, ...]:
-    """Return what may be between a key and its value: nothing, as Codex writes, and a space if others wrote the file."""
-    with segments[-1].path.open("rb") as file:
-        return (b"", b" ") if b'": "' in file.read(_HEAD_BYTES) else (b"",)
-
-
 def _folder_swaps(session: Session, order: CopyOrder) -> Iterator[_Swap]:
-    """Yield replacements for the working folder of each turn, if the copy moves."""
+    """Yield replacements for the working folder of each turn, if the copy moves; in the same two layouts."""
     if order.project is not None and session.project is not None:
         new = to_json(str(order.project.resolve()))
-        yield b'"cwd":' + to_json(session.project), b'"cwd":' + new
+        for gap in (b"", b" "):
+            yield b'"cwd":' + gap + to_json(session.project), b'"cwd":' + gap + new
+
+
+def _replace_all(raw: bytes, swaps: Sequence[_Swap]) -> bytes:
+    for old, new in swaps:
+        raw = raw.replace(old, new)
+    return raw

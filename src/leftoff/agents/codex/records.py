@@ -217,6 +217,7 @@ def _unknown(piece: Piece, line: JsonObject, name: str) -> Record:
 _Parser = Callable[[Piece, JsonObject, JsonObject], Record]
 _PARSERS: Mapping[str, _Parser] = {
     "response_item": _item,
+    "request_item": _item,  # of claude-code-tools' simple rollouts
     "event_msg": _event,
     "turn_context": _turn_context,
     "token_usage_record": _token_usage,

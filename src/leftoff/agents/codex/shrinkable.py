@@ -21,22 +21,21 @@ from typing import NamedTuple
 import orjson
 
 from leftoff.agents.codex import chain, items, rollouts
+from leftoff.agents.codex import tools as codex_tools
 from leftoff.agents.codex.records import read_record
 from leftoff.agents.codex.versions import known, version
 from leftoff.agents.collector import (
     Collector,
     Content,
-    cut_input,
+    input_content,
     lines_before,
-    longest_text,
     readable_text,
     restored_texts,
-    shorten_repetition,
-    suppressed_note,
     text_content,
     text_value,
 )
 from leftoff.agents.copy_writer import to_json
+from leftoff.agents.cut_values import cut_input, shorten_repetition, suppressed_note
 from leftoff.agents.jsonl import last_line, pieces, rows, size, table, text
 from leftoff.core.metrics import AgentWindow, Occupancy
 from leftoff.core.records import Block, Message, Place, Record, ToolResult, ToolUse
@@ -140,14 +139,10 @@ def _contents(record: Record, tools: dict[str, str]) -> Iterator[Content]:
     item = item_of(_parse(record.raw))
     block = record.blocks[0]
     if isinstance(block, ToolUse):
-        yield Content(
-            part="input",
-            call_id=block.call_id,
-            tool=block.tool,
-            chars=size(block.input),
-            value=item.get(_INPUTS[name]),
-            text=longest_text(block.input),
+        content = input_content(
+            block.call_id, block.tool, size(block.input), block.input, codex_tools.actions(block)
         )
+        yield content._replace(value=item.get(_INPUTS[name]))
     elif isinstance(block, ToolResult):
         yield Content(
             part="result",
