@@ -23,6 +23,7 @@ _ALPHABETS = {
     "C": _LETTERS + "234567",
     "K": _LETTERS + _DIGITS,
     "G": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+    "T": _LETTERS + _LETTERS.lower() + _DIGITS + "_~.-",
 }
 _SLOT = re.compile(r"\{([A-Za-z])(\d+)(?:/(\d+))?\}")
 _UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
@@ -123,6 +124,11 @@ TOKENS = (
     _token("openai-key", "sk-{A48/20}", "sk-{A20}T3BlbkFJ{A20}", "sk-{h32}"),
     _token("openrouter-key", "sk-or-v1-{h64}"),
     _token("google-api-key", "AIza{U35}"),
+    _token("gemini-key", "AQ.Ab8RN6{U44/27}"),
+    _token("cerebras-key", "csk-{a48/32}"),
+    _token("pinecone-key", "pcsk_{A6}_{A63/33}", "pcsk_{A5}_{A63/33}"),
+    _token("wandb-key", "wandb_v1_{A77/40}", "wandb_v1_{A30}_{A46/9}"),
+    _token("jina-key", "jina_{h32}{A28/8}"),
     _token("huggingface-token", "hf_{A34}", "api_org_{A34}"),
     _token("groq-key", "gsk_{A52}"),
     _token("xai-key", "xai-{A80}"),
@@ -139,9 +145,13 @@ TOKENS = (
     _token("google-client-secret", "GOCSPX-{U28}"),
     _token("digitalocean-token", "dop_v1_{h64}", "doo_v1_{h64}", "dor_v1_{h64}"),
     _token("cloudflare-origin-key", "v1.0-{h24}-{h146}"),
+    _token("cloudflare-key", "cfut_{A48/40}", "cfat_{A40}{h8}", "cfk_{A40}{h8}"),
+    _token("vercel-token", "vcp_{U56/24}", "vck_{U56/24}", "vca_{U56/24}",
+           near=(fill_template("vcp_{A23}", "n"), "vcr_get_the_transfer_of_a_channel_2", fill_template("Zvcp_{A56}", "n"))),
+    _token("azure-client-secret", "{A3}8Q~{T34/31}", "{T3}7Q~{T31}"),
     _token("heroku-key", "HRKU-AA{U58}"),
     _token("alibaba-key-id", "LTAI{A20}"),
-    _token("fly-token", "fo1_{U43}"),
+    _token("fly-token", "fo1_{U43}", "fm2_{B300/40}", "fm2_lJPECAAAAAAAA{B240/24}=="),
     _token("vault-token", "hvs.{U95/24}", "hvb.{U140/24}"),
     _token("terraform-token", "{A14}.atlasv1.{U67/60}"),
     _token("pulumi-token", "pul-{h40}"),
@@ -170,7 +180,7 @@ TOKENS = (
     _token("docker-token", "dckr_pat_{U27}", "dckr_oat_{U32}"),
     _token("sonar-token", "squ_{h40}", "sqp_{h40}"),
     _token("sourcegraph-token", "sgp_{h40}", "sgp_{h16}_{h40}"),
-    _token("slack-token", "xoxb-{D12}-{D12}-{A24/10}", "xoxp-{D12}-{D12}-{D12}-{h32}", "xoxe.xoxp-1-{A163}",
+    _token("slack-token", "xoxb-{D12}-{D12}-{A24/10}", "xoxc-{D12}-{D13}-{D13}-{h64}", "xoxd-{A9}%2B{B120}%3D",
            near=(fill_template("xoxb-{D5}", "n"), fill_template("xoxb-{D12}-{D12}-{A24}", "n", masked=True), fill_template("foxoxb-{D12}-{A24}", "n"))),
     _token("slack-app-token", "xapp-1-{K11}-{D13}-{h64}"),
     _token("discord-bot-token", "MTA{A23}.{A6}.{U38/27}", "NzY{A23}.{A6}.{U38/27}"),
@@ -180,6 +190,7 @@ TOKENS = (
     _token("twilio-key", "SK{h32}"),
     _token("sendgrid-key", "SG.{U22}.{U43}"),
     _token("mailgun-key", "key-{h32}"),
+    _token("resend-key", "re_{A8}_{A24/20}"),
     _token("mailchimp-key", "{h32}-us12", near=(fill_template("it was {h31}-us12", "n"), fill_template("it was {h32}-use12", "n"), fill_template("it was {h33}-us12", "n"))),
     _token("brevo-key", "xkeysib-{h64}-{A16}"),
     _token("shopify-token", "shpat_{h32}", "shpss_{h32}"),
@@ -293,8 +304,8 @@ REQUESTS = (
     _beside("azure-sas-signature", [
         ("https://a.blob.core.windows.net/c/f?sv=2022-11-02&se=2026&sig=", "{A43}%3D", ""),
         ('"https://a.queue.core.windows.net/q?sv=2022-11-02&sig=', "{A20}%2B{A21}%3D", '&sp=r"'),
-        ("https://a.file.core.windows.net/s?sig=", "{A21}%2F{A20}%3D", "\\n"),
-    ], ["https://a.blob.core.windows.net/c/f?sv=2022-11-02&sig=...", "sig={A43}", "https://a.example.com/?sig=short"]),
+        ("https://a.file.core.windows.net:443/s?se=2026-01-01T00:00:00Z&sig=", "{A21}%2F{A20}%3D", "\\n"),
+    ], ["https://a.blob.core.windows.net/c/f?se=2026-01-01T00:00:00Z&sig=...", "sig={A43}", "https://a.example.com/?sig=short"]),
     _beside("curl-user", [
         ("curl -u admin:", "hunter2", " https://x.example.com"),
         ("curl -sS --user 'bob:", "Tr0ub4dor&3", "' https://x.example.com"),
@@ -305,6 +316,21 @@ REQUESTS = (
         ("mysql -uroot -p", "Tr0ub4dor9", " shop < dump.sql"),
         ("docker login -u ci -p ", "{A20}", " registry.example.com"),
     ], ["sshpass -p $SSH_PASSWORD ssh web1", "mysql -uroot -p shop", "docker login -u ci --password-stdin registry.example.com"]),
+    _beside("redis-password", [
+        ("redis-cli -a ", "hunter2x", " ping"),
+        ("redis-cli -h cache -p 6380 -a '", "{A20}", "' --no-auth-warning ping"),
+        ("redis-cli --pass ", "{T14}", " info"),
+    ], ["redis-cli -a $REDIS_PASSWORD ping", "redis-cli -h cache -p 6380 ping | grep -a pong", "redis-cli -a <password> ping"]),
+    _beside("passwd-password", [
+        ("htpasswd -bc /etc/nginx/htpasswd bob ", "hunter2x", "\n"),
+        ("docker run httpd htpasswd -nbB -C 12 bob '", "{A20}", "'"),
+        ("openssl enc -aes-256-cbc -pass \"pass:", "{A16}", "\" -in a -out b"),
+    ], ["htpasswd -c /etc/nginx/htpasswd bob carol dave", "openssl rsa -passin pass:$PASS -in key.pem", "first pass:unoptimised, second pass:optimised"]),
+    _beside("piped-password", [
+        ("echo 'root:", "hunter2x", "' | chpasswd"),
+        ("echo ", "{A16}", " | sudo -S apt-get update"),
+        ('echo -n "', "{T20}", '" | docker login -u ci --password-stdin registry.example.com'),
+    ], ["echo $PASSWORD | sudo -S apt-get update", "echo finished | sudo tee /etc/motd", 'echo "${TOKEN}" | docker login --password-stdin']),
     _beside("command-line-secret", [
         ("vault login --token ", "{A24}", "\n"),
         ("tool --db-password '", "n0t-4-word", "' --verbose"),
@@ -330,9 +356,14 @@ SETTINGS = (
     ], ["PublicKey = {A42}A=", "PrivateKey = <private key>", "PresharedKey = {A30}="]),
     _beside("netrc-password", [
         ("machine api.example.com login bob password ", "hunter2", "\n"),
-        ("machine git.example.com\n  login ci\n  password ", "{A20}", "\n"),
+        ("machine git.example.com\n  login ci\n  password ", "hunter2", "\n"),
         ("default login anonymous password ", "s3cret", ""),
     ], ["machine readable password policies", "login with your password hunter2", "machine x login y password <password>"]),
+    _beside("pgpass-password", [
+        ("db.example.com:5432:shop:app:", "hunter2x", "\n"),
+        ('echo "*:5433:*:app:', "{A20}", '" >> ~/.pgpass'),
+        ("\\nlocalhost:5432:shop:app:", "{A16}", "\\n"),
+    ], ["127.0.0.1:5432:5432 and 8080:80", "src/app.py:5432:17:error:unused2", "localhost:5432:shop:app:password"]),
     _beside("npmrc-auth", [
         ("//registry.npmjs.org/:_auth=", _b64("bob:hunter2"), "\n"),
         ("//npm.example.com/:_authToken=", _UUID, "\n"),
@@ -389,4 +420,16 @@ ASSIGNED = (
     ], ["api_key=None, apiKey: process.env.API_KEY", 'cache_key = "{h40}"', "primary_key: {h32}"]),
 )  # fmt: skip
 
-SAMPLES = (*TOKENS, *KEY_FILES, *REQUESTS, *SETTINGS, *OWNED, *ASSIGNED)
+PROSE = (
+    _beside("password-in-prose", [
+        ("The password for the shop is ", "hunter2", ", keep it safe"),
+        ("please change the password to \"", "swordfish", "\" today"),
+        ("Das Passwort lautet ", "{A10}!", "\n"),
+    ], [
+        "the password is required, the password is hashed with bcrypt, the password is stored in Vault, the password is 8-20 characters",
+        "arguments to pass to `subprocess_run2`, the password is `required`, the passphrase is \"${PASSPHRASE}\"",
+        "The password is sha256-hashed, base64-encoded, case-sensitive and end-to-end-encrypted; password to access the vault",
+    ]),
+)  # fmt: skip
+
+SAMPLES = (*TOKENS, *KEY_FILES, *REQUESTS, *SETTINGS, *OWNED, *ASSIGNED, *PROSE)

@@ -478,6 +478,29 @@ HOSTILE = [
     ),
     *("cookie:a=b;", "cookie=a=b;", "PRIVATE KEY-----", "curl ", "bearer ", "secret access key "),
     *("machine x login y password ", "PuTTY-User-Key-File-2: ", "[REDACTED:x] "),
+    *(
+        "echo ",
+        "echo a1b2|",
+        "echo a:b1c2d|sudo ",
+        "redis-cli ",
+        "redis-cli -a ",
+        " -p",
+        " -pa1b2c3",
+        "htpasswd -b -b ",
+        "pass:a1b2",
+    ),
+    *(
+        "password for ",
+        "password is ",
+        "password is a1b2c3 ",
+        "user a pass ",
+        "pw to ",
+        ":5432:a:b:",
+        ":5432:a:b:c ",
+        "://a?",
+        "://a:1?",
+    ),
+    *("~", "8Q~", "xoxd-", "xoxd-%2B", "fm2_", "_pat=", "vcp_a1-", "re_a1_"),
 ]
 
 

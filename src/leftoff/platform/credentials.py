@@ -4,8 +4,9 @@ Formats are those that their makers publish (prefix, alphabet, length); every re
 only when one of its fixed strings occurs. Of two kinds that find the same text, the earlier in ``KINDS`` gives it its name.
 
 There are two sorts of fixed strings. A *head* begins a token; it is searched as written, and only in long runs of token
-characters. A *word* is found beside a secret; it is searched everywhere and in any case. Kinds whose format alone is enough,
-and those known by their maker's name, are in ``credentials.json``.
+characters. A *word* is found beside a secret, or in one that other characters interrupt; it is searched everywhere and in any
+case, which takes one more pass over the text. Kinds whose format alone is enough, and those known by their maker's name, are
+in ``credentials.json``; a ``note`` there says who documents the format.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from leftoff.platform.secret_values import (
     is_key,
     is_masked,
     is_password,
+    is_password_in_prose,
     is_placeholder,
     is_secret,
     is_token,
@@ -72,18 +74,28 @@ _TOKEN_LEFT: Final = (
 
 
 def _token(row: Mapping[str, Any]) -> Kind:
-    """Return the kind of a token with its own prefix: its format is enough, its value is not checked."""
+    """Return the kind of a token with its own prefix; only where names begin alike must the rest look generated."""
     source, before = row["pattern"], row.get("before", 0)
     if before:  # it can begin with any character, which must not be part of an escape
         source = rf"(?<!\\){source}"
-    source = f"{_TOKEN_LEFT}{source}{_END}"
-    return Kind(name=row["kind"], heads=tuple(row["heads"]), source=source, before=before, check=_is_real)
+    return Kind(
+        name=row["kind"],
+        heads=tuple(row.get("heads", ())),
+        words=tuple(row.get("words", ())),
+        source=f"{_TOKEN_LEFT}{source}{_END}",
+        before=before,
+        check=_is_generated if row.get("generated") else _is_real,
+    )
 
 
 def _is_real(match: re.Match[str]) -> bool:
     """Return whether a token is more than an example such as ``ghp_xxxxxxxx``."""
     secret = secret_of(match)
     return not is_masked(secret[len(secret) // 3 :])
+
+
+def _is_generated(match: re.Match[str]) -> bool:
+    return _is_real(match) and is_generated(secret_of(match))
 
 
 def _beside(name: str, words: str, source: str, check: Check) -> Kind:
@@ -143,10 +155,29 @@ def _is_option(match: re.Match[str]) -> bool:
     return option is not None and _is_random(match)
 
 
+def _is_short_option(match: re.Match[str]) -> bool:
+    """Return whether ``-p`` belongs to a program that takes a password there; for MySQL without a blank before it."""
+    programs = "sshpass|docker[ ]login" + ("" if match["blank"] else "|(?:mysql|mariadb)(?:dump|admin)?")
+    program = _compiled(rf"(?:{programs})(?:[ ][^\r\n|;&]{{0,200}})?\Z").search(text_before(match, 220))
+    return program is not None and _is_given_password(match)
+
+
+def _is_passwd_argument(match: re.Match[str]) -> bool:
+    """Return whether a program takes the value as a password; ``pass:`` counts after an option of OpenSSL only."""
+    if match[0].startswith("pass:") and not _compiled(rf"-pass(?:in|out)?[ =]{_QUOTE}\Z").search(
+        text_before(match, 30)
+    ):
+        return False
+    return _is_given_password(match)
+
+
 # Requests: headers, addresses, command lines.
 _HEADER: Final = rf"{_QUOTE}[ ]{{0,2}}[:=,][ ]{{0,2}}{_QUOTE}"
 _AUTHORIZATION: Final = rf"(?i){_NAME_LEFT}authorization{_HEADER}"
 _PAIR: Final = r"[\w.%-]{1,64}=[^;\s\"'\\]{0,1000}"
+_OPTION: Final = r"-[A-Za-z]{1,7}(?:[ ][0-9]{1,2})?[ ]{1,2}"
+_ECHOED: Final = rf"((?:[^\s\"'`\\]|\\{{1,15}}n(?=[^\s\"'`\\])){{4,200}}){_QUOTE}"
+_PIPE: Final = r"[ ]{0,2}\|[ ]{0,2}(?:sudo[ ]{1,2}(?!-))?(?:/(?:usr/)?s?bin/)?"
 # fmt: off
 _REQUESTS: Final = (
     _beside("basic-authorization", "auth", _AUTHORIZATION + r"basic[ ]{1,2}([a-z0-9+/]{8,500}={0,2})", _is_user),
@@ -166,15 +197,26 @@ _REQUESTS: Final = (
             r"://[a-z0-9-]{1,63}(?:\.webhook)?\.office\.com/webhook(?:b2)?/"
             rf"({UUID}@{UUID}/IncomingWebhook/[0-9a-f]{{32}}/{UUID}){_END}", _is_real),
     _beside("azure-sas-signature", "://",
-            r"://[^\s\"'`<>:]{1,500}?[?&;]sig=([A-Za-z0-9%+/]{43,90}(?:%3D|=){0,2})" + _END, _is_random),
+            r"://[^\s\"'`<>:?]{1,300}+(?::[0-9]{1,5}[^\s\"'`<>:?]{0,300}+)?\?[^\s\"'`<>?]{0,400}?(?:(?<=[?&;])|(?<=u0026))"
+            r"sig=([A-Za-z0-9%+/_-]{43,90}(?:%3[Dd]|=){0,2})" + _END, _is_random),
     _beside("url-password", "://",
             r"://[^\s/?#@:\"'`<>\\]{0,128}:([^\s/?#@\"'`<>\\]{1,256})@(?=[\w\[${%])", _is_given_password),
     _beside("url-key", "key", r"(?<=[?&])key=([\w.~%-]{16,256})", _is_random),
     _beside("curl-user", "curl",
             rf"curl[ ][^\r\n]{{0,300}}?(?<=[ ])(?:-u|--user)[ =]?{_QUOTE}[\w.@+-]{{1,80}}:([^\s\"'`\\]{{1,200}})", _is_given_password),
-    _beside("short-password-option", "sshpass mysql mariadb docker",
-            rf"(?:sshpass[ ]{{1,2}}-p[ ]?|(?:mysql|mariadb)(?:dump|admin)?[ ][^\r\n|;&]{{0,200}}?(?<=[ ])-p"
-            rf"|docker[ ]login[ ][^\r\n|;&]{{0,200}}?(?<=[ ])-p[ ]?){_QUOTE}([^\s\"'`\\]{{4,200}})", _is_given_password),
+    Kind(name="short-password-option", words=(" -p",),
+         source=rf"[ ]-p(?P<blank>[ ]?){_QUOTE}([^\s\"'`\\]{{4,200}})", check=_is_short_option),
+    _beside("redis-password", "redis-cli",
+            rf"redis-cli[ ][^\r\n|;&]{{0,200}}?(?<=[ ])(?:-a|--pass)[ ]{{1,2}}{_QUOTE}([^\s\"'`\\]{{4,200}})", _is_given_password),
+    _beside("passwd-password", "pass",
+            rf"(?:(?<=ht)passwd[ ](?=(?:{_OPTION}){{0,3}}-[A-Za-z]{{0,6}}b)(?:(?=(?:{_OPTION}){{0,3}}-[A-Za-z]{{0,6}}n)(?:{_OPTION}){{1,4}}+"
+            rf"|(?:{_OPTION}){{1,4}}+\S{{1,200}}[ ])\S{{1,80}}[ ]{{1,2}}{_QUOTE}"
+            rf"|(?<=ch)passwd[ ]{{0,2}}(?:<<<[ ]?{_QUOTE}|<<-?[ ]?{_QUOTE}\w{{1,20}}{_QUOTE}{_BREAK}{{1,3}})[\w.-]{{1,32}}:"
+            r"|pass:)([^\s\"'`\\<]{4,200})", _is_passwd_argument),
+    _beside("piped-password", "echo",
+            rf"echo[ ]{{1,2}}(?:-[neE]{{1,3}}[ ]{{1,2}})?{_QUOTE}(?:[\w.-]{{1,32}}:{_ECHOED}{_PIPE}chpasswd|{_ECHOED}{_PIPE}"
+            r"(?:sudo[ ](?:[^\r\n|;&]{0,60}?[ ])?(?:-[A-Za-z]{0,6}S|--stdin)|(?:smb)?passwd"
+            r"|[\w./-]{1,40}[ ][^\r\n|;&]{0,200}?--password-stdin))(?![\w-])", _is_given_password),
     _beside("command-line-secret", "pass token secret key",
             rf"(?i)(?<=-)(?:password|passphrase|token|secret|key)[ ]{{1,2}}{_QUOTE}([^\s\"'`\\]{{6,500}})", _is_option),
 )
@@ -185,6 +227,12 @@ def _is_netrc(match: re.Match[str]) -> bool:
     word = rf"[^\s\\]{{1,100}}+{_BREAK}{{1,8}}+"
     login = rf"(?:machine{_BREAK}{{1,8}}+{word}|default{_BREAK}{{1,8}}+)login{_BREAK}{{1,8}}+{word}\Z"
     return _compiled(login).search(text_before(match, 300)) is not None and _is_given_password(match)
+
+
+def _is_pgpass(match: re.Match[str]) -> bool:
+    """Return whether a line has the five fields of ``.pgpass``, and is not a place in a file or a mapping of ports."""
+    host = _compiled(r"(?:\A|[\s\"'`]|\\[nrt])[\w.*-]{1,253}\Z").search(text_before(match, 255))
+    return host is not None and not match["database"].isdigit() and _is_given_password(match)
 
 
 def _is_mixed(match: re.Match[str]) -> bool:
@@ -213,6 +261,8 @@ _SETTINGS: Final = (
     _beside("wireguard-key", "key",
             r"(?:(?<=Private)|(?<=Preshared))Key[ ]{0,2}=[ ]{0,2}([A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=)", _is_real),
     _beside("netrc-password", "pass", rf"password{_BREAK}{{1,8}}([^\s\"'\\]{{1,200}})", _is_netrc),
+    _beside("pgpass-password", ":543",
+            r":543[0-9]:(?P<database>[^\s:\"'`\\]{1,64}):[^\s:\"'`\\]{1,64}:([^\s:\"'`\\]{1,200})(?=[\s\"'`\\]|\Z)", _is_pgpass),
     _beside("npmrc-auth", "auth", rf"(?i)(?<=:_)auth(?:token)?[ ]?=[ ]?{_QUOTE}([a-z0-9+/_.-]{{8,500}}={{0,2}})", _is_real),
     _beside("docker-auth", "auth",
             rf"(?<=[\"'])auth{_QUOTE}[ ]?:[ ]?{_QUOTE}([A-Za-z0-9+/]{{8,500}}={{0,2}})(?=\\{{0,15}}\")", _is_user),
@@ -256,10 +306,30 @@ def _assignment(name: str, words: str, noun: str, check: Check) -> Kind:
 
 
 _ASSIGNMENTS: Final = (
-    _assignment("password", "pass pwd", _PASSWORD, is_password),
+    _assignment("password", "pass pw", _PASSWORD, is_password),
     _assignment("secret", "secret", "secret", is_secret),
-    _assignment("token", "token", "token", is_token),
+    _assignment("token", "token _pat", "token|_pat", is_token),
     _assignment("api-key", "key", "key", is_key),
+)
+
+# Prose: "the password for the shop is hunter2", "set the password to hunter2", "user bob, pass hunter2".
+_OWNER: Final = (
+    r"[ ](?:for|of|on|at|in|from|f\u00fcr|von|vom|zum|zur)[ ](?:[^\r\n.;:!?\"'`\\]|\.(?=\w)){1,60}?"
+)
+_VERB: Final = (
+    r"[ ](?:is|was|to|lautet|ist|war|auf|est|es|\u00e8|\u00e9)"
+    r"(?:[ ](?:now|still|just|simply|currently|set[ ]to|changed[ ]to|jetzt|nun|noch))?"
+)
+_PROSE: Final = (
+    _beside(
+        "password-in-prose",
+        "pass pw",
+        r"(?i)(?P<noun>password|passwort|passphrase|passcode|passwd|(?<![a-z0-9_.-])(?:pass|pwd?))(?![a-z0-9_-])"
+        rf"(?:\*\*|{_QUOTE})(?P<verb>(?:{_OWNER})?{_VERB})?(?::?[ ]{{1,2}}|:{_BREAK}{{1,3}})(?:\*\*)?"
+        r"(?:\\{0,15}[\"'`](?P<quoted>[^\s\"'`\\]{4,128})(?=\\{0,15}[\"'`])"
+        r"|(?P<bare>[^\s\"'`\\]{3,127}[^\s\"'`\\.,;:?)\]}>]))",
+        is_password_in_prose,
+    ),
 )
 
 _FORMATS: Final = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
@@ -267,5 +337,5 @@ KINDS: Final[tuple[Kind, ...]] = (
     *[_token(row) for group, rows in _FORMATS.items() if group != "named" for row in rows],
     *(*_KEY_FILES, *_REQUESTS, *_SETTINGS),
     *map(_named, _FORMATS["named"]),
-    *_ASSIGNMENTS,
+    *(*_ASSIGNMENTS, *_PROSE),
 )

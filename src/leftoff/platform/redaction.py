@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -45,9 +45,11 @@ _OTHER: Final = ord(" ")
 _TOKEN_CHARACTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _CLASSES: Final = bytes(_RUN[0] if byte in _TOKEN_CHARACTERS else _OTHER for byte in range(256))
 _OTHER_ENDINGS: Final = "efghijmqrsuxyz"  # tokens, passed, author: these make it another word
+_RARE: Final = "-_:k"  # as good as no text is without them, but one character in a hundred is
 _SECRET_WORDS: Final = ("pass", "pwd", "secret", "token", "key", "auth", "cookie")
 
 _Span: TypeAlias = tuple[int, int]
+_Search: TypeAlias = tuple[str, list[str], Callable[..., re.Match[str] | None]]
 _Matcher: TypeAlias = tuple[Callable[[str, int], re.Match[str] | None], int, Check | None, str]
 
 
@@ -76,7 +78,7 @@ class Redactor:
         self._allow = [_user_pattern("allow", source) for source in allow]
         self._deny = [_user_pattern("deny", source) for source in deny]
         self._kinds = [kind for kind in KINDS if kind.name not in without]
-        self._words = sorted({word for kind in self._kinds for word in kind.words})
+        self._searches = _searches_of(frozenset(word for kind in self._kinds for word in kind.words))
         self._matchers: dict[str, tuple[_Matcher, ...]] = {}
         self._clean: set[str] = set()
 
@@ -198,30 +200,28 @@ class Redactor:
         return found
 
     def _scan_words(self, text: str, lowered: str, found: list[Finding]) -> None:
-        for word in self._words:
-            if word not in lowered:  # cheaper than find for the many short texts
+        for gate, words, search in self._searches:
+            if gate not in lowered:  # cheaper than search for the many short texts
                 continue
-            endings = _OTHER_ENDINGS if word.isalpha() else ""
-            place = lowered.find(word)
-            while place >= 0:
-                past = place + len(word)
-                if lowered[past : past + 1] not in endings:
-                    past = max(past, self._try_kinds(word, text, place, found))
-                place = lowered.find(word, past)
+            past = dict.fromkeys(words, 0)
+            match = search(lowered)
+            while match:
+                word = words[(match.lastindex or 1) - 1]
+                place = match.end() - len(word)
+                if place >= past[word]:  # not in the secret that the same word revealed before
+                    past[word] = self._try_kinds(word, text, place, found)
+                match = search(lowered, match.end())
 
     def _scan_runs(self, text: str, plain: bytes, classes: bytes, start: int, found: list[Finding]) -> None:
         """Search for heads only in runs of twenty or more token characters: one pass instead of one per head."""
         heads, find_class = self._heads, classes.find
+        beginnings, unusual, run = heads.beginnings, _UNUSUAL, len(_RUN)
         while start >= 0:
-            end = find_class(_OTHER, start + len(_RUN))
+            end = find_class(_OTHER, start + run)
             if end < 0:
                 end = len(plain)
             head = None
-            if (
-                plain[start : start + 2] in heads.beginnings
-                or plain[start - 2 : start] in _UNUSUAL
-                or start == 1
-            ):
+            if plain[start : start + 3] in beginnings or plain[start - 2 : start] in unusual or start == 1:
                 head = self._first_head(plain, start, end)
             elif plain.find(b"-", start, end) >= 0 and not _is_uuid(plain, start, end):
                 head = heads.next(plain, start, end)
@@ -271,9 +271,35 @@ class _Heads:
     def __init__(self, heads: Sequence[str]) -> None:
         tree = _any_of(heads) or "(?!)"
         first = "".join(sorted({re.escape(head[0]) for head in heads})) or r"\0"
-        self.beginnings = frozenset(head[:2].encode() for head in heads)
+        self.beginnings = frozenset(
+            beginning.encode()
+            for head in heads
+            for beginning in (
+                [head[:3]] if len(head) > 2 else [head + last for last in _TOKEN_CHARACTERS.decode()]
+            )
+        )
         self.next = re.compile(rf"[^A-Za-z0-9_](?=[{first}])({tree})".encode()).search
         self.escaped = re.compile(rf"(?:\A|[^A-Za-z0-9_]){_ESCAPE}??({tree})".encode())
+
+
+@cache
+def _searches_of(all_words: Collection[str]) -> tuple[_Search, ...]:
+    """Return how to search for words: those that share a rare character together, because every pass takes time."""
+    groups: dict[str, list[str]] = {}
+    for word in sorted(all_words):
+        groups.setdefault(next((mark for mark in _RARE if mark in word), word), []).append(word)
+    return tuple((gate, words, _any_word(gate, words).search) for gate, words in groups.items())
+
+
+def _any_word(gate: str, words: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern of words that contain the gate, where none continues as another word: ``tokens``, ``passed``."""
+    ends = []
+    for word in words:
+        before, _, after = word.partition(gate)
+        behind = f"(?<={re.escape(before + gate)})" if before else ""
+        other = f"(?![{_OTHER_ENDINGS}])" if word.strip("_").isalpha() else ""
+        ends.append(f"{behind}{re.escape(after)}{other}()")
+    return re.compile(f"{re.escape(gate)}(?:{'|'.join(ends)})")
 
 
 @lru_cache(maxsize=4)  # creating one takes as long as searching a whole log
@@ -376,7 +402,9 @@ def _marker(kind: str) -> str:
 def _names_a_secret(name: str) -> bool:
     """Return whether a name suggests a secret value, and can be quoted as it is."""
     lowered = name.lower()
-    return any(map(lowered.__contains__, _SECRET_WORDS)) and not re.search(r"[\"'\\\s]", name)
+    return (any(map(lowered.__contains__, _SECRET_WORDS)) or lowered.endswith("_pat")) and not re.search(
+        r"[\"'\\\s]", name
+    )
 
 
 def _user_pattern(setting: str, source: str) -> re.Pattern[str]:

@@ -14,9 +14,9 @@ from typing import Final
 _MARKER_LENGTH: Final = 60  # characters at most of [REDACTED:...]
 _ENOUGH: Final = 100  # only so many characters are examined; placeholders are shorter
 
-# Texts that are meant to be replaced, whatever surrounds them.
+# Texts that are meant to be replaced, whatever surrounds them; in small letters, which is faster than ignoring case.
 _PLACEHOLDER: Final = (
-    r"(?i)(?<![a-z])(?:your|example|change[_-]?(?:me|it|this)|replace|placeholder|redacted|dummy|fake|insert|todo)"
+    r"(?<![a-z])(?:your|example|change[_-]?(?:me|it|this)|replace|placeholder|redacted|dummy|fake|insert|todo)"
     r"|xxx|\*\*\*|\.\.\.|\u2026|\u2022\u2022|^(?:null|none|nil|true|false|undefined)$"
     r"|^#[0-9a-f]{3,8}$|^\$[0-9a-z]{1,12}\$|^\^|^\||^\[|\$[{(]|\{\{|\}\}|#\{|%[(s]|\{\w*\}|<[\w -]*>"
 )
@@ -59,6 +59,18 @@ service session set show state static str string strong subject temp test testin
 tokens type unknown update url use user username value var varchar visible weak with write wrong xyz yes
 """
 _VOCABULARY: Final = frozenset(_FORM_WORDS.split())
+# What "the password is ..." says about one without revealing it.
+_ALGORITHM: Final = (
+    r"(?i)(?:aes|argon|base|bcrypt|blowfish|cp|crc|crypt|des|ed|hmac|http|ipv|iso|latin|md|ntlm|oauth|pbkdf|rc|rot|rsa|scrypt"
+    r"|sha|ssl|tls|utf|v|win|x)[0-9]*[a-z]{0,2}"
+)
+_AMOUNT: Final = r"(?i)[0-9]{1,3}(?:bit|byte|char|digit|st|nd|rd|th)?s?(?:[-+]|$)"
+_DESCRIPTION: Final = r"(?i)(?:able|ed|en|ent|ible|ing|ive|ory|own)$"
+_UNIT: Final = r"[ ][a-z]"
+_USER_BEFORE: Final = (
+    r"(?i)(?:user(?:name)?|login|account|benutzer(?:name)?)[ :=]{1,3}\\{0,15}[\"'`]?[\w.@+-]{1,64}\\{0,15}[\"'`]?[ ,;/]{1,3}"
+    r"(?:(?:and|und|with|mit)[ ])?(?:the[ ]|das[ ])?\Z"
+)
 
 
 def is_password(match: re.Match[str]) -> bool:
@@ -88,6 +100,55 @@ def _is_bare_password(value: str, match: re.Match[str]) -> bool:
     return value.isalnum() and value.rstrip("0123456789").lower() not in _VOCABULARY
 
 
+def is_password_in_prose(match: re.Match[str]) -> bool:
+    """Return whether a sentence gives a password away, and does not describe one: "is required", "is hashed with bcrypt"."""
+    value = secret_of(match)
+    if len(value) < 6 or (
+        match.lastgroup == "bare" and value.isalpha() and value[1:].islower()
+    ):  # "required"
+        return False
+    if is_placeholder(value) or _is_location(value) or _names_an_algorithm(value):
+        return False
+    if _following(match) in _CODE_GOES_ON or _matches(r"[(){}\[\]<>|=]|::", value):
+        return False
+    if _matches(_USER_BEFORE, text_before(match, 100)):
+        return _is_told_password(value, match)
+    if match["noun"].lower() == "pass":  # more often a verb: "pass to `run2`"; "the pass is hunter2" is rare
+        return False
+    if match["verb"]:
+        return _is_told_password(value, match)
+    # "password 4dm1n" gives one away, "password field2" does not.
+    return _has_digit(value) and _matches("[A-Za-z]", value) and not is_wordy(value)
+
+
+def _is_told_password(value: str, match: re.Match[str]) -> bool:
+    if value.isdigit():
+        return _compiled(_UNIT).match(match.string, match.end()) is None
+    if not is_wordy(value):
+        return _matches("[A-Za-z]", value)
+    if _has_digit(value):  # as hunter2 has; settings.key2 and user_2 are names
+        return not _matches(r"[._/:]", value) and not all(
+            word.isdigit() or word in _VOCABULARY for word in _words(value)
+        )
+    if _matches(r"[A-Za-z][!@#$%^*]+[A-Za-z]", value) or value.count("-") >= 3:
+        return not _matches(r"@.*\.", value) and not _is_known(value)
+    return (
+        match.lastgroup == "quoted"
+        and value[1:].islower()
+        and not _is_known(value)
+        and not _matches(_DESCRIPTION, value)
+    )
+
+
+def _names_an_algorithm(value: str) -> bool:
+    """Return whether a value is or begins with how a password is kept: ``sha256``, ``base64-encoded``, ``8-character``."""
+    first = _compiled("[A-Za-z0-9]*").match(value)
+    return (
+        _compiled(_ALGORITHM).fullmatch(first[0] if first else "") is not None
+        or _compiled(_AMOUNT).match(value) is not None
+    )
+
+
 def is_secret(match: re.Match[str]) -> bool:
     """Return whether the value assigned to a secret is one: generated, not a name."""
     value = secret_of(match)
@@ -104,6 +165,8 @@ def is_token(match: re.Match[str]) -> bool:
     """Return whether the value assigned to a token is a secret, and not a marker or an id."""
     if _matches(_NO_CREDENTIAL, text_before(match, 16)):
         return False
+    if match["noun"].lower() == "_pat" and not _compiled(r"[\w-]{20,}").fullmatch(secret_of(match)):
+        return False  # the name of a regular expression
     return is_secret(match) and (_is_exported(match) or _compiled(UUID).fullmatch(secret_of(match)) is None)
 
 
@@ -157,13 +220,20 @@ def is_generated(value: str) -> bool:
 def is_wordy(value: str) -> bool:
     """Return whether a value reads as words and small numbers, as names in code do: ``refresh_token_v2``."""
     chunks = _compiled("[A-Za-z0-9]+").findall(_compiled("%[0-9A-Fa-f]{2}").sub(" ", value[:_ENOUGH]))
-    return all(_compiled(_WORD).fullmatch(chunk) and not _is_scrambled(chunk) for chunk in chunks)
+    fits = _compiled(_WORD).fullmatch
+    return all(
+        (len(chunk) < 8 and chunk.isalpha()) or (fits(chunk) and not _is_scrambled(chunk)) for chunk in chunks
+    )
 
 
 def _is_scrambled(chunk: str) -> bool:
     """Return whether letters change case more often than in camel case, or form a word that is too long."""
+    if len(chunk) < 8:
+        return False
+    if chunk.isalpha() and (chunk[1:].islower() or chunk.isupper()):  # one word, the usual case
+        return len(chunk) > 20
     longest = max(map(len, _compiled(_CAMEL).findall(chunk)))
-    return longest > 20 or (len(chunk) >= 8 and _mean_word_length(chunk) < 3)
+    return longest > 20 or _mean_word_length(chunk) < 3
 
 
 def _mean_word_length(value: str) -> float:
@@ -173,7 +243,7 @@ def _mean_word_length(value: str) -> float:
 
 def is_placeholder(value: str) -> bool:
     """Return whether a value is a template, a reference or a placeholder."""
-    if _matches(_PLACEHOLDER, value[:_ENOUGH]) or is_masked(value):
+    if _matches(_PLACEHOLDER, value[:_ENOUGH].lower()) or is_masked(value):
         return True
     return _compiled(_REFERENCE).fullmatch(value) is not None and is_wordy(value)
 
