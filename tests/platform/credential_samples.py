@@ -124,7 +124,7 @@ TOKENS = (
     _token("openai-key", "sk-{A48/20}", "sk-{A20}T3BlbkFJ{A20}", "sk-{h32}"),
     _token("openrouter-key", "sk-or-v1-{h64}"),
     _token("google-api-key", "AIza{U35}"),
-    _token("gemini-key", "AQ.Ab8RN6{U44/27}"),
+    _token("google-auth-key", "AQ.Ab8RN6{U44/27}"),
     _token("cerebras-key", "csk-{a48/32}"),
     _token("pinecone-key", "pcsk_{A6}_{A63/33}", "pcsk_{A5}_{A63/33}"),
     _token("wandb-key", "wandb_v1_{A77/40}", "wandb_v1_{A30}_{A46/9}"),

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from leftoff.errors import ConfigError
 from leftoff.platform.credentials import KINDS, Check, Kind
+from leftoff.platform.fixed_strings import TOKEN_CHARACTERS, Heads, heads_of, searches_of
 
 if TYPE_CHECKING:
     from leftoff.core.wire import JsonObject, JsonValue
@@ -40,16 +41,11 @@ _UNUSUAL: Final = frozenset(
     if second != ord("/") or first == second
 )
 _ESCAPES: Final = re.compile(rb"[\\%\[;]")  # the beginning of an escape
-_ESCAPE: Final = r"(?:[nrtbf]|u[0-9a-fA-F]{4}|[0-9A-F]{2}|[0-9]{1,2}m)"
 _OTHER: Final = ord(" ")
-_TOKEN_CHARACTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-_CLASSES: Final = bytes(_RUN[0] if byte in _TOKEN_CHARACTERS else _OTHER for byte in range(256))
-_OTHER_ENDINGS: Final = "efghijmqrsuxyz"  # tokens, passed, author: these make it another word
-_RARE: Final = "-_:k"  # as good as no text is without them, but one character in a hundred is
+_CLASSES: Final = bytes(_RUN[0] if byte in TOKEN_CHARACTERS else _OTHER for byte in range(256))
 _SECRET_WORDS: Final = ("pass", "pwd", "secret", "token", "key", "auth", "cookie")
 
 _Span: TypeAlias = tuple[int, int]
-_Search: TypeAlias = tuple[str, list[str], Callable[..., re.Match[str] | None]]
 _Matcher: TypeAlias = tuple[Callable[[str, int], re.Match[str] | None], int, Check | None, str]
 
 
@@ -78,7 +74,7 @@ class Redactor:
         self._allow = [_user_pattern("allow", source) for source in allow]
         self._deny = [_user_pattern("deny", source) for source in deny]
         self._kinds = [kind for kind in KINDS if kind.name not in without]
-        self._searches = _searches_of(frozenset(word for kind in self._kinds for word in kind.words))
+        self._searches = searches_of(frozenset(word for kind in self._kinds for word in kind.words))
         self._matchers: dict[str, tuple[_Matcher, ...]] = {}
         self._clean: set[str] = set()
 
@@ -241,8 +237,8 @@ class Redactor:
         return heads.next(plain, ahead - 1, end)
 
     @cached_property
-    def _heads(self) -> _Heads:
-        return _heads_of(tuple([head for kind in self._kinds for head in kind.heads]))
+    def _heads(self) -> Heads:
+        return heads_of(tuple([head for kind in self._kinds for head in kind.heads]))
 
     def _try_kinds(self, fixed: str, text: str, place: int, found: list[Finding]) -> int:
         """Match the kinds of a fixed string at its place; return the end of the last secret there, else 0."""
@@ -265,61 +261,9 @@ class Redactor:
         return self._matchers[fixed]
 
 
-class _Heads:
-    """Searches for any of the heads at the edge of a word, or also after an escape, which takes longer."""
-
-    def __init__(self, heads: Sequence[str]) -> None:
-        tree = _any_of(heads) or "(?!)"
-        first = "".join(sorted({re.escape(head[0]) for head in heads})) or r"\0"
-        self.beginnings = frozenset(
-            beginning.encode()
-            for head in heads
-            for beginning in (
-                [head[:3]] if len(head) > 2 else [head + last for last in _TOKEN_CHARACTERS.decode()]
-            )
-        )
-        self.next = re.compile(rf"[^A-Za-z0-9_](?=[{first}])({tree})".encode()).search
-        self.escaped = re.compile(rf"(?:\A|[^A-Za-z0-9_]){_ESCAPE}??({tree})".encode())
-
-
-@cache
-def _searches_of(all_words: Collection[str]) -> tuple[_Search, ...]:
-    """Return how to search for words: those that share a rare character together, because every pass takes time."""
-    groups: dict[str, list[str]] = {}
-    for word in sorted(all_words):
-        groups.setdefault(next((mark for mark in _RARE if mark in word), word), []).append(word)
-    return tuple((gate, words, _any_word(gate, words).search) for gate, words in groups.items())
-
-
-def _any_word(gate: str, words: Iterable[str]) -> re.Pattern[str]:
-    """Return the pattern of words that contain the gate, where none continues as another word: ``tokens``, ``passed``."""
-    ends = []
-    for word in words:
-        before, _, after = word.partition(gate)
-        behind = f"(?<={re.escape(before + gate)})" if before else ""
-        other = f"(?![{_OTHER_ENDINGS}])" if word.strip("_").isalpha() else ""
-        ends.append(f"{behind}{re.escape(after)}{other}()")
-    return re.compile(f"{re.escape(gate)}(?:{'|'.join(ends)})")
-
-
-@lru_cache(maxsize=4)  # creating one takes as long as searching a whole log
-def _heads_of(heads: tuple[str, ...]) -> _Heads:
-    return _Heads(heads)
-
-
 def _is_uuid(plain: bytes, start: int, end: int) -> bool:
     """Return whether a run is a UUID. Every line of a transcript has several, and no token starts with one."""
     return end - start == 36 and plain[start + 8] == plain[start + 13] == plain[start + 18] == ord("-")
-
-
-def _any_of(strings: Iterable[str]) -> str:
-    """Return a pattern that matches the longest of some strings, as a tree that examines each character once."""
-    tails: dict[str, list[str]] = {}
-    for string in strings:
-        tails.setdefault(string[:1], []).append(string[1:])
-    optional = "?" if tails.pop("", None) else ""
-    branches = "|".join(re.escape(first) + _any_of(rest) for first, rest in tails.items())
-    return f"(?:{branches}){optional}" if branches else ""
 
 
 class _Spans:

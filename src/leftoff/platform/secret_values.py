@@ -62,7 +62,7 @@ _VOCABULARY: Final = frozenset(_FORM_WORDS.split())
 # What "the password is ..." says about one without revealing it.
 _ALGORITHM: Final = (
     r"(?i)(?:aes|argon|base|bcrypt|blowfish|cp|crc|crypt|des|ed|hmac|http|ipv|iso|latin|md|ntlm|oauth|pbkdf|rc|rot|rsa|scrypt"
-    r"|sha|ssl|tls|utf|v|win|x)[0-9]*[a-z]{0,2}"
+    r"|sha|ssl|tls|utf|v|win|x)[0-9]{0,5}(?:id|i|d)?"
 )
 _AMOUNT: Final = r"(?i)[0-9]{1,3}(?:bit|byte|char|digit|st|nd|rd|th)?s?(?:[-+]|$)"
 _DESCRIPTION: Final = r"(?i)(?:able|ed|en|ent|ible|ing|ive|ory|own)$"
@@ -141,12 +141,12 @@ def _is_told_password(value: str, match: re.Match[str]) -> bool:
 
 
 def _names_an_algorithm(value: str) -> bool:
-    """Return whether a value is or begins with how a password is kept: ``sha256``, ``base64-encoded``, ``8-character``."""
+    """Return whether a value says how a password is kept or how long it is: ``sha256``, ``base64-encoded``, ``8-character``."""
+    if not is_wordy(value):
+        return False
     first = _compiled("[A-Za-z0-9]*").match(value)
-    return (
-        _compiled(_ALGORITHM).fullmatch(first[0] if first else "") is not None
-        or _compiled(_AMOUNT).match(value) is not None
-    )
+    algorithm = _compiled(_ALGORITHM).fullmatch(first[0] if first else "")
+    return algorithm is not None or _compiled(_AMOUNT).match(value) is not None
 
 
 def is_secret(match: re.Match[str]) -> bool:
