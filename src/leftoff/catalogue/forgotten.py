@@ -25,6 +25,7 @@ from leftoff.errors import DocumentError, StorageError, describe_os_error
 from leftoff.platform import clock, files
 
 MASK = "[forgotten]"
+_MAX_BYTES = 64 * 1024 * 1024  # of the file
 _GRAM = 4  # number of letters that are looked up first
 _MAX_RULED_OUT = 500_000
 _SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
@@ -180,11 +181,11 @@ class Forgotten:
 
     def _read(self) -> None:
         try:
-            content = self._path.read_bytes()
+            content = files.read_regular_file(self._path, _MAX_BYTES)
         except FileNotFoundError:
             return
-        except OSError as error:
-            raise self._unreadable(describe_os_error(error)) from error
+        except StorageError as error:
+            raise self._unreadable(error.message.removeprefix(f"{self._path}: ").removesuffix(".")) from error
         try:
             said: dict[str, Any] = upgrade_document("forgotten", json.loads(content), where=str(self._path))
             self._salt = bytes.fromhex(said["salt"])

@@ -133,6 +133,31 @@ def read_small_file(path: Path, most_bytes: int) -> bytes | None:
         os.close(fd)
 
 
+def read_regular_file(path: Path, max_bytes: int) -> bytes:
+    """Return the content of a regular file; FileNotFoundError if it is missing.
+
+    A larger one, and a pipe, socket or device, which might never end, raise StorageError.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise not_readable(path, error) from error
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise StorageError(f"{path}: cannot be read: it is not a regular file.", path=path)
+        if status.st_size > max_bytes:
+            raise StorageError(f"{path}: cannot be read: it is larger than {max_bytes:,} bytes.", path=path)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(max_bytes)
+    except OSError as error:
+        raise not_readable(path, error) from error
+    finally:
+        os.close(fd)
+
+
 def remove_stale_drafts(folder: Path) -> None:
     """Remove old temporary files that killed writers left in ``folder``."""
     discard(_stale_temporaries(folder))

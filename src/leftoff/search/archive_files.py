@@ -28,6 +28,7 @@ from leftoff.platform import clock, files, zstd
 _COPY_SUFFIX = ".tar.zst"
 _ZSTD_SUFFIX = ".zst"
 _CHUNK = 1024 * 1024
+_MAX_INFO_BYTES = 64 * 1024 * 1024
 _DATE_SEPARATOR = "~"  # before the date in the name of a second copy; no id holds it
 
 
@@ -213,8 +214,9 @@ def _stamp(archived_at: str) -> str:
 
 def _read_info(facts: Path) -> Archived | None:
     """Read the description of a copy; None if that fails."""
-    with suppress(OSError, ValueError, LookupError, TypeError, DocumentError):
-        said: dict[str, Any] = upgrade_document("archived", json.loads(facts.read_bytes()), where=str(facts))
+    with suppress(OSError, ValueError, LookupError, TypeError, StorageError):
+        content = files.read_regular_file(facts, _MAX_INFO_BYTES)
+        said: dict[str, Any] = upgrade_document("archived", json.loads(content), where=str(facts))
         kept = tuple(ArchivedFile(**each) for each in said["files"])
         values = {name: value for name, value in said.items() if name != "schema"}
         if kept:
@@ -298,6 +300,8 @@ class _DigestingReader:
 def _open_copy(copy: Path) -> Iterator[tarfile.TarFile]:
     """Open a copy for reading, turning errors into ours."""
     torn: tuple[type[Exception], ...] = (tarfile.TarError, *zstd.decode_errors())
+    if copy.exists() and not copy.is_file():  # reading from a pipe or device might never end
+        raise StorageError(f"{copy}: the copy cannot be read: it is not a file.", path=copy)
     try:
         with zstd.open_zstd(copy, "rb") as file, tarfile.open(fileobj=file, mode="r|") as tar:
             yield tar

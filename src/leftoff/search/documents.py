@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import re
+import stat
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
@@ -32,6 +33,7 @@ _MAX_BYTES = 4 * 1024 * 1024  # of a document; one that is larger came from else
 _HEADING = re.compile(rb"^#{1,6} ", re.MULTILINE)
 _SESSION = re.compile(r"^(?:session-)?(.+)$")
 _HEADER_BYTES = 4096
+_MAX_JSON_BYTES = 16 * 1024 * 1024
 # How a chat starts: a renamed one is still recognised, one quoted further below is not.
 _CHAT_START = re.compile(rb"# .* Conversation\n\n\*\*Session ID:\*\* \S+\n\*\*Date:\*\* ")
 _LOG_TITLE = b"# Session Resume Log: "
@@ -185,16 +187,16 @@ def _is_index(path: Path) -> bool:
 
 def _has_keys(path: Path, keys: set[str]) -> bool:
     try:
-        said = json.loads(_read(path))
+        said = json.loads(_read(path, _MAX_JSON_BYTES))
     except (ValueError, RecursionError):
         return False
     return isinstance(said, dict) and keys <= said.keys()
 
 
-def _read(path: Path, size_bytes: int = -1) -> bytes:
-    """Return the content of a file, uncompressed; empty if it cannot be read or is a link."""
+def _read(path: Path, size_bytes: int) -> bytes:
+    """Return the beginning of a file, uncompressed; empty if it cannot be read, or is a link, pipe or device."""
     try:
-        if path.is_symlink():
+        if not stat.S_ISREG(path.lstat().st_mode):
             return b""
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             return file.read(size_bytes)
