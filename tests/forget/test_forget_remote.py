@@ -8,7 +8,8 @@ from contextlib import closing
 
 import pytest
 
-from leftoff.forget.forget_remote import forget_remote
+from leftoff.forget.forget_remote import RemoteTask, forget_remote
+from leftoff.forget.matcher import Matcher
 from leftoff.platform import locks
 from leftoff.storage.outbox import SENDING_LOCK
 from leftoff.storage.s3_client import Bucket
@@ -264,11 +265,17 @@ def test_logs_of_a_plugin_are_recognised_by_their_content(machine, tmp_path):
     machine.send()
     (lib / "broken.json").write_text("{", encoding="utf-8")
     with machine.on_this_machine():
-        forgot = forget_remote(["session-1"], None, Workspace.open(machine.root), machine.root)
+        matcher = Matcher(session_ids=["session-1"])
+        task = RemoteTask(
+            project=machine.root, session_ids=["session-1"], matcher=matcher, everywhere=Matcher()
+        )
+        forgot = forget_remote(task, Workspace.open(machine.root))
         assert forgot.erased == 1
         assert "JSONDecodeError" in forgot.trouble  # one that cannot be looked at may name it
-        forgot = forget_remote([], WORDS, Workspace.open(machine.root), machine.root)
-    assert forgot.erased == 1
+        words = Matcher([WORDS])
+        task = RemoteTask(project=machine.root, matcher=words, everywhere=words, is_text=True)
+        forgot = forget_remote(task, Workspace.open(machine.root))
+    assert forgot.erased == 1 + 2  # and in the store of the settings before
     assert "JSONDecodeError" in forgot.trouble
     assert sorted(path.name for path in lib.glob("*.json")) == ["broken.json", "session-10.json"]
     assert "[forgotten]" in (lib / "session-10.json").read_text(encoding="utf-8")

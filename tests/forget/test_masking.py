@@ -1,6 +1,8 @@
 """Documents lose the text and stay valid: keys, headings and labels of our formats stay."""
 
+import gzip
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -252,8 +254,16 @@ def test_rows_of_a_database_are_scanned(tmp_path):
     assert masking.holds(broken, Matcher(["mission"]))
 
 
-def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
-    """A file that is gone holds nothing, but an unreadable one is an error."""
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
+    """A file that is gone holds nothing, but one that is too large, packed or not, is an error."""
     assert not masking.holds(tmp_path / "gone", KOALA)
+    large = tmp_path / "large.md"
+    large.touch()
+    os.truncate(large, 1 << 40)
     with pytest.raises(StorageError, match="cannot be read"):
-        masking.read(tmp_path)
+        masking.holds(large, KOALA)
+    packed = tmp_path / "packed.md.gz"
+    packed.write_bytes(gzip.compress(bytes(2_000_000)))
+    monkeypatch.setattr(masking, "_MAX_BYTES", 1_000_000)
+    with pytest.raises(StorageError, match="larger"):
+        masking.holds(packed, KOALA)

@@ -201,7 +201,7 @@ def test_settings_are_named_and_never_changed(settings, session):
     update_library(Workspace.open())
     of_user = paths.config_folder() / "configuration.yaml"
     output = leftoff("forget", "--text", "koala sleeps", "--yes")
-    assert "in your settings, which are yours to change" in output
+    assert "in your settings and installations, which are yours to change" in output
     assert str(of_user) in output
     assert "but for your settings: none holds it" in output
     plan = json.loads(leftoff("forget", SESSION, "--yes", "--json"))

@@ -28,7 +28,7 @@ def forget(
 ) -> int:
     """Erase SESSION, this project or a text from every place where leftoff keeps anything, and prove it.
 
-    Logs, pauses, states, library, archive and lists are gone through byte by byte afterwards. Files of the agents themselves are
+    Logs, pauses, pins, states, lists, library, archive and remote are read again afterwards. Files of the agents themselves are
     named and never touched.
     """
     plan = _plan(session, text, of_project=project)
@@ -75,10 +75,10 @@ def _show_plan(plan: forget_module.ForgetPlan) -> None:
     if plan.shared is not None:
         output.say(
             f"  {output.visible(str(plan.shared))} is shared with other worktrees: only the logs and pauses of these sessions go"
-            " there; chats, pauses made by hand and what is of other worktrees stay"
+            " there; pins, chats, pauses made by hand and what is of other worktrees stay"
         )
-    _list_files("deleted whole:", plan.documents)
-    _list_files("cleaned:", plan.holders)
+    _list_files("to be deleted:", plan.documents)
+    _list_files("to be cleaned of it:", plan.holders)
     if plan.in_library:
         output.say("  in the library")
     if plan.named_sources:
@@ -91,9 +91,11 @@ def _show_plan(plan: forget_module.ForgetPlan) -> None:
     if plan.remote is not None:
         output.say(f"  perhaps in the remote ({output.visible(plan.remote)}), which is asked when it is done")
     _list_files("in the agents' own files, which stay as they are:", plan.agents_own)
-    _list_files("in your settings, which are yours to change:", plan.settings)
+    _list_files("in your settings and installations, which are yours to change:", plan.settings)
+    _list_files("your own documents, which stay (only ids of sessions are masked in them):", plan.stays)
     _list_unread(
-        "perhaps in these files, which could not be read:", (*plan.copies.unread, *plan.agents_unread)
+        "perhaps in these files, which could not be read:",
+        (*plan.unread, *plan.copies.unread, *plan.agents_unread),
     )
 
 
@@ -144,7 +146,14 @@ def _show_result(plan: forget_module.ForgetPlan, done: forget_module.ForgetResul
         output.say(f"{done.remote.erased} logs in the remote were deleted or masked.")
     if done.remote.trouble:
         output.say(f"The remote may still hold it: {done.remote.trouble} Then: leftoff forget again.")
+    if done.remote.others:
+        output.say(
+            f"{done.remote.others} logs of this project that were written elsewhere stay in the remote. leftoff log list --remote"
+            " lists them, leftoff forget SESSION erases one."
+        )
     _show_remaining(plan, done)
+    if plan.stays:
+        output.say("Your own documents above stay. To have leftoff use one again: leftoff trust FILE")
     if plan.agents_own:
         output.say(
             "The agents' own files above still hold it. A log that is saved from them again would hold it too."
@@ -159,13 +168,14 @@ def _show_remaining(plan: forget_module.ForgetPlan, done: forget_module.ForgetRe
             "Of a library that somebody reads just now the bytes go when that ends: leftoff forget again. Remove others by hand."
         )
     if unread:
-        _list_unread("Nobody can say whether these copies of the archive hold it:", done.unread)
+        _list_unread("These files could not be read, so they may hold it:", done.unread)
         output.say(
             "Make them readable, or delete them if you can do without: then leftoff forget again, which looks into them."
         )
     if not done.left:
         but = ", but for your settings" if plan.settings else ""
-        output.say(f"Every file of leftoff was read again{but}: none holds it.")
+        remote = " and every log in the remote" if plan.remote and not done.remote.trouble else ""
+        output.say(f"Every file of leftoff{remote} was read again{but}: none holds it.")
 
 
 def _to_dict(plan: forget_module.ForgetPlan, done: forget_module.ForgetResult | None) -> dict[str, object]:
@@ -179,15 +189,20 @@ def _to_dict(plan: forget_module.ForgetPlan, done: forget_module.ForgetResult | 
         "archived": len(plan.copies.archived),
         "agents_own": [str(each) for each in plan.agents_own],
         "settings": [str(each) for each in plan.settings],
+        "stays": [str(each) for each in plan.stays],
         "erased": done is not None,
         "deleted": [] if done is None else [str(each) for each in done.deleted],
         "edited": [] if done is None else [str(each) for each in done.edited],
         "left": [] if done is None else [str(each) for each in done.left],
         "unread": [
             {"path": str(each.path), "reason": each.reason}
-            for each in (*(plan.copies.unread if done is None else done.unread), *plan.agents_unread)
+            for each in (
+                *((*plan.unread, *plan.copies.unread) if done is None else done.unread),
+                *plan.agents_unread,
+            )
         ],
         "remote": plan.remote,
         "remote_erased": 0 if done is None else done.remote.erased,
         "remote_trouble": None if done is None else done.remote.trouble,
+        "remote_others": 0 if done is None else done.remote.others,
     }

@@ -7,58 +7,67 @@ an interruption completes it.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from leftoff.catalogue.database import LOCK_NAME, library_folder
+from leftoff.chat.page import looks_like_id
 from leftoff.errors import NothingToDoError, UsageError
 from leftoff.forget import index, masking, places, session_copies
-from leftoff.forget.forget_remote import RemoteResult, forget_remote, remote_name
+from leftoff.forget.forget_remote import RemoteResult, RemoteTask, forget_remote, remote_name
 from leftoff.forget.index import KnownSession
-from leftoff.forget.known import find_target, is_about, known_projects, root_of, sessions_of_project
+from leftoff.forget.known import (
+    find_target,
+    folders_of_project,
+    is_about,
+    known_projects,
+    projects_inside,
+    root_of,
+    sessions_of_project,
+)
 from leftoff.forget.matcher import Matcher, require_distinctive
-from leftoff.forget.purge import kept_data
-from leftoff.forget.session_copies import ArchiveMatches, Unread
-from leftoff.pause.journal import parse_origin, read_lines
-from leftoff.pause.snapshot import LATEST_NAME
-from leftoff.pause.snapshot_store import list_finished
+from leftoff.forget.session_copies import ArchiveMatches, Unread, ask_each
+from leftoff.forget.session_files import files_of_sessions, pause_name, update_pointer
 from leftoff.platform import clock, files, locks, paths
+from leftoff.resume_logs import pins
 from leftoff.search.archive import open_archive, session_files
 from leftoff.search.documents import is_pause
 from leftoff.sessions.find import LATEST
-from leftoff.storage import outbox
+from leftoff.storage.file_store import parse_file_name
+from leftoff.storage.outbox import SENDING_LOCK, user_outbox
 from leftoff.workspace import Workspace
 
 _LOCK_SECONDS = 60.0
-_PAUSE_ENDINGS = re.compile(r"(?:-incremental)?\.(?:jsonl|json|yaml|md)(?:\.gz)?\Z")
-_ORIGIN_IN_MARKDOWN = re.compile(r"^- \*\*Session\*\*: \S+ (?P<id>.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPlan:
-    """What would be erased, and where it is. ``agents_own`` and ``settings`` are named and never changed."""
+    """What would be erased, and where it is. ``agents_own``, ``settings`` and ``stays`` are named, because they are not ours."""
 
     workspace: Workspace
     target: Literal["session", "project", "text"]
     description: str  # an id, a folder, or that it is a text
     matcher: Matcher
+    elsewhere: Matcher  # for conversations and the logs of other projects, where an id that is not a UUID may be a word
     projects: tuple[str, ...]
-    holders: tuple[Path, ...]  # files with a match in their name or content
+    documents: tuple[Path, ...]  # files and folders to delete whatever they hold
+    holders: tuple[Path, ...]  # other files with a match in their name or content
+    unread: tuple[Unread, ...]  # files of ours that may hold a match
     in_library: bool
     agents_own: tuple[Path, ...]
     settings: tuple[Path, ...]  # files of the user's settings with a match
+    stays: tuple[
+        Path, ...
+    ] = ()  # the user's own documents in the project, in which only ids of sessions are masked
     sessions: tuple[KnownSession, ...] = ()
-    documents: tuple[Path, ...] = ()  # files and folders to delete whatever they hold
     copies: ArchiveMatches = field(default_factory=ArchiveMatches)
     agents_unread: tuple[Unread, ...] = ()
     named_sources: int = 0  # sources in the library to delete, with the text in their path, project or id
     text: str | None = None
-    remote: str | None = None  # the storage backend that is asked too
+    remote: str | None = None  # the stores that are asked too
     project: Path | None = None  # the project whose logs in the remote are meant; None: the current one
     shared: Path | None = None  # a folder that other worktrees use too: only the sessions' documents go
 
@@ -66,7 +75,7 @@ class ForgetPlan:
     def is_local(self) -> bool:
         """Whether this machine keeps anything of it, or may."""
         copies = self.copies.archived or self.copies.orphans or self.copies.unread
-        return bool(self.holders or copies or self.in_library or self.documents)
+        return bool(self.holders or copies or self.in_library or self.documents or self.unread)
 
     @property
     def is_empty(self) -> bool:
@@ -77,6 +86,15 @@ class ForgetPlan:
     def session_ids(self) -> list[str]:
         """The ids of the sessions to forget."""
         return [each.session_id for each in self.sessions]
+
+    @property
+    def local_ids(self) -> list[str]:
+        """The ids of those sessions that this machine may know."""
+        return [each.session_id for each in self.sessions if each.is_local]
+
+    def matcher_for(self, path: Path) -> Matcher:
+        """Return what is looked for in a file of ours, or of the user's."""
+        return Matcher(session_ids=self.local_ids) if path in self.stays else self.matcher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,29 +117,68 @@ def plan_session(selector: str, workspace: Workspace) -> ForgetPlan:
             f"{LATEST} is another session every day. Name the one to forget by its number or id: leftoff sessions"
         )
     session = find_target(selector, workspace)
-    plan = _plan_sessions("session", session.session_id, [session], workspace)
+    ids = [session.session_id] if session.is_local else []
+    elsewhere = Matcher(session_ids=filter(clock.is_uuid, ids))
+    plan = _plan_sessions([session], Matcher(session_ids=ids), elsewhere, workspace)
     folder = Path(session.project) if session.project else None
-    return replace(plan, project=root_of(folder) if folder is not None and folder.is_dir() else None)
+    return replace(
+        plan,
+        target="session",
+        description=session.session_id,
+        project=root_of(folder) if folder is not None and folder.is_dir() else None,
+    )
 
 
 def plan_project(workspace: Workspace) -> ForgetPlan:
-    """Plan to forget every session of the project and all its documents.
+    """Plan to forget every session of the project, all its documents and pins, and where it is.
 
     In a folder that worktrees share, only the documents of these sessions are known to be of this one: the others stay.
     """
     project = workspace.project
-    sessions = {each.session_id: each for each in sessions_of_project(workspace)}
-    found = places.documents_of(project, workspace)
-    is_shared = paths.shares_folder(project)
+    is_shared = paths.shares_folder(project) and project.folder.is_dir()
+    documents = [*places.documents_of(project, workspace), *user_outbox().of_project(str(project.root))]
     if not is_shared:
-        found += [each.path for each in kept_data(workspace.folder) if each.path.parent == project.folder]
-    plan = _plan_sessions("project", str(project.root), [*sessions.values()], workspace)
+        documents += places.documents_of_folder(project)
+        documents += filter(Path.is_file, [pins.file_of(project)])
+    sessions = {each.session_id: each for each in [*_logged(documents), *sessions_of_project(workspace)]}
+    uuids = [each for each in sessions if clock.is_uuid(each)]
+    folders = folders_of_project(project, sessions.values())
+    inside = projects_inside(project.root, known_projects(workspace)) | (
+        {project.folder} if is_shared else set()
+    )
+    names = [*sessions, *_generated_names(documents)]
+    stays = tuple(each for each in places.users_documents(project) if not places.is_below(each, inside))
+    plan = _plan_sessions(
+        [*sessions.values()],
+        Matcher(session_ids=names, folders=folders, other_folders=inside),
+        Matcher(session_ids=uuids, folders=folders, other_folders=inside),
+        workspace,
+        documents,
+        stays,
+    )
     return replace(
         plan,
-        documents=tuple(found),
+        target="project",
+        description=str(project.root),
         project=project.root,
-        shared=project.folder if is_shared and project.folder.is_dir() else None,
+        shared=project.folder if is_shared else None,
     )
+
+
+def _logged(documents: Iterable[Path]) -> Iterator[KnownSession]:
+    """Yield the agents' sessions of which there is a log; one of another name may be another session elsewhere."""
+    for path in (path for each in documents for path in places.files_below(each)):
+        if (named := parse_file_name(path.name)) is not None and clock.is_uuid(named[0]):
+            yield KnownSession(named[0])
+
+
+def _generated_names(documents: Iterable[Path]) -> set[str]:
+    """Return the names of pauses and chats, which no other document has."""
+    found = [path for each in documents for path in places.files_below(each)]
+    pauses = {pause_name(path) for path in found if is_pause(path)}
+    return {each for each in pauses if any(map(str.isdigit, each))} | {
+        path.stem for path in found if looks_like_id(path.stem)
+    }
 
 
 def plan_text(text: str, workspace: Workspace) -> ForgetPlan:
@@ -131,18 +188,23 @@ def plan_text(text: str, workspace: Workspace) -> ForgetPlan:
     projects = known_projects(workspace)
     kept = [each for each in places.list_files(projects, workspace) if masking.is_text(each)]
     named = {each for each in kept if places.must_be_deleted(each, matcher) and not _is_archived(each)}
+    holders, unread = ask_each(
+        (each for each in kept if each not in named), lambda each: masking.holds(each, matcher)
+    )
     agents_own, agents_unread = session_copies.agents_files_with(matcher)
     return ForgetPlan(
         workspace=workspace,
         target="text",
         description=f"a text of {len(text)} characters",
         matcher=matcher,
+        elsewhere=matcher,
         projects=projects,
-        holders=tuple(each for each in kept if each not in named and masking.holds(each, matcher)),
+        documents=tuple(sorted(named)),
+        holders=holders,
+        unread=unread,
         in_library=index.index_holds(matcher),
         agents_own=agents_own,
         settings=_settings_with(matcher, projects),
-        documents=tuple(sorted(named)),
         copies=session_copies.copies_with(matcher),
         agents_unread=agents_unread,
         named_sources=index.count_named_by(matcher),
@@ -152,38 +214,52 @@ def plan_text(text: str, workspace: Workspace) -> ForgetPlan:
 
 
 def _plan_sessions(
-    target: Literal["session", "project"],
-    description: str,
     sessions: Sequence[KnownSession],
+    matcher: Matcher,
+    elsewhere: Matcher,
     workspace: Workspace,
+    documents: Sequence[Path] = (),
+    stays: tuple[Path, ...] = (),
 ) -> ForgetPlan:
-    local = {each.session_id for each in sessions if each.is_local}
-    matcher = Matcher(session_ids=sorted(local))
     projects = known_projects(workspace)
     transcripts = [Path(each.transcript) for each in sessions if each.transcript is not None]
-    return ForgetPlan(
+    plan = ForgetPlan(
         workspace=workspace,
-        target=target,
-        description=description,
+        target="session",
+        description="",
         matcher=matcher,
+        elsewhere=elsewhere,
         projects=projects,
-        holders=tuple(
-            each
-            for each in places.list_files(projects, workspace)
-            if masking.is_text(each) and is_about(each, matcher, local)
-        ),
-        in_library=index.has_sessions(local),
+        documents=(),
+        holders=(),
+        unread=(),
+        in_library=False,
         agents_own=tuple(path for each in transcripts if each.exists() for path in session_files(each)),
         settings=_settings_with(matcher, projects),
+        stays=stays,
         sessions=tuple(sessions),
-        copies=session_copies.copies_of(local),
         remote=remote_name(workspace),
+    )
+    gone = frozenset(documents)
+    kept = (each for each in places.list_files(projects, workspace) if not places.is_below(each, gone))
+    found, unread = ask_each(
+        filter(masking.is_text, kept), lambda each: is_about(each, plan.matcher_for(each), plan.local_ids)
+    )
+    own = files_of_sessions(found, plan.local_ids)
+    return replace(
+        plan,
+        documents=(*documents, *own),
+        holders=tuple(each for each in found if each not in own),
+        unread=unread,
+        in_library=index.has_sessions(plan.local_ids) or index.count_named_by(elsewhere) > 0,
+        copies=session_copies.copies_of(plan.local_ids),
     )
 
 
 def _settings_with(matcher: Matcher, projects: Sequence[str]) -> tuple[Path, ...]:
     kept = places.settings_files(projects)
-    return tuple(each for each in kept if matcher.is_in(masking.read(each).decode("utf-8", "replace")))
+    holding, _ = ask_each(kept, lambda each: matcher.is_in(masking.read(each).decode("utf-8", "replace")))
+    return holding
 
 
 def _is_archived(path: Path) -> bool:
@@ -212,9 +288,9 @@ def _no_sending(plan: ForgetPlan) -> Iterator[None]:
     if plan.remote is None:
         yield
         return
-    folder = outbox.user_outbox().folder
+    folder = user_outbox().folder
     files.make_folder(folder)
-    with locks.hold(folder / outbox.SENDING_LOCK, timeout_seconds=_LOCK_SECONDS):
+    with locks.hold(folder / SENDING_LOCK, timeout_seconds=_LOCK_SECONDS):
         yield
 
 
@@ -231,20 +307,21 @@ def _erase(plan: ForgetPlan) -> ForgetResult:
     holders = [
         each
         for each in places.finish_changes(plan.holders)
-        if each in plan.holders or is_about(each, plan.matcher, plan.session_ids)
+        if each in plan.holders or is_about(each, plan.matcher_for(each), plan.local_ids)
     ]
-    deleted = [*_delete_files(plan, holders)]
+    deleted, failed = _delete_files([*plan.documents, *files_of_sessions(holders, plan.session_ids)])
     session_copies.delete_copies(plan.copies)
     transcripts = [each.transcript for each in plan.sessions if each.transcript is not None]
-    in_index = index.erase_from_index(plan.session_ids, transcripts, [*deleted, *plan.documents], plan.text)
-    project = plan.project or plan.workspace.project.root
-    remote = forget_remote(plan.session_ids, plan.text, plan.workspace, project)
+    in_index = index.erase_from_index(
+        plan.session_ids, transcripts, [*deleted, *plan.documents], plan.text, plan.elsewhere
+    )
+    remote = forget_remote(_remote_task(plan), plan.workspace)
     edited = [each for each in holders if each.exists()]
     for each in edited:
         if plan.text is None and masking.is_list(each):
             masking.drop_lines(each, plan.matcher)
         else:
-            masking.mask(each, plan.matcher)
+            masking.mask(each, plan.matcher_for(each), in_register=each not in plan.stays)
     left, unread = find_left(plan)
     if not in_index.is_done:
         left.append(index.library_path())
@@ -254,86 +331,51 @@ def _erase(plan: ForgetPlan) -> ForgetResult:
         archived=len(plan.copies.archived),
         library=in_index.count,
         remote=remote,
-        left=tuple(dict.fromkeys(left)),
+        left=tuple(dict.fromkeys([*left, *failed])),
         unread=unread,
     )
 
 
-def _delete_files(plan: ForgetPlan, holders: Sequence[Path]) -> Iterator[Path]:
-    """Delete the files of the sessions and the documents of the plan; yield each."""
-    for session_id in plan.session_ids:
-        own_pauses = _own_pauses(holders, session_id)
-        named = (each for each in holders if places.is_named_after(each, session_id))
-        for each in dict.fromkeys([*named, *own_pauses]):
+def _remote_task(plan: ForgetPlan) -> RemoteTask:
+    matcher, everywhere = plan.matcher, plan.elsewhere
+    if plan.session_ids != plan.local_ids:  # of one that only the remote may know, nothing is looked for here
+        matcher = Matcher(session_ids=plan.session_ids)
+        everywhere = Matcher(session_ids=filter(clock.is_uuid, plan.session_ids))
+    return RemoteTask(
+        project=plan.project or plan.workspace.project.root,
+        session_ids=plan.session_ids,
+        matcher=matcher,
+        everywhere=everywhere,
+        is_text=plan.text is not None,
+        is_project=plan.target == "project",
+    )
+
+
+def _delete_files(documents: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """Delete these files, and those in these folders; return what was deleted, and what could not be."""
+    deleted, failed = [], []
+    for each in [path for document in documents for path in places.files_below(document)]:
+        try:
             each.unlink(missing_ok=True)
-            yield each
-        for folder in {each.parent for each in own_pauses}:
-            _update_pointer(folder)
-    for document in plan.documents:
-        for each in [*places.files_below(document)]:
-            each.unlink(missing_ok=True)
-            yield each
-
-
-def _own_pauses(holders: Iterable[Path], session_id: str) -> list[Path]:
-    """Return all files of the session's own pauses; a pause of another session that mentions it stays, with the id masked."""
-    pauses = dict.fromkeys((path.parent, _pause_name(path)) for path in holders if is_pause(path))
-    found = []
-    for folder, name in pauses:
-        parts = [each for each in folder.iterdir() if each.is_file() and _pause_name(each) == name]
-        if any(_origin_of(each) == session_id for each in parts):
-            found += parts
-    return found
-
-
-def _update_pointer(folder: Path) -> None:
-    """Let the pointer to the latest pause name the newest one that is left; delete it where none is."""
-    pointer = folder / LATEST_NAME
-    named = masking.read(pointer).decode("utf-8", "replace").strip()
-    left = [each.session_id for each in list_finished(folder) if ".json" in each.files]
-    if not named or named in left:
-        return
-    if left:
-        files.write_file(pointer, f"{left[0]}\n".encode())
-    else:
-        pointer.unlink(missing_ok=True)
-
-
-def _pause_name(path: Path) -> str:
-    return _PAUSE_ENDINGS.sub("", places.document_of(path).name)
-
-
-def _origin_of(path: Path) -> str | None:
-    """Return the session that a part of a pause says it is of; None where it does not say, or cannot be parsed."""
-    content, value = masking.read(path), None
-    match Path(places.document_of(path).name.removesuffix(".gz")).suffix:
-        case ".jsonl":
-            actions = (line.action for line in read_lines(content) if line.action is not None)
-            value = next((each.data for each in actions if each.type == "pause_started"), None)
-        case ".json":
-            with suppress(ValueError, RecursionError):
-                value = json.loads(content)
-        case ".md":
-            head = content.decode("utf-8", "replace").partition("\n\n")[2].partition("\n\n")[0]
-            return found["id"] if (found := _ORIGIN_IN_MARKDOWN.search(head)) else None
-        case _:
-            return None
-    origin = parse_origin(value) if isinstance(value, dict) else None
-    return None if origin is None else origin.session_id
+            deleted.append(each)
+        except OSError:
+            failed.append(each)
+    for folder in {each.parent for each in deleted if is_pause(each)}:
+        update_pointer(folder)
+    return deleted, failed
 
 
 def find_left(plan: ForgetPlan) -> tuple[list[Path], tuple[Unread, ...]]:
     """Look at everything that leftoff keeps; return the files that hold a match or may, and why some could not be read."""
-    session_ids = [each.session_id for each in plan.sessions if each.is_local]
-    left = [
-        each
-        for each in places.list_files(plan.projects, plan.workspace)
-        if is_about(each, plan.matcher, session_ids)
-        or (plan.text is not None and places.is_named_by(each, plan.matcher))
-    ]
-    uuids = filter(clock.is_uuid, session_ids)  # in conversations any other id may be a word
-    matcher = plan.matcher if plan.text is not None else Matcher(session_ids=uuids)
-    if index.has_sessions(plan.session_ids) or index.index_holds(matcher):
-        left.append(index.library_path())
-    copies = session_copies.copies_with(matcher, session_ids)
-    return [*left, *copies.paths], copies.unread
+    left, unread = ask_each(
+        places.list_files(plan.projects, plan.workspace),
+        lambda each: (
+            is_about(each, plan.matcher_for(each), plan.local_ids)
+            or (plan.text is not None and places.is_named_by(each, plan.matcher))
+        ),
+    )
+    if index.has_sessions(plan.session_ids) or index.index_holds(plan.elsewhere):
+        left = (*left, index.library_path())
+    copies = session_copies.copies_with(plan.elsewhere, plan.local_ids)
+    unread = (*unread, *copies.unread)
+    return [*left, *copies.holding, *(each.path for each in unread)], unread

@@ -19,7 +19,7 @@ from leftoff.catalogue.database import library_folder
 from leftoff.catalogue.forgotten import MASK
 from leftoff.core.session import MAX_PROMPT_CHARS
 from leftoff.forget.matcher import Matcher
-from leftoff.platform import clock
+from leftoff.search.changes import FOLDERS_NAMED
 from leftoff.search.index_writer import IndexWriter, index_text
 from leftoff.search.pieces import MAX_TITLE_CHARS, pack_texts, unpack_texts
 
@@ -86,6 +86,8 @@ def has_sessions(session_ids: Iterable[str]) -> bool:
 
 def index_holds(matcher: Matcher) -> bool:
     """Whether anything in the library holds a match."""
+    if matcher.is_empty:
+        return False
     with _open() as connection:
         return connection is not None and any(matcher.is_in(each) for each in _all_texts(connection))
 
@@ -126,9 +128,13 @@ def _sources_named_by(connection: sqlite3.Connection, matcher: Matcher) -> list[
 
 
 def erase_from_index(
-    session_ids: Collection[str], transcripts: Collection[str], deleted: Collection[Path], text: str | None
+    session_ids: Collection[str],
+    transcripts: Collection[str],
+    deleted: Collection[Path],
+    text: str | None,
+    matcher: Matcher,
 ) -> Erased:
-    """Erase sessions, documents that are deleted or below a deleted folder, and a text.
+    """Erase sessions, documents that are deleted or below a deleted folder, and all matches; a text is remembered.
 
     A library that an older leftoff made is replaced by an empty one, which the next search fills without what is forgotten.
     """
@@ -144,10 +150,10 @@ def erase_from_index(
                     connection.executemany(
                         f"DELETE FROM entries WHERE {column} = ?", [(value,) for value in values]
                     )
-                if text is not None:
-                    count += _mask_everything(writer, Matcher([text]))
-                elif uuids := [each for each in session_ids if clock.is_uuid(each)]:
-                    _mask_everything(writer, Matcher(session_ids=uuids))
+                masked = 0 if matcher.is_empty else _mask_everything(writer, matcher)
+                count += masked if text is not None else 0  # the number of sessions says enough
+                # The watched folders may be named by a match; without this fact, the next search lists them all again.
+                connection.execute("DELETE FROM facts WHERE name = ?", (FOLDERS_NAMED,))
             return Erased(count=count, is_done=writer.erase_traces())
 
 

@@ -8,14 +8,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from leftoff.catalogue.forgotten import letters_only
 from leftoff.chat.chat_file import SUFFIX
 from leftoff.core.session import Session, SessionEntry
-from leftoff.errors import AmbiguousSessionError, InvalidValueError, NotFoundError
+from leftoff.errors import AmbiguousSessionError, InvalidValueError, LeftoffError, NotFoundError
 from leftoff.forget import index, masking, places, session_copies
 from leftoff.forget.forget_remote import remote_name
 from leftoff.forget.index import KnownSession
 from leftoff.forget.matcher import Matcher
 from leftoff.platform import clock, paths
+from leftoff.platform.paths import Project
 from leftoff.platform.register import Register
 from leftoff.search.archive import open_archive
 from leftoff.search.archive_files import Archived
@@ -23,6 +25,7 @@ from leftoff.search.documents import is_chat, is_pause
 from leftoff.sessions.find import find_session
 from leftoff.sessions.listing import entries, entries_of_project, list_transcripts
 from leftoff.sessions.live_state import FOLDER as STATES
+from leftoff.sessions.live_state import LiveState
 from leftoff.workspace import Workspace
 
 _MIN_PREFIX = 4
@@ -48,9 +51,8 @@ def _is_mentioned(session_id: str, workspace: Workspace) -> bool:
     """Whether the id occurs in the name or content of any file of ours."""
     matcher = Matcher(session_ids=[session_id])
     kept = filter(masking.is_text, places.list_files(known_projects(workspace), workspace))
-    return any(is_about(each, matcher, [session_id]) for each in kept) or bool(
-        session_copies.copies_of([session_id]).orphans
-    )
+    about, _ = session_copies.ask_each(kept, lambda each: is_about(each, matcher, [session_id]))
+    return bool(about or session_copies.copies_of([session_id]).orphans)
 
 
 def _find_known(selector: str, workspace: Workspace) -> KnownSession | None:
@@ -78,24 +80,50 @@ def known_projects(workspace: Workspace) -> tuple[str, ...]:
 
 
 def sessions_of_project(workspace: Workspace) -> list[KnownSession]:
-    """Return the project's sessions: first those that only the library or the archive knows, then those of the agents."""
-    known = _indexed_or_archived()
+    """Return the project's sessions: first those that only leftoff knows, then those of the agents."""
+    known = [*_live_sessions(), *_indexed_or_archived()]
     roots = {each: root_of(Path(each)) for each in {each.project for each in known} if each}
     deleted = [each for each in known if each.project and roots[each.project] == workspace.project.root]
     return [*deleted, *map(_known, entries_of_project(workspace.folder, list_transcripts()))]
+
+
+def _live_sessions() -> Iterator[KnownSession]:
+    """Yield the sessions that hooks have seen."""
+    for path in places.files_below(paths.state_folder() / STATES):
+        if path.suffix == ".json":
+            with suppress(ValueError, RecursionError, LeftoffError):
+                state = LiveState.from_dict(json.loads(masking.read(path)), where=str(path))
+                yield KnownSession(state.session_id, state.agent, state.transcript, state.project)
+
+
+def folders_of_project(project: Project, sessions: Iterable[KnownSession]) -> set[Path]:
+    """Return the project's folder under every name: links to it, and where an agent names a folder after its path.
+
+    HOME, and what is above it, contains everything else too: there it is only the folder of the documents.
+    """
+    root = project.root
+    if project.folder.name != paths.PROJECT_FOLDER or paths.home().is_relative_to(root):
+        return {project.folder}
+    named = {Path(each.transcript).parent for each in sessions if each.transcript}
+    after_path = {each for each in named if letters_only(str(root)) in letters_only(each.name)}
+    return {root, *(Path(each.project) for each in sessions if each.project), *after_path}
+
+
+def projects_inside(root: Path, projects: Iterable[str]) -> set[Path]:
+    """Return the other projects whose folders are inside this one."""
+    roots = (root_of(Path(each)) for each in projects)
+    return {each for each in roots if each is not None and each != root and each.is_relative_to(root)}
 
 
 def _known_sessions(workspace: Workspace) -> Iterator[KnownSession]:
     """Yield the sessions of our files, the archive and the library; the source that knows most comes last."""
     for path in places.list_files(known_projects(workspace), workspace):
         document = places.document_of(path)
-        if path.parent.name == STATES and path.suffix == ".json":
-            with suppress(OSError, ValueError, TypeError, LookupError):
-                yield KnownSession(session_id=str(json.loads(path.read_bytes())["session_id"]))
-        elif not is_pause(path) and (named := _LOG_NAME.fullmatch(path.name)):
+        if not is_pause(path) and (named := _LOG_NAME.fullmatch(path.name)):
             yield KnownSession(session_id=named[1])
         elif document.suffix == SUFFIX and (document != path or is_chat(path)):
             yield KnownSession(session_id=document.stem)
+    yield from _live_sessions()
     yield from _indexed_or_archived()
 
 

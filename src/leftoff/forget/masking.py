@@ -11,8 +11,9 @@ import io
 import json
 import re
 import sqlite3
+import stat
 import zlib
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 from leftoff.catalogue.database import FILE_NAME as LIBRARY
 from leftoff.catalogue.database import FORGOTTEN_FILE
 from leftoff.chat.page import END, START
-from leftoff.errors import StorageError, describe_os_error
+from leftoff.errors import StorageError
 from leftoff.forget.matcher import Matcher
 from leftoff.forget.places import document_of
 from leftoff.pause.folders import PAUSES
@@ -28,10 +29,12 @@ from leftoff.platform import clock, files, paths
 from leftoff.platform.register import Register
 from leftoff.projects.body import CRITICAL, FILES, LISTS, NOTES
 from leftoff.projects.progress import TO_DO
+from leftoff.resume_logs.pins import FOLDER as PINS
 from leftoff.search.documents import is_pause
 from leftoff.search.file_texts import distinct_keys
 
 _GZIP = ".gz"
+_MAX_BYTES = 256 * 1024 * 1024  # of a file, also unpacked; one of ours is never as large
 _LISTS = {".jsonl", ".log", ".1"}
 # The first bytes of a SQLite database, of its rollback journal, and of its write-ahead log in either byte order.
 _SQLITE = (
@@ -66,18 +69,18 @@ def holds(path: Path, matcher: Matcher) -> bool:
     if is_text(path):
         content = read(path)
         return mask_content(content, _suffix(path), matcher) != content
-    is_database = path.suffix == ".sqlite" or _is_sqlite(path)
+    is_database = is_regular(path) and (path.suffix == ".sqlite" or _is_sqlite(path))
     return (
         is_database and path == database_of(path) and path.name != LIBRARY and _database_holds(path, matcher)
     )
 
 
-def mask(path: Path, matcher: Matcher) -> None:
-    """Mask all matches in a file. A document that this machine wrote, or that the user trusts, stays one."""
+def mask(path: Path, matcher: Matcher, *, in_register: bool = True) -> None:
+    """Mask all matches in a file. A document that this machine wrote, or that the user trusts, stays one in the register."""
     content = mask_content(read(path), _suffix(path), matcher)
     register = Register(folder=paths.data_folder())
     # The register must not get a path with a match again.
-    has_entry = path.suffix in {".md", ".json", ".yaml"} and not matcher.is_in(str(path))
+    has_entry = in_register and path.suffix in {".md", ".json", ".yaml"} and not matcher.is_in(str(path))
     standing = register.standing(path) if has_entry else "foreign"
     files.write_file(path, gzip.compress(content, mtime=0) if path.suffix == _GZIP else content)
     if standing == "written":
@@ -95,22 +98,38 @@ def drop_lines(path: Path, matcher: Matcher) -> None:
 
 
 def is_list(path: Path) -> bool:
-    """Whether each line of a file is an entry of its own; the lines of a pause belong together."""
-    return path.suffix in _LISTS and not is_pause(path) and path.parent != paths.state_folder() / PAUSES
+    """Whether a line that names a session or project is of no use without it.
+
+    The lines of a pause belong together, and a pin is what the user said, perhaps about another project.
+    """
+    whole = paths.state_folder() / PAUSES, paths.data_folder() / PINS
+    return path.suffix in _LISTS and not is_pause(path) and path.parent not in whole
 
 
 def read(path: Path) -> bytes:
-    """Return the content of a file, decompressed; empty for a link and for a file that is gone."""
+    """Return the content of a file, decompressed; empty for what has none: a link, a pipe, a file that is gone."""
     try:
-        data = b"" if path.is_symlink() else path.read_bytes()
+        data = files.read_regular_file(path, _MAX_BYTES) if is_regular(path) else b""
     except FileNotFoundError:
         return b""
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be read: {describe_os_error(error)}.", path=path) from error
-    if path.suffix == _GZIP:
-        with suppress(OSError, EOFError, zlib.error):
-            return gzip.decompress(data)
-    return data
+    if path.suffix != _GZIP:
+        return data
+    try:
+        with gzip.open(io.BytesIO(data)) as packed:
+            plain = packed.read(_MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error):
+        return data
+    if len(plain) > _MAX_BYTES:
+        raise StorageError(f"{path}: unpacked, it is larger than any file of leftoff.", path=path)
+    return plain
+
+
+def is_regular(path: Path) -> bool:
+    """Whether a path is a file with content: reading from a pipe or device might never end, and links lead elsewhere."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def is_text(path: Path) -> bool:
@@ -128,7 +147,7 @@ def database_of(path: Path) -> Path:
 
 def _is_sqlite(path: Path) -> bool:
     try:
-        if path.is_symlink():
+        if not is_regular(path):
             return False
         with path.open("rb") as file:
             return file.read(16).startswith(_SQLITE)

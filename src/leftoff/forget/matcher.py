@@ -1,13 +1,15 @@
-"""Find what is to be forgotten in other texts: a text, or ids of sessions.
+"""Find what is to be forgotten in other texts: a text, ids of sessions, or the paths of folders.
 
 A text, and an id that is a UUID, is found in any case, spacing and punctuation, also inside longer words. Any other id is
 found only as a whole, because ``session-1`` is part of ``session-10``; one that is a plain word only where ids are written.
+A folder is found as the beginning of a path, so that what is below it is found too, but not another whose name begins alike.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from leftoff.catalogue.forgotten import (
     MASK,
@@ -32,22 +34,34 @@ _OWN_NAMES = re.compile(
 _ESCAPES = (r"\n", r"\t", r"\r", r"\b", r"\f")
 _AMBIGUOUS = (rb"\u", rb"\\")
 _NAME = r"(?:(?<![A-Za-z0-9_.-])|(?<=/session-)){}(?![A-Za-z0-9_-]|\.[A-Za-z0-9_-]*[0-9])"
+_FOLDER = r"(?:(?<![\w.~/\\-])|(?<=file://)){}(?![\w-]|\.\w)"
 _WORD = r"\A\s*{0}\s*\Z|(?<=/session-){0}(?=\.(?:md|json)\b)|(?<=/){0}(?=\.jsonl\b)"
 
 
 class Matcher:
-    """Finds and masks the given texts and session ids."""
+    """Finds and masks the given texts, session ids and folders; ``other_folders`` are inside them and stay."""
 
-    def __init__(self, texts: Iterable[str] = (), session_ids: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        texts: Iterable[str] = (),
+        session_ids: Iterable[str] = (),
+        folders: Collection[Path] = (),
+        other_folders: Iterable[Path] = (),
+    ) -> None:
         ids = [*session_ids]
         spelled = [each for text in (*texts, *filter(clock.is_uuid, ids)) for each in spellings(text)]
         names = [each for each in ids if not clock.is_uuid(each)]
         # With the punctuation around it, where that is the same.
         forms = [re.escape(text) for text, _ in spelled]
         forms += [(_WORD if each.isalpha() else _NAME).format(re.escape(each)) for each in names]
-        self._exact = re.compile("|".join(forms) or r"(?!)")
+        within = "|".join(_FOLDER.format(re.escape(str(each))) for each in other_folders)
+        inside = f"(?!{within})" if within else ""
+        paths = [inside + _FOLDER.format(re.escape(str(each))) for each in folders]
+        self.is_empty = not (forms or paths)
+        self._exact = re.compile("|".join([*forms, *paths]) or r"(?!)")
         self._letters = [letters for _, letters in spelled if letters]
-        self._only_letters = not names and len(self._letters) == len(spelled)
+        self._hints = [*self._letters, *(letters_only(str(each)) for each in folders)]
+        self._has_hints = not names and all(self._hints) and len(self._letters) == len(spelled)
 
     def find(self, text: str, protected: re.Pattern[str] | None = None) -> list[Span]:
         """Return the matches in order, without overlaps and without those that lie in a ``protected`` part of the text."""
@@ -78,13 +92,13 @@ class Matcher:
 
     def may_be_in(self, data: bytes) -> bool:
         """Whether a line of JSON or text may hold a match, without taking it apart: true for every line that does."""
-        if not self._only_letters or not data.isascii() or any(each in data for each in _AMBIGUOUS):
+        if not self._has_hints or not data.isascii() or any(each in data for each in _AMBIGUOUS):
             return True
         as_text = as_json = data.decode()
         for escape in _ESCAPES:
             as_json = as_json.replace(escape, " ")
         readings = letters_only(as_text), letters_only(as_json)
-        return any(letters in reading for letters in self._letters for reading in readings)
+        return any(letters in reading for letters in self._hints for reading in readings)
 
 
 def require_distinctive(text: str) -> None:

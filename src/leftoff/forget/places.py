@@ -18,6 +18,7 @@ from leftoff.chat.saved_chats import last_list_folder
 from leftoff.config.load import FILE_NAME as SETTINGS
 from leftoff.errors import StorageError, describe_os_error
 from leftoff.forget.matcher import Matcher
+from leftoff.live.installed import REGISTRY_NAME
 from leftoff.pause.usage_state import FOLDER as USAGE
 from leftoff.platform import clock, files, large_files, locks, paths
 from leftoff.platform.paths import Project
@@ -37,6 +38,8 @@ from leftoff.storage.file_store import PREFIX, parse_file_name
 from leftoff.workspace import Workspace
 
 _DOCUMENTS = {".md", ".json", ".gz"}
+_SHARED = {SETTINGS, "project", ".gitignore"}  # in a project's folder: for all who work on it
+_MAX_IGNORE_BYTES = 64 * 1024
 # Files beside a document: an unfinished change, a version that was put aside, and what a killed writer left.
 _BESIDE = re.compile(
     r"\.?(?P<of>.+?)(?:\.patch|\.unsaved(?:-[0-9]+)?|\.mine|\.before-remote-[0-9]+|\.[0-9a-f]{12}\.tmp)"
@@ -76,10 +79,12 @@ def files_below(place: Path) -> Iterator[Path]:
 
 
 def settings_files(projects: Sequence[str]) -> Iterator[Path]:
-    """Yield what the user wrote for leftoff here and in these projects: settings, and a changed .gitignore of ours."""
+    """Yield what the user wrote for leftoff here and in these projects, and what says where leftoff is installed."""
     named = {folder / SETTINGS for folder in {paths.config_folder(), *_project_folders(projects)}}
+    # Without it, leftoff could not be uninstalled without a trace.
+    named.add(paths.data_folder() / REGISTRY_NAME)
     ignoring = (each for each in _ignore_files(projects) if each.is_file() and not each.is_symlink())
-    changed = {each for each in ignoring if each.read_bytes() != paths.GITIGNORE}
+    changed = {each for each in ignoring if files.read_small_file(each, _MAX_IGNORE_BYTES) != paths.GITIGNORE}
     return (each for each in sorted(named | changed) if each.is_file())
 
 
@@ -103,6 +108,29 @@ def _files_elsewhere(projects: Sequence[str], folders: set[Path], workspace: Wor
     for folder in sorted(Path(each) for each in named | {*filter(is_folder, noted | last_list_folder())}):
         if not any(folder.is_relative_to(each) for each in folders):
             yield from documents_in(folder, written)
+
+
+def documents_of_folder(project: Project) -> list[Path]:
+    """Return what is in the folder that leftoff keeps for a project, without what is shared with others."""
+    if project.folder.is_symlink() or not project.folder.is_dir():
+        return []
+    return sorted(each for each in project.folder.iterdir() if each.name not in _SHARED)
+
+
+def users_documents(project: Project) -> list[Path]:
+    """Return the user's own documents in the project that leftoff wrote into or may use, such as a resume state."""
+    noted = map(Path, Register(folder=paths.data_folder()).noted_paths())
+    ours = documents_of_folder(project)
+    return sorted(
+        each
+        for each in noted
+        if each.is_relative_to(project.root) and each.is_file() and not is_below(each, ours)
+    )
+
+
+def is_below(path: Path, places: Collection[Path]) -> bool:
+    """Whether a path is one of these places, or inside of one."""
+    return any(each in places for each in (path, *path.parents))
 
 
 def documents_of(project: Project, workspace: Workspace) -> list[Path]:

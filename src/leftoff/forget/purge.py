@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leftoff.errors import StorageError, describe_os_error
-from leftoff.forget.places import files_below
+from leftoff.forget.places import documents_of_folder, files_below
 from leftoff.platform import paths
-
-_SHARED = {"configuration.yaml", "project", ".gitignore"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +28,14 @@ class KeptData:
 
 def kept_data(working_folder: Path) -> list[KeptData]:
     """List what would be deleted, as far as it exists."""
-    project = paths.find_project(working_folder).folder
+    project = paths.find_project(working_folder)
     found = {  # on some systems two of them are the same folder
         paths.config_folder(): "your settings",
         paths.state_folder(): "levels said, extractions, running pauses",
         paths.data_folder(): "register, pins, library, archive",
     }
-    if project.is_dir() and not project.is_symlink() and project.name == paths.PROJECT_FOLDER:
-        inner = sorted(each for each in project.iterdir() if each.name not in _SHARED)
-        found |= dict.fromkeys(inner, "documents of this project")
+    if project.folder.name == paths.PROJECT_FOLDER:
+        found |= dict.fromkeys(documents_of_folder(project), "documents of this project")
     kept = []
     for path, what in found.items():
         if os.path.lexists(path):

@@ -1,12 +1,12 @@
 """Forget in whole copies of sessions: those in the archive, which are deleted, and the agents' own files, which are named.
 
-A file that cannot be read may hold a match: it is named with the reason and stays. Only halves of copies that a killed
+Also the one way to ask files a question that some of them may not answer. A file that cannot be read may hold a match: it is named with the reason and stays. Only halves of copies that a killed
 process left are deleted in any case, because they are of no use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -40,10 +40,9 @@ class ArchiveMatches:
     unread: tuple[Unread, ...] = ()
 
     @property
-    def paths(self) -> list[Path]:
-        """The files of all of them."""
-        archive = open_archive()
-        return [*map(archive.copy_path, self.archived), *self.orphans, *(each.path for each in self.unread)]
+    def holding(self) -> list[Path]:
+        """The files of those that hold a match."""
+        return [*map(open_archive().copy_path, self.archived), *self.orphans]
 
 
 def copies_of(session_ids: Collection[str]) -> ArchiveMatches:
@@ -102,14 +101,19 @@ def delete_copies(copies: ArchiveMatches) -> None:
 
 def agents_files_with(matcher: Matcher) -> tuple[tuple[Path, ...], tuple[Unread, ...]]:
     """Return the agents' own files with a match in their content or path, and those that cannot be read."""
-    holding, unread = [], []
-    for path in (path for found in list_transcripts() for path in session_files(found.transcript)):
-        answer = matcher.is_in(str(path)) or _ask(path, partial(_file_holds, path, matcher))
-        if isinstance(answer, Unread):
-            unread.append(answer)
-        elif answer:
-            holding.append(path)
-    return tuple(holding), tuple(unread)
+    found = (path for found in list_transcripts() for path in session_files(found.transcript))
+    return ask_each(found, lambda path: matcher.is_in(str(path)) or _file_holds(path, matcher))
+
+
+def ask_each(
+    paths: Iterable[Path], question: Callable[[Path], bool]
+) -> tuple[tuple[Path, ...], tuple[Unread, ...]]:
+    """Return the files for which the answer is yes, and those that cannot be read."""
+    answers = [(path, _ask(path, partial(question, path))) for path in paths]
+    return (
+        tuple(path for path, answer in answers if answer is True),
+        tuple(answer for _, answer in answers if isinstance(answer, Unread)),
+    )
 
 
 def _is_half(orphan: Path) -> bool:
@@ -130,6 +134,8 @@ def _ask(path: Path, question: Callable[[], bool]) -> bool | Unread:
 
 
 def _file_holds(path: Path, matcher: Matcher) -> bool:
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe or device, which might never end
+        return False
     with path.open("rb") as file:
         return _content_holds(matcher, file)
 

@@ -23,6 +23,7 @@ from leftoff.platform import clock, files, locks, paths
 from leftoff.platform.redaction import Redaction
 from leftoff.workspace import Workspace
 
+FOLDER = "pins"  # in the user's data folder
 MAX_TOKENS = 2000  # of all pins of a project together
 _ALLOWED_CONTROLS = "\n\t"
 
@@ -39,7 +40,7 @@ class Pin(NamedTuple):
 def file_of(project: paths.Project) -> Path:
     """Return the file of a project's pins; all worktrees of a repository share it."""
     key = hashlib.sha256(os.fsencode(project.folder)).hexdigest()[:24]
-    return paths.data_folder() / "pins" / f"{key}.jsonl"
+    return paths.data_folder() / FOLDER / f"{key}.jsonl"
 
 
 def read(path: Path) -> tuple[Pin, ...]:

@@ -265,7 +265,11 @@ class Updater:
     def _documents(self, known: dict[str, tuple[int, int]], found: list[TranscriptFile]) -> dict[str, int]:
         """Index logs, pauses and chats of every known project and the current one; return their folders' stamps."""
         projects = {str(self._workspace.project.root)}
-        projects |= {entry.project for entry in entries(found) if entry.project}
+        # A project is forgotten with its sessions.
+        is_forgotten = self._forgotten.includes_session
+        projects |= {
+            each.project for each in entries(found) if each.project and not is_forgotten(each.session_id)
+        }
         settings = self._workspace.settings
         expected = expected_folders(sorted(projects), settings.resume_logs.storage_dir, settings.chat.folder)
         stamps = {

@@ -208,6 +208,10 @@ class Outbox:
             path for path in self.waiting() if (named := _NAME.fullmatch(path.name)) and named[2] == wanted
         )
 
+    def of_project(self, root: str) -> list[Path]:
+        """Return the files of one project: what waits, what was broken, and the last times of its sessions."""
+        return sorted(self.folder.glob(f"{_project_hash(root)}.*"))
+
     def note_trouble(self, trouble: str) -> None:
         """Remember why nothing could be sent; an empty text means that all was sent."""
         path = self.folder / _TROUBLE

@@ -94,6 +94,7 @@ class SqliteFile:
                 sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
             ) as connection:
                 connection.execute("pragma secure_delete = on")  # deleted content is overwritten
+                connection.execute("pragma temp_store = memory")  # and no copy of it is left elsewhere
                 self._migrate(connection)
                 yield connection
         except sqlite3.Error as error:
@@ -279,6 +280,11 @@ class SqliteStore(TableStore):
     def __init__(self, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         super().__init__(SqliteFile(path, migrations))
         self.path = path
+
+    def rewrite(self, change: Callable[[bytes], bytes | None]) -> Iterator[str | LeftoffError]:
+        """Change saved logs in place; then write the file again, so that no free page holds what was there."""
+        yield from super().rewrite(change)
+        self._database.execute("vacuum", ())
 
     def with_options(self, options: Mapping[str, str]) -> SqliteStore:
         """Return the store that the user's options describe."""
