@@ -1,6 +1,7 @@
 """What counts as a match."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -87,3 +88,22 @@ def test_a_text_with_enough_letters_is_accepted(text):
 def test_a_text_that_is_not_from_json_is_taken_as_typed(text):
     """Escapes are not decoded if that would give the same letters or none."""
     assert [each for each, _ in spellings(text)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("/home/ada/shop", "[forgotten]"),
+        ("see /home/ada/shop/src/a.py.", "see [forgotten]/src/a.py."),
+        ("in `/home/ada/shop`, file:///home/ada/shop/x", "in `[forgotten]`, file://[forgotten]/x"),
+        ("/home/ada/shop-2 /home/ada/shop.bak /home/ada/shopping", None),
+        ("/mnt/home/ada/shop ~/home/ada/shop", None),
+        ("/home/ada/shop/inner /home/ada/shop/inner/b.py", None),
+        ("/home/ada/shop/inner-2", "[forgotten]/inner-2"),
+    ],
+)
+def test_a_folder_is_found_with_what_is_below_it_and_no_other_folder(text, masked):
+    """Folders inside that belong to another project stay."""
+    matcher = Matcher(folders=[Path("/home/ada/shop")], other_folders=[Path("/home/ada/shop/inner")])
+    assert matcher.mask(text) == (masked or text)
+    assert matcher.may_be_in(text.encode()) or masked is None
