@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import socket
 import sys
 import uuid
@@ -248,6 +249,16 @@ def test_an_sqlite_store_that_the_settings_no_longer_name_is_cleaned(planted):
     """It is a file of leftoff's own."""
     planted.machine.configure(storage="files")
     planted.forget("--text", NAME)
+    assert planted.traces_of(WORD) == []
+
+
+def test_a_library_that_a_killed_process_was_building_is_deleted(planted):
+    """It may hold anything, in compressed blocks too."""
+    library = planted.machine.home / ".local" / "share" / "leftoff" / "library"
+    draft = library / "library.new.sqlite3"
+    shutil.copy(library / "library.sqlite3", draft)
+    planted.forget("--text", NAME)
+    assert not draft.exists()
     assert planted.traces_of(WORD) == []
 
 

@@ -136,8 +136,12 @@ def erase_from_index(
 ) -> Erased:
     """Erase sessions, documents that are deleted or below a deleted folder, and all matches; a text is remembered.
 
-    A library that an older leftoff made is replaced by an empty one, which the next search fills without what is forgotten.
+    A library that an older leftoff made is replaced by an empty one, which the next search fills without what is forgotten. The
+    caller holds the library's lock.
     """
+    for path in Path(library_folder()).glob("*.sqlite3*"):
+        if not path.name.startswith(database.FILE_NAME):  # a killed process was building it
+            path.unlink(missing_ok=True)
     with closing(IndexWriter(library_folder(), patience_seconds=_READER_SECONDS)) as writer:
         connection = writer.connection
         writer.forgotten.add_sessions(session_ids)
