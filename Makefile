@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run test test-all lint docs bench bench-quick check clients live frameworks stress clean
+.PHONY: run test test-all lint docs bench bench-quick check clients live frameworks stress fuzz clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -51,6 +51,10 @@ frameworks: $(VENV)/ready ## the chat loop with agents of real frameworks, again
 
 stress: $(VENV)/ready ## the long runs: appends, kills, full disks, many examples
 	$(SEALED) $(BIN)/python -m pytest -m "stress or hypothesis" --hypothesis-profile=stress $(ARGS)
+
+RUNS ?= 1000
+fuzz: $(VENV)/ready ## every command on damaged transcripts: make fuzz RUNS=10000
+	$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.fuzz.run --runs $(RUNS) $(ARGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
