@@ -236,3 +236,10 @@ def test_without_a_transcript_nothing_is_seen(path):
     """A new session has none at its first prompt."""
     assert fast.look(CLAUDE, path) is None
     assert fast.look(None, __file__) is None
+
+
+@pytest.mark.parametrize("gap", [b"", b"\0" * 700, b" \t\r" * 300, b" " * 255, b"\0" * 256, b" " * 257])
+def test_glued_objects_are_found_whatever_is_between_them(gap: bytes) -> None:
+    line = gap + gap.join([b'{"n":%d}' % number for number in range(5)]) + gap + b"\n"
+    assert fast.objects(line) == [{"n": number} for number in range(5)]
+    assert fast.objects(line + b"torn") == fast.objects(line)

@@ -232,7 +232,7 @@ def objects(line: bytes) -> "list[Json]":
     text, at = line.decode("utf-8", "replace"), 0
     parsed: list[Json] = []
     while True:
-        at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n\0"))
+        at = _skip_blank(text, at)
         try:
             value, at = SCAN(text, at)
         except (StopIteration, ValueError, RecursionError, SystemError):
@@ -240,6 +240,16 @@ def objects(line: bytes) -> "list[Json]":
         if not isinstance(value, dict):
             return parsed
         parsed.append(value)
+
+
+def _skip_blank(text: str, at: int) -> int:
+    """Return where the next character is that is not blank. Only a little is copied at a time, for each of many objects."""
+    while part := text[at : at + 256]:
+        rest = part.lstrip(" \t\r\n\0")
+        at += len(part) - len(rest)
+        if rest:
+            break
+    return at
 
 
 def parse_object(raw: bytes) -> "Json":
