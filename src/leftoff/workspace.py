@@ -132,8 +132,9 @@ class Capture(NamedTuple):
 
     def clean_data(self, action_type: str, data: JsonObject) -> JsonObject:
         """Return the data of an action as it may be kept."""
-        if action_type == "tool_call" and data.get("tool") in self.exclude_tools:
-            return {"tool": data["tool"], "args": EXCLUDED}
+        tool = data.get("tool")
+        if action_type == "tool_call" and isinstance(tool, str) and tool in self.exclude_tools:
+            return {"tool": tool, "args": EXCLUDED}
         return self.clean_object(data)
 
     def clean_object(self, data: JsonObject) -> JsonObject:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leftoff.cli import output
 from leftoff.cli.output import _columns, columns_of, escape_json, one_line, visible
 
 
@@ -55,3 +56,11 @@ def test_plain_english_is_cut_as_any_other_text(text, width):
     flat = " ".join(text.split())
     assert one_line(text, width) == (flat if len(flat) <= width else f"{flat[: width - 1]}…")
     assert sum(map(_columns, flat)) == len(flat)
+
+
+def test_a_table_shows_control_characters_of_its_cells_and_title(capsys):
+    """A command that fills it cannot forget to."""
+    output.table(["a", "b"], [["x\x1b[31m", "\x9b31m"]], title="\x1b[2Jtitle")
+    shown = capsys.readouterr().out
+    assert not {"\x1b", "\x9b"} & {*shown}
+    assert "␛[31m" in shown

@@ -307,10 +307,23 @@ def parse_objects(line: bytes) -> list[JsonObject]:
 def edit_line(raw: bytes, edit: Callable[[JsonObject], JsonObject | None]) -> bytes:
     """Return the bytes of one object after an edit; none if the edit removes it."""
     try:
-        value = edit(orjson.loads(raw))
-    except orjson.JSONDecodeError:
-        value = edit(json.loads(raw.decode("utf-8", "surrogateescape")))
+        before = from_json(raw)
+    except (ValueError, RecursionError):  # something is glued to the object, and stays
+        parts = [piece for piece in parse_pieces(0, raw) if piece.raw != raw]
+        return (
+            b"".join(each.raw if each.value is None else edit_line(each.raw, edit) for each in parts) or raw
+        )
+    value = edit(before)
     return b"" if value is None else to_json(value) + raw[len(raw.rstrip(BLANK)) :]
+
+
+def from_json(raw: bytes) -> JsonObject:
+    """Parse one object so that ``to_json`` writes the same text again, also where it is not valid Unicode."""
+    try:
+        value: JsonObject = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        value = json.loads(raw.decode("utf-8", "surrogateescape"))
+    return value
 
 
 def to_json(value: JsonValue) -> bytes:

@@ -46,13 +46,14 @@ class Catalogue:
         self, wanted: Mapping[str, Stamp], is_wanted: Callable[[str | None], bool] = lambda _: True
     ) -> dict[str, SessionEntry | None]:
         """Return the valid entries of these transcripts; None for one whose project is not wanted, which is not decoded."""
-        if self._connection is None or not wanted:
+        storable = [path for path in wanted if _is_utf8(path)]
+        if self._connection is None or not storable:
             return {}
-        marks = ", ".join("?" * len(wanted))
+        marks = ", ".join("?" * len(storable))
         try:
             rows = self._connection.execute(
                 f"SELECT path, modified_ns, size_bytes, agent, project, entry FROM entries WHERE path IN ({marks})",
-                [*wanted],
+                storable,
             ).fetchall()
         except sqlite3.Error:
             return {}
@@ -115,11 +116,16 @@ def _to_json(entry: SessionEntry) -> str | None:
         "parent": parent,
     }
     text = json.dumps(values, ensure_ascii=False)
+    return text if _is_utf8(text) else None
+
+
+def _is_utf8(text: str) -> bool:
+    """Return whether a text can be stored; the name of a file may hold any bytes."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return None
-    return text
+        return False
+    return True
 
 
 def _from_json(text: str) -> SessionEntry | None:

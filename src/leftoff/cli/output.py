@@ -142,7 +142,7 @@ def _json(value: Any) -> str:
 def error(message: str, *, as_json: bool) -> None:
     """Write one sentence about what went wrong."""
     if as_json:
-        click.echo(json.dumps({"error": message}, ensure_ascii=False))
+        click.echo(escape_json(json.dumps({"error": message}, ensure_ascii=False)))
     else:
         click.echo(f"leftoff: {visible(message)}", err=True)
 
@@ -154,20 +154,21 @@ def table(
     title: str | None = None,
     spare: Sequence[str] = (),
 ) -> None:
-    """Write a table; text from elsewhere must have gone through ``visible`` or ``one_line``.
+    """Write a table; its cells and title are made visible here.
 
     ``spare`` names the columns to leave out on a narrow terminal, the least important first. rich is not used: it needs about a
     millisecond for each row, which is too long for a list of all sessions.
     """
-    columns = _columns_that_fit([*zip(headings, *rows, strict=True)], spare, width())
+    cells = [[visible(cell) for cell in row] for row in rows]
+    columns = _columns_that_fit([*zip(headings, *cells, strict=True)], spare, width())
     widths = _widths([max(map(_length, column)) for column in columns], width())
-    heading, *cells = zip(*columns, strict=True)
+    heading, *fitting = zip(*columns, strict=True)
     lines = [
-        *([apply_style(line, {"italic": True}) for line in _fold(title, width())] if title else []),
+        *([apply_style(line, {"italic": True}) for line in _fold(visible(title), width())] if title else []),
         "",
         *(apply_style(line, {"bold": True}) for line in _row(heading, widths)),
         " " + "─" * (sum(widths) + 3 * (len(widths) - 1)),
-        *(line for row in cells for line in _row(row, widths)),
+        *(line for row in fitting for line in _row(row, widths)),
         "",
     ]
     write("".join(f"{line}\n" for line in lines))

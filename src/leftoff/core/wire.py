@@ -138,6 +138,14 @@ def _are_plain_texts(values: Sequence[Any]) -> bool:
     return {*map(type, values)} == {str} and "".join(values).isascii()
 
 
+def encode_json(value: object) -> bytes:
+    """Return compact JSON. A file name that is not UTF-8 holds lone surrogates; those are escaped, and json reads them back."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
 def replace_surrogates(text: str) -> str:
     """Replace surrogates, which UTF-8 cannot encode, by U+FFFD."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

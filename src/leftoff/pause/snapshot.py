@@ -93,9 +93,11 @@ def render_documents(state: JsonObject, recorded: Recording) -> dict[str, bytes]
     """Return the contents by file name, the JSON last; the archive is not among them."""
     name = str(state["session_id"])
     return {
-        name + ".md": render_page(state, recorded.actions).encode(),
+        name + ".md": render_page(state, recorded.actions).encode("utf-8", "backslashreplace"),
         name + ".yaml": _yaml(state),
-        name + ".json": (json.dumps(state, indent=2, ensure_ascii=False) + "\n").encode(),
+        name + ".json": (json.dumps(state, indent=2, ensure_ascii=False) + "\n").encode(
+            "utf-8", "backslashreplace"
+        ),
     }
 
 

@@ -7,6 +7,7 @@ It also tells a client's fork, which copies the metadata of the session it forke
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,11 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
 from leftoff.agents.registry import agent_of
 from leftoff.core.session import Derivation, Parent, SessionNode
-from leftoff.core.wire import SCHEMAS, JsonValue, upgrade_document
+from leftoff.core.wire import SCHEMAS, JsonValue, encode_json, upgrade_document
 from leftoff.errors import DocumentError, LeftoffError
 from leftoff.platform import files, paths
 from leftoff.sessions import lineage
@@ -205,7 +204,7 @@ class Registry(NamedTuple):
         """Add a session that was just derived."""
         files.make_folder(self.folder)
         fields = {key: value for key, value in entry._asdict().items() if value is not None}
-        line = orjson.dumps({"schema": SCHEMAS["lineage"], **fields}) + b"\n"
+        line = encode_json({"schema": SCHEMAS["lineage"], **fields}) + b"\n"
         files.append_lines(self.folder / REGISTRY_NAME, line, sync=True)
 
     def entries(self) -> list[DerivedEntry]:
@@ -233,8 +232,8 @@ class Registry(NamedTuple):
     def _read(self, lines: list[bytes]) -> Iterator[DerivedEntry]:
         for line in lines:
             try:
-                yield _entry(orjson.loads(line), where=str(self.folder / REGISTRY_NAME))
-            except (orjson.JSONDecodeError, DocumentError):
+                yield _entry(json.loads(line), where=str(self.folder / REGISTRY_NAME))
+            except (ValueError, RecursionError, DocumentError):
                 continue
 
 

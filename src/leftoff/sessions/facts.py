@@ -15,6 +15,7 @@ import orjson
 
 from leftoff.core.records import Place
 from leftoff.core.session import Session
+from leftoff.core.wire import encode_json
 from leftoff.errors import InvalidIdError, LeftoffError
 from leftoff.extraction import State, step
 from leftoff.platform import clock, files, paths
@@ -32,7 +33,7 @@ def extract_facts(ref: SessionRef, workspace: Workspace) -> State:
     state = _redact(extracted, workspace)
     if known is None or state.after != known.after:
         files.make_folder(state_file.parent)
-        files.write_file(state_file, orjson.dumps(state.to_dict()))
+        files.write_file(state_file, encode_json(state.to_dict()))
     return state
 
 

@@ -87,13 +87,16 @@ def _read_records(agent: Agent, places: Sequence[Place]) -> dict[Place, Record]:
     """Read the records at those places and the prompts between them, from the first place to the last."""
     records: dict[Place, Record] = {}
     for transcript in {place.transcript for place in places}:
-        here = {place for place in places if place.transcript == transcript}
-        first, last = min(here, key=_start), max(here, key=_start)
-        before = Place(transcript, first.line_idx - 1, 0, first.start) if first.start else None
+        here = {place.start: place for place in places if place.transcript == transcript}
+        first, last = min(here), max(here)
+        before = Place(transcript, here[first].line_idx - 1, 0, first) if first else None
         for record in agent.read(Path(transcript), before):
-            if record.place in here or (record.kind is RecordKind.PROMPT and record.actor is None):
+            # By position: where objects are glued, reading begins inside a line, and its number is not known.
+            if place := here.get(record.place.start):
+                records[place] = record
+            elif record.kind is RecordKind.PROMPT and record.actor is None:
                 records[record.place] = record
-            if record.place.start >= last.start:
+            if record.place.start >= last:
                 break
     return records
 

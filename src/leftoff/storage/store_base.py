@@ -101,7 +101,7 @@ class PackedLog(NamedTuple):
 
 def pack_log(log: ResumeLog) -> PackedLog:
     """Return the log as one piece; InvalidIdError for an unsafe id, DocumentError for a log that is too large."""
-    body = json.dumps(log.to_dict(), ensure_ascii=False)
+    body = json.dumps(log.to_dict(), ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
     if len(body.encode()) > MAX_LOG_BYTES:
         shown = log.session_id[:60]
         raise DocumentError(

@@ -22,9 +22,11 @@ from leftoff.agents.copy_writer import (
     Outliner,
     SignedThinking,
     edit_line,
+    from_json,
     join_outlines,
     name_unknown,
     parse_objects,
+    to_json,
 )
 from leftoff.agents.jsonl import pieces, table, text
 from leftoff.core.session import Session
@@ -97,7 +99,7 @@ def _outline(line: JsonObject) -> Outline:
         parent_ids=[parent.encode()] if parent else [],
         calls=calls,
         misplaced=answers if len(leading) < len(answers) else [],
-        empty_messages=int(line.get("type") in {"user", "assistant"} and is_empty(line)),
+        empty_messages=int(text(line, "type") in {"user", "assistant"} and is_empty(line)),
     )
 
 
@@ -183,8 +185,8 @@ class UsageCap:
         used = _used_tokens(usage)
         if line.get("type") == "assistant" and used:
             reply_id = text(message, "id")
-            self.tally.add(reply_id.encode() if reply_id else None, usage, self._limit, used)
-            message["usage"] = orjson.loads(scale_usage(orjson.dumps(usage), self._limit, used))
+            self.tally.add(to_json(reply_id) if reply_id else None, usage, self._limit, used)
+            message["usage"] = from_json(scale_usage(to_json(usage), self._limit, used))
         return line
 
     def _replacement(self, raw: bytes, begin: int, at: int, end: int) -> tuple[int, int, bytes | None]:
@@ -251,7 +253,7 @@ def _unknown_fields(session: Session) -> list[str]:
         line = piece.value
         if line is None or "uuid" not in line or "parentUuid" not in line:
             continue
-        line_type = line.get("type")
+        line_type = text(line, "type")
         if piece.place in live:
             unknown.update(dict.fromkeys(key for key in line if key not in known().chain_fields))
             if parent_type := unknown_types.get(text(line, "parentUuid")):

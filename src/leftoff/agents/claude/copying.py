@@ -111,7 +111,7 @@ def find_carrier(transcript: Path) -> Carrier:
     is_order_needed = False
     for piece in pieces(transcript):
         line = piece.value
-        if line is None or line.get("type") not in chain.CHAINED_TYPES or line.get("isSidechain") is True:
+        if line is None or text(line, "type") not in chain.CHAINED_TYPES or line.get("isSidechain") is True:
             continue
         if line.get("type") == "user":
             if not shrinkable.is_answer(line):
@@ -229,11 +229,11 @@ class _CopyWriter:
         self._add_lineage(line, begin)
         if begin in self._restored_parts:
             shrinkable.rejoin(line, parse_objects(self._restored_parts[begin])[0])
-        parent = (text(line, "parentUuid") or "").encode()
+        parent = (text(line, "parentUuid") or "").encode("utf-8", "surrogatepass")
         if begin in self._restored_parents:
             line["parentUuid"] = self._restored_parents[begin]
         elif parent in self._removed:
-            line["parentUuid"] = self._removed[parent].decode() or None
+            line["parentUuid"] = self._removed[parent].decode("utf-8", "surrogatepass") or None
         if self._cap:
             (self._cap.set_usage if begin in self._measured else self._cap.cap_line)(line)
 

@@ -14,8 +14,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import orjson
-
 from leftoff.agents.codex import shrinkable
 from leftoff.agents.codex.rollouts import readable
 from leftoff.agents.codex.shrinkable import item_of
@@ -27,11 +25,13 @@ from leftoff.agents.copy_writer import (
     SignedThinking,
     change_some_lines,
     edit_line,
+    from_json,
     join_outlines,
     name_unknown,
     parse_objects,
     parse_pieces,
     read_runs,
+    to_json,
 )
 from leftoff.agents.cut_values import suppressed_note
 from leftoff.agents.jsonl import count, rows, table, text
@@ -172,15 +172,15 @@ class UsageCap:
             usage = table(holder, key)
             used = count(usage, "total_tokens") or 0
             if used:
-                raw = orjson.dumps(usage)
+                raw = to_json(usage)
                 self.tally.add(raw, usage, self._limit, used)
-                holder[key] = orjson.loads(scale_usage(raw, self._limit, used))
+                holder[key] = from_json(scale_usage(raw, self._limit, used))
 
     def _capped(self, raw: bytes) -> bytes | None:
         """Return the usage scaled down; None if it is within the limit."""
         if raw == self._old:
             return self._new
-        usage = orjson.loads(raw)
+        usage = next(iter(parse_objects(raw)), {})  # nothing where the line is damaged: it stays as it is
         used = count(usage, "total_tokens") or 0
         if used <= self._limit:
             return None
