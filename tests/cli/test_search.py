@@ -185,6 +185,18 @@ def test_the_archive_is_listed_and_gives_back(session, isolated_home):
     assert "in the archive" in leftoff("archive", "restore", "nobody", code=1)
 
 
+def test_an_empty_archive_is_called_empty(isolated_home):
+    """The advice to use --all is for those who have not."""
+    assert "archive list --all" in leftoff("archive", "list")
+    assert leftoff("archive", "list", "--all") == "The archive is empty.\n"
+
+
+def test_the_data_folder_is_private_whatever_creates_it_first(session, isolated_home):
+    leftoff("search", "limiter")
+    made = [isolated_home / ".local" / "share" / name for name in ("leftoff", "leftoff/library")]
+    assert [each.stat().st_mode & 0o777 for each in made] == [0o700, 0o700]
+
+
 def test_installing_asks_a_person_about_the_archive(isolated_home):
     """The question is asked once, and the answer is added to the user's configuration."""
     mine = isolated_home / ".config" / "leftoff" / "configuration.yaml"

@@ -68,7 +68,7 @@ def test_an_unreadable_library_is_an_error(tmp_path):
     """A missing one is None."""
     assert database.open_if_present(str(tmp_path)) is None
     (tmp_path / database.FILE_NAME).write_bytes(b"noise" * 100)
-    with pytest.raises(DocumentError, match="nobody can say"):
+    with pytest.raises(DocumentError, match="cannot be read"):
         database.open_if_present(str(tmp_path))
 
 

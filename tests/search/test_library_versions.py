@@ -90,7 +90,7 @@ def test_tables_of_another_schema_are_not_used(old, schema):
     keep(old, "new")
     with pytest.raises(StorageError, match="made by a"):
         database.open_for_catalogue(str(old), patience_seconds=1)
-    with pytest.raises(DocumentError, match="nobody can say"):
+    with pytest.raises(DocumentError, match="cannot be read"):
         database.open_if_present(str(old))
 
 

@@ -8,21 +8,26 @@ that a newer leftoff made is left alone. If only the way of splitting words has 
 
 from __future__ import annotations
 
+import errno
 import os
+import pathlib
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 
-from leftoff.errors import DocumentError, LockTimeoutError, StorageError
-from leftoff.platform import paths
+from leftoff.errors import DocumentError, LeftoffError, LockTimeoutError, StorageError, describe_os_error
+from leftoff.platform import files, paths
 
 SCHEMA = 2  # 1: what was forgotten stood in a table
 FILE_NAME = "library.sqlite3"
+DRAFT_NAME = "library.new.sqlite3"
 FORGOTTEN_FILE = "forgotten.json"  # beside the library: what must not be indexed again
 TOKENS_VERSION = 3  # goes up when the tokens of a text change; an index of older tokens is built again
 _OURS = {"schema": SCHEMA, "words": TOKENS_VERSION}
 _Facts = dict[str, object]
 _PATIENCE_SECONDS = 5.0
+_FULL = describe_os_error(OSError(errno.ENOSPC, ""))
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS entries(
@@ -68,21 +73,23 @@ def open_for_search(folder: str) -> sqlite3.Connection | None:
 
 def open_read_only(folder: str) -> sqlite3.Connection | None:
     """Open the library read-only, also one whose words an older leftoff split differently: only searching needs them."""
-    path = f"{folder}/{FILE_NAME}"
-    # In a read-only folder nothing can change, so the file is read without its log and locks.
-    how = "mode=rw" if os.access(folder, os.W_OK) else "mode=ro&immutable=1"
-    try:
-        connection = sqlite3.connect(
-            f"file:{_quoted(path)}?{how}", uri=True, timeout=_PATIENCE_SECONDS, isolation_level=None
-        )
-        connection.execute("PRAGMA query_only = ON")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        facts = _facts(connection)
-    except sqlite3.Error:
-        return None
-    if _has_our_tables(facts):
-        return connection
-    connection.close()
+    # On a read-only or full disk SQLite cannot create its locks and log. Nothing can change there either, so it does without.
+    for how in ("mode=rw", "mode=ro&immutable=1"):
+        try:
+            connection = sqlite3.connect(
+                f"file:{_quoted(f'{folder}/{FILE_NAME}')}?{how}",
+                uri=True,
+                timeout=_PATIENCE_SECONDS,
+                isolation_level=None,
+            )
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            facts = _facts(connection)
+        except sqlite3.Error:
+            continue
+        if _has_our_tables(facts):
+            return connection
+        connection.close()
     return None
 
 
@@ -92,43 +99,46 @@ def open_if_present(folder: str) -> sqlite3.Connection | None:
     path = f"{folder}/{FILE_NAME}"
     if connection is None and os.path.lexists(path):
         raise DocumentError(
-            f"{path}: cannot be read, so nobody can say what is in it. Make it anew, then try again:"
+            f"{path}: cannot be read, so it is not known what it holds. Build it again, then repeat the command:"
             " leftoff search --rebuild",
             path=path,
         )
     return connection
 
 
-def open_for_writing(folder: str, *, patience_seconds: float = _PATIENCE_SECONDS) -> sqlite3.Connection:
-    """Open the library for writing. It is created where it is missing and rebuilt empty where it is broken or of an older form.
+def open_for_writing(
+    folder: str, *, patience_seconds: float = _PATIENCE_SECONDS, file_name: str = FILE_NAME
+) -> sqlite3.Connection:
+    """Open the library for writing. It is created where it is missing and replaced by an empty one where it is broken or older.
 
     The session entries are kept if possible. The caller holds the library's lock. Raises StorageError when the file cannot
     be written, DocumentError when a newer leftoff made it, LockTimeoutError when others write for longer than the limit.
     """
-    path = f"{folder}/{FILE_NAME}"
-    with translate_errors(path):
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see library_folder
+    path = f"{folder}/{file_name}"
+    with translate_errors(f"{folder}/{FILE_NAME}"):
+        files.make_folder(Path(folder))
         entries: list[tuple[object, ...]] = []
         try:
             return _open(path, patience_seconds, _is_ours)
         except _OtherVersionError:
             entries = _read_entries(folder)
-            delete_files(path)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            delete_files(path)
-        connection = _open(path, patience_seconds, _is_ours)
-        with transaction(connection):
-            connection.executemany("INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
-        return connection
+        with (
+            replacement(folder),
+            closing(open_for_writing(folder, file_name=DRAFT_NAME)) as draft,
+            transaction(draft),
+        ):
+            draft.executemany("INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
+        return _open(path, patience_seconds, _is_ours)
 
 
 def open_for_catalogue(folder: str, *, patience_seconds: float) -> sqlite3.Connection:
     """Open the library to write session entries only; StorageError where its form does not allow that."""
     path = f"{folder}/{FILE_NAME}"
     with translate_errors(path):
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+        files.make_folder(Path(folder))
         try:
             return _open(path, patience_seconds, _has_our_tables)
         except _OtherVersionError as error:
@@ -144,19 +154,37 @@ def _read_entries(folder: str) -> list[tuple[object, ...]]:
         return connection.execute("SELECT * FROM entries").fetchall()
 
 
-def recreate(folder: str) -> sqlite3.Connection:
-    """Replace the library by an empty one, unless a newer leftoff made it."""
-    path = f"{folder}/{FILE_NAME}"
+@contextmanager
+def replacement(folder: str) -> Iterator[None]:
+    """Let the draft that the block writes take the library's place, unless a newer leftoff made that.
+
+    If the block fails, as on a full disk, the library stays as it is and the draft goes. The caller holds the library's lock.
+    """
+    path, draft = f"{folder}/{FILE_NAME}", f"{folder}/{DRAFT_NAME}"
     with translate_errors(path):
-        with suppress(sqlite3.DatabaseError, _OtherVersionError):  # a broken file is replaced too
+        delete_files(draft)  # of a killed process
+        # A broken file or one of an older leftoff is replaced too.
+        with suppress(sqlite3.DatabaseError, _OtherVersionError):
             _open(path, _PATIENCE_SECONDS, _is_ours).close()
-        delete_files(path)
-    return open_for_writing(folder)
+        try:
+            yield
+            with closing(sqlite3.connect(draft)) as connection:
+                connection.execute("PRAGMA journal_mode = DELETE")  # so that all of it is in this one file
+            _delete_logs(path)  # they belong to the old file
+            pathlib.Path(draft).replace(path)
+        finally:
+            delete_files(draft)
 
 
 def delete_files(path: str) -> None:
-    """Delete the library and its write-ahead log."""
-    for end in ("", "-wal", "-shm"):
+    """Delete a library and its write-ahead log."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # noqa: PTH108
+    _delete_logs(path)
+
+
+def _delete_logs(path: str) -> None:
+    for end in ("-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.unlink(path + end)  # noqa: PTH108
 
@@ -166,20 +194,23 @@ def translate_errors(path: str) -> Iterator[None]:
     """Raise errors of SQLite and the system as errors of leftoff."""
     try:
         yield
+    except LeftoffError:
+        raise
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
             raise LockTimeoutError(
                 f"{path}: other processes have been writing for too long. Nothing was changed; try again.",
                 path=path,
             ) from error
-        raise StorageError(f"{path}: not written: {error}. What was there is intact.", path=path) from error
+        why = _FULL if "full" in str(error) else str(error)
+        raise StorageError(f"{path}: not written: {why}. What was there is intact.", path=path) from error
     except sqlite3.DatabaseError as error:
         raise DocumentError(
             f"{path}: broken: {error}. It is made again from your transcripts: leftoff search --rebuild",
             path=path,
         ) from error
     except OSError as error:
-        raise StorageError(f"{path}: not written: {error.strerror or error}.", path=path) from error
+        raise StorageError(f"{path}: not written: {describe_os_error(error)}.", path=path) from error
 
 
 @contextmanager

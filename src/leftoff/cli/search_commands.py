@@ -215,7 +215,9 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
         return 0
     if not listed:
         output.say(
-            "No deleted session is in the archive. leftoff archive list --all shows those that are still there."
+            "The archive is empty."
+            if show_all
+            else "No deleted session is in the archive. leftoff archive list --all also lists those that their agent still has."
         )
         return 0
     rows = [

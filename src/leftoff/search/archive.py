@@ -66,7 +66,7 @@ def archive_finished(
         return []
     archive = open_archive()
     folder = Path(library_folder())
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files.make_folder(folder)
     with locks.hold(folder / LOCK_NAME, timeout_seconds=_LOCK_SECONDS):
         if settings.keep_days:
             _drop_old(archive, now - timedelta(days=settings.keep_days))

@@ -29,14 +29,18 @@ BLOCK_BYTES = 16 * 1024  # reading one text unpacks its block; half the size wou
 class IndexWriter:
     """Writes to the index in ``folder``."""
 
-    def __init__(self, folder: str, *, patience_seconds: float = 5.0) -> None:
-        self.connection = database.open_for_writing(folder, patience_seconds=patience_seconds)
+    def __init__(
+        self, folder: str, *, patience_seconds: float = 5.0, file_name: str = database.FILE_NAME
+    ) -> None:
+        self.connection = database.open_for_writing(
+            folder, patience_seconds=patience_seconds, file_name=file_name
+        )
         try:
             self.forgotten = Forgotten(folder)
         except BaseException:
             self.connection.close()
             raise
-        self.path = f"{folder}/{database.FILE_NAME}"
+        self.path = f"{folder}/{database.FILE_NAME}"  # as errors name it
 
     def close(self) -> None:
         """Close the database."""

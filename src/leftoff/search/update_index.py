@@ -11,7 +11,7 @@ from pathlib import Path
 from leftoff.catalogue import database
 from leftoff.catalogue.database import LOCK_NAME, library_folder
 from leftoff.errors import LeftoffError
-from leftoff.platform import clock, locks, log
+from leftoff.platform import clock, files, locks, log
 from leftoff.search.archive import archive_finished
 from leftoff.search.sources import (
     Find,
@@ -39,7 +39,7 @@ def update_library(
     """
     folder = Path(library_folder())
     deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files.make_folder(folder)
     with locks.hold(folder / LOCK_NAME, timeout_seconds=patience_seconds):
         update = Updater(workspace, os.fsdecode(folder), deadline, progress)
         try:
@@ -51,12 +51,11 @@ def update_library(
 
 
 def rebuild_library(workspace: Workspace, progress: Progress | None = None) -> UpdateResult:
-    """Delete the index and build it from the transcripts. What was forgotten stays forgotten."""
+    """Build the index from the transcripts, beside the old one, which it then replaces. What was forgotten stays forgotten."""
     folder = Path(library_folder())
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with locks.hold(folder / LOCK_NAME, timeout_seconds=60.0):
-        database.recreate(os.fsdecode(folder)).close()
-        update = Updater(workspace, os.fsdecode(folder), None, progress)
+    files.make_folder(folder)
+    with locks.hold(folder / LOCK_NAME, timeout_seconds=60.0), database.replacement(os.fsdecode(folder)):
+        update = Updater(workspace, os.fsdecode(folder), None, progress, file_name=database.DRAFT_NAME)
         try:
             return update.run(list_transcripts)
         finally:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from leftoff.agents.registry import load_agents
-from leftoff.catalogue.database import library_folder
+from leftoff.catalogue.database import FILE_NAME, library_folder
 from leftoff.core.protocols import Agent
 from leftoff.core.records import Place
 from leftoff.core.session import SessionEntry
@@ -100,10 +100,16 @@ class Updater:
     """One update."""
 
     def __init__(
-        self, workspace: Workspace, folder: str, deadline: float | None, progress: Progress | None
+        self,
+        workspace: Workspace,
+        folder: str,
+        deadline: float | None,
+        progress: Progress | None,
+        *,
+        file_name: str = FILE_NAME,
     ) -> None:
         self._workspace = workspace
-        self.writer = IndexWriter(folder)
+        self.writer = IndexWriter(folder, file_name=file_name)
         self._deadline, self._progress = deadline, progress
         self._capture = workspace.capture
         self._forgotten = self.writer.forgotten

@@ -235,7 +235,11 @@ def write_export(pieces: Iterator[str], out: Path) -> int:
         raise UsageError(f"{out} exists already. Give --out another name.", path=out) from error
     except OSError as error:
         raise StorageError(f"{out}: not written: {describe_os_error(error)}.", path=out) from error
-    with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
-        for piece in pieces:
-            file.write(piece)
-        return file.tell()
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
+            for piece in pieces:
+                file.write(piece)
+            return file.tell()
+    except OSError as error:
+        out.unlink(missing_ok=True)
+        raise StorageError(f"{out}: not written: {describe_os_error(error)}.", path=out) from error
