@@ -173,7 +173,7 @@ def test_a_mistake_is_reported_with_file_line_and_nearest_key(load: Load, text: 
         (b"hello", ": holds no mapping named context_management."),
         (b"context_management: 5\n", ": holds no mapping named context_management."),
         (b"%YAML 3.0\n---\na: 1\n", ":1: not YAML: found incompatible YAML document"),
-        (b"a: 1\n" * 2_000_000, ": larger than 32 KB; it was not read."),
+        (b"a: 1\n" * 2_000_000, ": cannot be read: it is larger than 32 KB."),
     ],
 )
 def test_a_file_that_is_not_a_configuration_is_reported(tmp_path: Path, content: bytes, words: str) -> None:
@@ -211,7 +211,7 @@ def test_anchors_and_aliases_are_resolved(load: Load) -> None:
 
 def test_a_folder_in_place_of_the_file_is_reported(tmp_path: Path) -> None:
     assert mistakes_in(config_load.load(user_file=tmp_path)) == [
-        f"{tmp_path.name}: not a file; it was not read."
+        f"{tmp_path.name}: cannot be read: it is a folder, not a file."
     ]
 
 
@@ -225,7 +225,7 @@ def test_an_unreadable_file_is_reported(unprivileged_folder: Path, run_python: C
         "print(*layers.load(user_file=folder / 'c.yaml').mistakes)\n"
     )
     lines = run_python(code, unprivileged_folder).stdout.splitlines()  # type: ignore[attr-defined]
-    assert [line.rpartition("/")[2] for line in lines] == ["c.yaml: cannot be read: Permission denied."] * 2
+    assert [line.rpartition("/")[2] for line in lines] == ["c.yaml: cannot be read: no permission."] * 2
 
 
 def test_only_the_first_of_many_mistakes_are_reported(load: Load) -> None:
@@ -363,3 +363,29 @@ def test_a_layer_may_contradict_the_defaults_only_as_a_whole(load: Load) -> None
     assert len(load(user="thresholds: {caution: 0.88}").mistakes) == 1
     assert not load(user="thresholds: {caution: 0.88, warning: 0.89}").mistakes
     assert len(load(caution="1", thresholds__warning="20000", thresholds__critical="30000").mistakes) == 2
+
+
+# Thresholds of a project
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "thresholds: {critical: 0.04, auto_pause: 0.03, warning: 0.02, caution: 0.01}",
+        "thresholds: {caution: 190000}",
+        "project_state: {warn: 0.01}",
+    ],
+)
+def test_a_project_cannot_raise_the_alarm_in_a_window_that_is_half_empty(load: Load, line: str) -> None:
+    """A user can, in their own file."""
+    config = load(project=line)
+    assert config.settings == load(project=" ").settings
+    assert all("a project's file may set 0.5 or more" in message for message in mistakes_in(config))
+    assert mistakes_in(config)
+    assert load(user=line, project=" ").settings != config.settings
+
+
+def test_a_project_can_set_thresholds_in_the_second_half(load: Load) -> None:
+    config = load(project="thresholds: {caution: 0.5, warning: 40000}")
+    assert (config.settings.thresholds.caution, config.settings.thresholds.warning) == (0.5, 40_000)
+    assert not config.mistakes

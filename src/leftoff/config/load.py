@@ -5,7 +5,6 @@ A mistake never stops loading: the value of the layer below stays in force, and 
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path, PurePath
@@ -15,6 +14,7 @@ from leftoff.config.settings import Key, Settings, WrongValueError, build_settin
 from leftoff.config.yaml_entries import NotYamlError, entries
 from leftoff.core.metrics import Level, Threshold, Thresholds
 from leftoff.errors import ConfigError, InvalidValueError
+from leftoff.platform.files import read_regular_file
 
 Layer = Literal["default", "user file", "project file", "environment", "command line"]
 FILE_NAME = "configuration.yaml"
@@ -24,6 +24,9 @@ RESERVED_VARIABLES = {"LEFTOFF_DISABLE", "LEFTOFF_TRANSCRIPTS", "LEFTOFF_CLIENTS
 _THRESHOLDS_PREFIX = "thresholds."
 _MOST_MISTAKES = 20  # in one file; with more, it is probably not a settings file
 _LONGEST_SHOWN_CHARS = 60
+# A cloned repository must not make leftoff say "stop" to a window that is nearly empty.
+_LEAST_PROJECT_FRACTION = 0.5
+_MOST_PROJECT_TOKENS = 50_000  # remaining; a quarter of a usual window
 LARGEST_TEXT_BYTES = 32 * 1024  # ten times the size of all settings; parsing more would take noticeable time
 _RESUME_LOGS = "resume_logs"
 
@@ -182,17 +185,12 @@ def _file_layer(path: Path, layer: Layer) -> _LayerValues:
 
 def _read_text(path: Path, layer: Layer) -> str:
     """Return the text of a file, empty if it is missing. A project's file must not be a link, which could name any file."""
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    if not stat.S_ISREG(status.st_mode):
-        raise NotYamlError("not a file; it was not read")
     if layer == "project file" and (path.is_symlink() or path.parent.is_symlink()):
         raise NotYamlError("reached through a symbolic link; it was not read")
-    if status.st_size > LARGEST_TEXT_BYTES:
-        raise NotYamlError(f"larger than {LARGEST_TEXT_BYTES // 1024} KB; it was not read")
-    return path.read_text(encoding="utf-8-sig")
+    try:
+        return read_regular_file(path, LARGEST_TEXT_BYTES).decode("utf-8-sig")
+    except FileNotFoundError:
+        return ""
 
 
 def _add_entry(layer_values: _LayerValues, dotted: str, raw: Any, origin: Origin) -> None:
@@ -211,6 +209,26 @@ def _add_entry(layer_values: _LayerValues, dotted: str, raw: Any, origin: Origin
         )
     else:
         layer_values.set_value(key, raw, origin, text=False)
+        if origin.layer == "project file":
+            _drop_early_threshold(layer_values, dotted, origin)
+
+
+def _drop_early_threshold(layer_values: _LayerValues, dotted: str, origin: Origin) -> None:
+    """Drop a threshold of a project's file in the first half of the window: with it a clone could raise false alarms."""
+    value = layer_values.values.get(dotted)
+    if isinstance(value, float):
+        is_early = value < _LEAST_PROJECT_FRACTION
+    else:
+        is_early = (
+            dotted.startswith(_THRESHOLDS_PREFIX) and isinstance(value, int) and value > _MOST_PROJECT_TOKENS
+        )
+    if is_early:
+        del layer_values.values[dotted], layer_values.origins[dotted]
+        layer_values.add_mistake(
+            origin,
+            f"{dotted} is {value}; a project's file may set {_LEAST_PROJECT_FRACTION} or more, or at most "
+            f"{_MOST_PROJECT_TOKENS:,} remaining tokens. Set it in your own configuration.",
+        )
 
 
 def _environment_layer(environment: Mapping[str, str]) -> _LayerValues:
