@@ -264,3 +264,17 @@ def test_an_agent_that_is_unknown_is_wrong_usage(source, typed, arguments):
     code, output = typed(*arguments)
     assert code == 2
     assert "No agent is called 'nosuch'. There are: claude, codex" in output
+
+
+def test_expand_prints_exactly_the_original_into_a_file(isolated_home, source, typed, capsys):
+    """On a terminal escape sequences are made visible; a file gets every character, and no line end of ours."""
+    original = "red: \x1b[31mfailed\x1b[0m\r\n\ttab \u202e and \x07 bell\n" * 200
+    lines = [json.loads(line) for line in source.read_bytes().splitlines()]
+    answer = next(line for line in lines if "toolUseResult" in line)
+    answer["message"]["content"][0]["content"] = original
+    del answer["toolUseResult"]
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    _, said = typed("trim", str(source), "--json")
+    key = re.search(r"leftoff expand (\S+?)\]", Path(said["output_file"]).read_text(encoding="utf-8"))[1]
+    assert run(["expand", key]) == 0
+    assert capsys.readouterr().out == original

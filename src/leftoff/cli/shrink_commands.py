@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -241,8 +242,10 @@ def expand(*, key: str, as_json: bool) -> int:
                 "value": found.value,
             }
         )
-    else:
+    elif sys.stdout.isatty():
         click.echo(output.visible(found.text))
+    else:
+        output.write(found.text)  # a file or another program gets exactly the original
     return 0
 
 
