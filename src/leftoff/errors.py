@@ -14,6 +14,7 @@ LeftoffError                       1  something could not be done
  │   ├─ DocumentError              1  a document of leftoff that is broken or too new
  │   ├─ LockTimeoutError           1  another process has been writing for too long
  │   ├─ UnreachableError           1  the server of a storage backend does not answer
+ │   ├─ UnreadableFileError        1  a file that is too large, no regular file, or that the system does not let us read
  │   └─ OutsideFolderError         1  a path that leads out of the folder it must stay in
  ├─ NotTrustedError                1  a document that this machine did not write
  ├─ ProcessError                   1  another program failed or took too long
@@ -106,6 +107,14 @@ class UnreachableError(StorageError):
     """The server of a storage backend does not answer; further requests would fail too."""
 
 
+class UnreadableFileError(StorageError, OSError):
+    """A file that is too large, is a pipe or device, or cannot be read for a reason of the system."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: cannot be read: {reason}.", path=path)
+        self.strerror = reason
+
+
 class OutsideFolderError(StorageError):
     """A path that leads out of the folder it must stay in."""
 
@@ -132,4 +141,5 @@ class ConfigWarning(UserWarning):
 
 def describe_os_error(error: OSError) -> str:
     """Return why an operation failed, without a full stop."""
-    return _REASONS.get(error.errno or 0, (error.strerror or str(error)).lower())
+    reason = error.strerror or str(error)
+    return _REASONS.get(error.errno or 0, reason[:1].lower() + reason[1:])

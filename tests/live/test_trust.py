@@ -7,7 +7,7 @@ import pytest
 
 from leftoff.chat import chat_file
 from leftoff.chat.saved_chats import trusted_part
-from leftoff.errors import NotFoundError, NotTrustedError, StorageError, UsageError
+from leftoff.errors import NotFoundError, NotTrustedError, StorageError
 from leftoff.live import trust
 from leftoff.platform import paths
 from leftoff.platform.register import Register
@@ -149,7 +149,7 @@ def test_a_document_that_cannot_be_used_hides_no_other(cloned):
         file.truncate(65 * 1024 * 1024)
     found = trust.waiting(Workspace.open(cloned))
     assert len(found.documents) == 3
-    assert any("huge.md: too large to be a document" in words for words in found.passed_over)
+    assert any("huge.md: cannot be read: it is larger than 16 MB" in words for words in found.passed_over)
 
 
 def test_settings_of_the_project_are_listed(cloned):
@@ -218,10 +218,10 @@ def test_what_is_ours_already_is_not_trusted_again(cloned):
     ("name", "error", "words"),
     [
         ("nothing.md", NotFoundError, "no such file. leftoff trust lists"),
-        ("resume-logs/session-link.json", UsageError, "only a file can be trusted"),
+        ("resume-logs/session-link.json", StorageError, "symbolic link"),
         ("empty", NotFoundError, "no documents in this folder"),
         ("a\0b", StorageError, "cannot be read"),
-        ("huge.md", UsageError, "too large"),
+        ("huge.md", StorageError, "larger than 16 MB"),
     ],
 )
 def test_what_cannot_be_trusted_is_reported(cloned, name, error, words):

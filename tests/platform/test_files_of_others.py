@@ -56,7 +56,7 @@ def test_a_file_can_be_created_and_removed(tmp_path):
 
 def test_what_cannot_be_read_is_named(tmp_path):
     """A folder in place of a file is reported."""
-    with pytest.raises(StorageError, match="a folder stands"):
+    with pytest.raises(StorageError, match="it is a folder, not a file"):
         files.read_if_exists(tmp_path)
 
 

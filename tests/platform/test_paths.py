@@ -16,7 +16,7 @@ from leftoff.platform import paths
 SHARED = """
 import sys
 from pathlib import Path
-from leftoff.platform import paths
+from leftoff.platform import files, paths
 drop()
 root = Path(sys.argv[1])
 print(paths.shares_folder(paths.Project(root=root, folder=root / ".leftoff", in_git=True)))

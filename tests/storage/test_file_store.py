@@ -266,8 +266,8 @@ def test_a_damaged_compressed_log_is_named(store, data):
 def test_a_decompression_bomb_is_refused(store):
     """A repository can hold a few kilobytes that become gigabytes."""
     store.save(a_log("good"))
-    (store.folder / "session-bomb.json.gz").write_bytes(gzip.compress(b" " * (64 * 2**20 + 1), 1))
-    with pytest.raises(DocumentError, match="unpacks to more than 64 MB"):
+    (store.folder / "session-bomb.json.gz").write_bytes(gzip.compress(b" " * 5_000_001, 1))
+    with pytest.raises(DocumentError, match="unpacks to more than 5 MB"):
         store.load("bomb")
 
 
@@ -422,3 +422,14 @@ def test_listing_survives_concurrent_saves_and_deletes(store):
     finally:
         done.set()
         other.join()
+
+
+def test_a_log_that_is_too_large_is_named_and_hides_no_other(store):
+    """A sparse file of a gigabyte costs its sender nothing."""
+    store.save(a_log("good"))
+    with (store.folder / "session-huge.json").open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(DocumentError, match=r"session-huge.json: cannot be read: it is larger than 5 MB"):
+        store.load("huge")
+    assert set(store.list()) == {"good", "huge"}
+    assert store.load("good") is not None

@@ -28,6 +28,7 @@ from leftoff.core.hook_event import (
 )
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import ConfigError
+from leftoff.platform.files import MAX_SETTINGS_BYTES, read_regular_file
 
 KINDS: Mapping[str, EventKind] = {
     "SessionStart": "start",
@@ -193,7 +194,7 @@ def hooks_in_file(file: Path) -> list[Hook]:
 def read_text(file: Path) -> str:
     """Read a text file; an empty text if it cannot be read."""
     try:
-        return file.read_bytes().decode("utf-8", "replace")
+        return read_regular_file(file, MAX_SETTINGS_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
 

@@ -94,11 +94,9 @@ class ChatFile:
         """Write the whole file from its present text, or from the header alone if the file is gone."""
         large_files.finish_patch(self.path)
         try:
-            text = self.path.read_text(encoding="utf-8", errors="replace")
+            text = _read_page(self.path)
         except FileNotFoundError:
             text = page.render_header(self.header, queries)
-        except OSError as error:
-            raise _read_error(self.path, error) from error
         top, rule, rest = text[: find_tail(text)].partition("\n---\n")
         kept = (_COUNT.sub(rf"\g<1>{queries}", top, count=1) + rule + rest).encode("utf-8", "replace")
         kept += b"".join(_not_yet_written(kept, bodies))
@@ -128,9 +126,13 @@ def read_text(path: Path) -> str:
     """Return the page of a saved chat, after finishing any interrupted change."""
     finish_interrupted_change(path)
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise _read_error(path, error) from error
+        return _read_page(path)
+    except FileNotFoundError as error:
+        raise files.not_readable(path, error) from error
+
+
+def _read_page(path: Path) -> str:
+    return files.read_regular_file(path, files.MAX_DOCUMENT_BYTES).decode("utf-8", "replace")
 
 
 def finish_interrupted_change(path: Path) -> None:
@@ -147,7 +149,7 @@ def write_page(path: Path, text: str, summary: str | None) -> None:
         large_files.finish_patch(path)
         kept = page.strip_markers(summary) if summary else page.find_summary(text).text
         if kept is None and path.exists():
-            kept = page.find_summary(path.read_text(encoding="utf-8", errors="replace")).text
+            kept = page.find_summary(_read_page(path)).text
         lines = text.rstrip().split("\n")
         begin = page.summary_start(lines)
         page_text = "\n".join(lines[:begin]).rstrip() + "\n"
@@ -180,10 +182,6 @@ def _not_yet_written(kept: bytes, bodies: Sequence[bytes]) -> Sequence[bytes]:
         if kept.endswith(b"".join(bodies[:there])):
             return bodies[there:]
     return bodies
-
-
-def _read_error(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"{path}: cannot be read: {describe_os_error(error)}.", path=path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,9 +31,9 @@ from leftoff.platform import clock, files, paths
 from leftoff.storage.store_base import is_valid_id
 
 INDEX_FILE = "index.json"
-_MAX_INDEX_BYTES = 64 * 1024 * 1024
 LATEST = "latest"
 _LAST_LIST_FILE = "last-chats.json"
+_MAX_INDEX_BYTES = 4_000_000  # more than ten thousand chats; without an index each file is read
 _MAX_LAST_LIST_BYTES = 16 * 1024 * 1024
 
 

@@ -330,10 +330,9 @@ def _command_texts(hook: Hook) -> Iterator[str]:
     for word in words:
         for path in _candidates(word, Path(hook.source)):
             try:
-                if path.is_file() and path.stat().st_size <= _LARGEST_BYTES:
-                    yield path.read_text(encoding="utf-8", errors="replace")
-                    break
-            except (OSError, ValueError):
+                yield files.read_regular_file(path, _LARGEST_BYTES).decode("utf-8", "replace")
+                break
+            except OSError:
                 continue
 
 

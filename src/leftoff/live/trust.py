@@ -27,13 +27,11 @@ from leftoff.errors import (
     LeftoffError,
     NotFoundError,
     NotTrustedError,
-    StorageError,
-    UsageError,
-    describe_os_error,
 )
 from leftoff.pause.folders import SESSIONS
 from leftoff.pause.snapshot import LATEST_NAME
 from leftoff.platform import clock, paths
+from leftoff.platform.files import MAX_DOCUMENT_BYTES, read_regular_file
 from leftoff.platform.paths import Project
 from leftoff.platform.register import Register, Standing
 from leftoff.projects import layout
@@ -42,7 +40,6 @@ from leftoff.storage import file_store
 from leftoff.workspace import Workspace, log_folder
 
 _FIRST_LINES = 6
-_LARGEST_BYTES = 64 * 1024 * 1024
 _PROJECT_LAYER = "project file"
 _PAIRS = {".md": ".json", ".json": ".md"}
 _SUFFIXES = {".md", ".json", ".yaml", ".jsonl", ".txt"}
@@ -170,19 +167,11 @@ def _document(path: Path, register: Register, files: ProjectFiles) -> Document:
 
 def _content(path: Path) -> bytes:
     try:
-        status = path.lstat()
-        if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_BYTES:
-            return path.read_bytes()
+        return read_regular_file(path, MAX_DOCUMENT_BYTES, follow_links=False)
     except FileNotFoundError as error:
         raise NotFoundError(
             f"{path}: no such file. leftoff trust lists what waits here.", path=path
         ) from error
-    except (OSError, ValueError) as error:
-        reason = describe_os_error(error) if isinstance(error, OSError) else "no file can be called so"
-        raise StorageError(f"{path}: cannot be read: {reason}.", path=path) from error
-    if stat.S_ISREG(status.st_mode):
-        raise UsageError(f"{path}: too large to be a document of leftoff.", path=path)
-    raise UsageError(f"{path}: only a file can be trusted, no link, folder or device.", path=path)
 
 
 class ProjectFiles:

@@ -31,6 +31,7 @@ from leftoff.pause.journal import (
     parse_origin,
 )
 from leftoff.platform import clock, paths, process
+from leftoff.platform.files import open_regular_file
 from leftoff.platform.paths import Project
 from leftoff.workspace import Capture, Workspace
 
@@ -247,7 +248,7 @@ def _read_records(agent: Agent, transcript: Path, offset: int) -> Iterator[Recor
 def _find_line_start(transcript: Path, offset: int) -> int:
     """Return where a line begins, some way before ``offset``, which may be inside a line that was being written."""
     try:
-        with transcript.open("rb") as file:
+        with open_regular_file(transcript) as file:
             position = min(offset, file.seek(0, 2))
             while position > 0:
                 position = max(0, position - _CHUNK_BYTES)

@@ -22,10 +22,13 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import orjson
 
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, as_json, upgrade_document
-from leftoff.errors import DocumentError, StorageError, UsageError, describe_os_error
+from leftoff.errors import DocumentError, StorageError, UnreadableFileError, UsageError, describe_os_error
 from leftoff.platform import clock, files, locks
 
 ACTIVE_NAME = "ACTIVE-PAUSE.jsonl"
+_MOST_LINES = (
+    20_000  # of the last tenth of a window; a file from elsewhere may have millions, and users wait for hooks
+)
 _ID_IN_HEAD = re.compile(
     rb'\{"type": ?"pause_started", ?"timestamp": ?"[^"]*", ?"session_id": ?"([\w.-]{1,128})"'
 )
@@ -199,7 +202,9 @@ class PauseFile(NamedTuple):
                     "leftoff pause list shows it, leftoff pause discard with its number removes it.",
                     path=self.path,
                 )
-            data = self.path.read_bytes()
+            data = files.read_regular_file(self.path, files.MAX_DOCUMENT_BYTES, follow_links=False)
+            if data.count(b"\n") > _MOST_LINES:
+                raise UnreadableFileError(self.path, f"it has more than {_MOST_LINES:,} lines")
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -233,6 +238,8 @@ def read_lines(data: bytes) -> Iterator[Line]:
 
 def _parse_line(raw: bytes) -> PauseAction | None:
     """Return the action on a line; None if the line is torn, foreign, or its id could not be used as a file name."""
+    if not raw.lstrip().startswith(b"{"):
+        return None
     try:
         try:
             action = parse_action(orjson.loads(raw))

@@ -11,7 +11,6 @@ import io
 import json
 import os
 import re
-import stat
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ from leftoff.platform import clock, file_sets, files
 COMPRESSED_SUFFIX = ARCHIVE_SUFFIX + ".gz"
 _SUFFIXES = (COMPRESSED_SUFFIX, ARCHIVE_SUFFIX, ".json", ".yaml", ".md")
 _ID = re.compile(r"session-(\d{8}-\d{6})[\w.-]*", re.ASCII)
-_LARGEST_BYTES = 256 * 1024 * 1024
+_LARGEST_POINTER_BYTES = 4096
 
 
 class FinishedPause(NamedTuple):
@@ -96,7 +95,7 @@ def list_finished(folder: Path) -> list[FinishedPause]:
 def latest_finished(folder: Path) -> FinishedPause | None:
     """Return the snapshot that the pointer file names; None without a pointer, or if its snapshot is gone."""
     try:
-        named = (folder / LATEST_NAME).read_text(encoding="utf-8").strip()
+        named = files.read_regular_file(folder / LATEST_NAME, _LARGEST_POINTER_BYTES).decode().strip()
         if not _ID.fullmatch(named) or not (folder / f"{named}.json").is_file():
             return None
     except (OSError, ValueError):
@@ -132,7 +131,7 @@ def _continues(earlier: Sequence[PauseAction], actions: Sequence[PauseAction]) -
 
 
 def read_archive(pause: FinishedPause) -> Recording | None:
-    """Return the lines of a finished pause; None if its archive is gone. Raise DocumentError if it cannot be read."""
+    """Return the lines of a finished pause; None if its archive is gone. Raise StorageError if it cannot be read."""
     path = pause.archive
     if path is None:
         return None
@@ -192,25 +191,16 @@ def _parse_json(path: Path) -> JsonObject:
 
 def _read_file(path: Path) -> bytes:
     try:
-        status = path.lstat()
-        if stat.S_ISLNK(status.st_mode):
-            raise DocumentError(f"{path}: a symbolic link; it was not followed.", path=path)
-        if not stat.S_ISREG(status.st_mode):  # reading from a pipe could block forever
-            raise DocumentError(f"{path}: not a file; it was not read.", path=path)
-        if status.st_size > _LARGEST_BYTES:
-            raise DocumentError(
-                f"{path}: larger than {_LARGEST_BYTES // 2**20} MB; it was not read.", path=path
-            )
-        return path.read_bytes()
+        return files.read_regular_file(path, files.MAX_DOCUMENT_BYTES, follow_links=False)
     except OSError as error:
-        raise StorageError(f"{path}: cannot be read: {describe_os_error(error)}.", path=path) from error
+        raise files.not_readable(path, error) from error
 
 
 def _decompress(path: Path, data: bytes) -> bytes:
     """Return the decompressed data, at most as much as an archive may have: a small file can expand without end."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            return packed.read(_LARGEST_BYTES)
+            return packed.read(files.MAX_DOCUMENT_BYTES)
     except (OSError, EOFError, zlib.error) as error:
         raise DocumentError(f"{path}: not a compressed archive, or damaged.", path=path) from error
 

@@ -64,12 +64,14 @@ def consistent_set(folder: Path) -> Iterator[None]:
             _finish_renames(folder)
 
 
-def read_set(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """Return the named files that exist, all from the same write. Links and folders are ignored."""
+def read_set(
+    folder: Path, names: Iterable[str], max_bytes: int = files.MAX_DOCUMENT_BYTES
+) -> dict[str, bytes]:
+    """Return the named files that exist, all from the same write. Links and folders are ignored; see ``read_regular_file``."""
     names = [*names]
     _require_names(names)
     with consistent_set(folder):
-        return {name: files.read_file(folder / name) for name in names if _is_plain(folder / name)}
+        return {name: files.read_file(folder / name, max_bytes) for name in names if _is_plain(folder / name)}
 
 
 def _write_journal(folder: Path, renames: Mapping[str, str]) -> None:
@@ -109,10 +111,8 @@ def _finish_renames(folder: Path) -> None:
 
 def _read_journal(journal: Path) -> dict[str, str]:
     """Return the renames in a journal (name → temporary name) without any that leftoff cannot have written."""
-    if journal.stat().st_size > _LARGEST_JOURNAL_BYTES:
-        return {}
     try:
-        renames = orjson.loads(journal.read_bytes())
+        renames = orjson.loads(files.read_small_file(journal, _LARGEST_JOURNAL_BYTES) or b"")
     except (ValueError, RecursionError):
         return {}
     pairs = renames.items() if isinstance(renames, dict) else ()

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leftoff.errors import StorageError, describe_os_error
+from leftoff.errors import StorageError, UnreadableFileError, describe_os_error
 from leftoff.platform import clock, locks
 
 if TYPE_CHECKING:
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 LOCK_NAME = ".lock"
 HEAD_BYTES = 512
+LARGEST_FILE_BYTES = 64 * 1024 * 1024  # of settings, registers and states; none is nearly as large
+MAX_SETTINGS_BYTES = 1_000_000
+MAX_DOCUMENT_BYTES = 16_000_000  # of a chat or pause in a project; a document from elsewhere may be anything
 _PRIVATE_FILE = 0o600
 _PRIVATE_FOLDER = 0o700
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{12}\.tmp", re.DOTALL)
 STALE_SECONDS = 3600  # longer than writing any file takes
 _APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-_READING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+_READING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATING = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _DRAFT_BUFFER_BYTES = 1024 * 1024
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -115,47 +118,55 @@ def _link(temporary: Path, path: Path, data: bytes) -> None:
             raise
 
 
+def read_regular_file(path: Path, max_bytes: int, *, follow_links: bool = True) -> bytes:
+    """Return the content of a file that may come from anyone, if it is a regular file of at most ``max_bytes``.
+
+    A pipe would keep us waiting, a device never ends, and a sparse file of a terabyte costs its sender nothing. These, and a
+    file that cannot be read, raise UnreadableFileError; a missing file raises FileNotFoundError.
+    """
+    with open_regular_file(path, follow_links=follow_links) as file:
+        try:
+            size_bytes = os.fstat(file.fileno()).st_size
+            # One byte more than allowed: a file may grow meanwhile, and those in /proc have no size.
+            data = b"" if size_bytes > max_bytes else file.read(max_bytes + 1)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+    if max(size_bytes, len(data)) > max_bytes:
+        raise UnreadableFileError(path, f"it is larger than {_describe_size(max_bytes)}")
+    return data
+
+
+def open_regular_file(path: Path, *, follow_links: bool = True, buffer_bytes: int = -1) -> IO[bytes]:
+    """Open a regular file for reading, without waiting for a writer of a pipe; the errors are those of ``read_regular_file``."""
+    try:
+        fd = os.open(path, _READING if follow_links else _READING | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise _unreadable(path, error) from error
+    mode = os.fstat(fd).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(fd)
+        kind = "folder" if stat.S_ISDIR(mode) else "pipe, socket or device"
+        raise UnreadableFileError(path, f"it is a {kind}, not a file")
+    return os.fdopen(fd, "rb", buffer_bytes)
+
+
+def _describe_size(size_bytes: int) -> str:
+    return f"{size_bytes // 1_000_000} MB" if size_bytes >= 1_000_000 else f"{size_bytes // 1000} KB"
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> UnreadableFileError:
+    reason = describe_os_error(error) if isinstance(error, OSError) else "no file can have this name"
+    return UnreadableFileError(path, reason)
+
+
 def read_small_file(path: Path, most_bytes: int) -> bytes | None:
     """Return the content of a regular file; None if it is missing, larger than ``most_bytes``, or a link, folder or device."""
     try:
-        fd = os.open(path, _READING)
+        return read_regular_file(path, most_bytes, follow_links=False)
     except OSError:
         return None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
-            return None
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(most_bytes)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-
-
-def read_regular_file(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a regular file; FileNotFoundError if it is missing.
-
-    A larger one, and a pipe, socket or device, which might never end, raise StorageError.
-    """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise not_readable(path, error) from error
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise StorageError(f"{path}: cannot be read: it is not a regular file.", path=path)
-        if status.st_size > max_bytes:
-            raise StorageError(f"{path}: cannot be read: it is larger than {max_bytes:,} bytes.", path=path)
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(max_bytes)
-    except OSError as error:
-        raise not_readable(path, error) from error
-    finally:
-        os.close(fd)
 
 
 def remove_stale_drafts(folder: Path) -> None:
@@ -308,22 +319,20 @@ def resolve_links(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def read_file(path: Path) -> bytes:
-    """Return the content of a file; StorageError if it cannot be read."""
+def read_file(path: Path, max_bytes: int = LARGEST_FILE_BYTES) -> bytes:
+    """Return the content of a regular file; StorageError if it is missing, too large or cannot be read."""
     try:
-        return path.read_bytes()
-    except OSError as error:
+        return read_regular_file(path, max_bytes)
+    except FileNotFoundError as error:
         raise not_readable(path, error) from error
 
 
-def read_if_exists(path: Path) -> bytes | None:
-    """Return the content of a file; None if it does not exist."""
+def read_if_exists(path: Path, max_bytes: int = LARGEST_FILE_BYTES) -> bytes | None:
+    """Return the content of a regular file; None if it does not exist."""
     try:
-        return path.read_bytes()
+        return read_regular_file(path, max_bytes)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise not_readable(path, error) from error
 
 
 def replace_if_unchanged(path: Path, before: bytes | None, after: bytes | None) -> None:

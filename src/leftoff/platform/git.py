@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from leftoff.core.provenance import Ground
 from leftoff.errors import OutsideFolderError, ProcessError
-from leftoff.platform import paths, process
+from leftoff.platform import files, paths, process
 
 TIMEOUT_SECONDS = 5.0
 _LARGEST_HASHED_BYTES = 16 * 1024 * 1024
@@ -187,9 +187,7 @@ def _digest(root: Path, name: str) -> str | None:
     """Return the SHA-256 of a file; None if it is missing, too large or not below ``root``."""
     try:
         path = paths.require_inside(root, root / name)
-        if not path.is_file() or path.stat().st_size > _LARGEST_HASHED_BYTES:
-            return None
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(files.read_regular_file(path, _LARGEST_HASHED_BYTES)).hexdigest()
     except (OSError, ValueError, OutsideFolderError):  # ValueError: an impossible file name
         return None
 

@@ -18,14 +18,18 @@ from leftoff.errors import OutsideFolderError, StorageError
 from leftoff.platform import clock
 
 PROJECT_FOLDER = ".leftoff"
+_LONGEST_PATH_BYTES = 64 * 1024
 GITIGNORE = b"# leftoff's own documents; what is meant to be shared is named here.\n*\n!configuration.yaml\n!project/\n!project/**\n"
 
 
 def working_folder() -> Path:
-    """Return the working folder; StorageError if it has been deleted."""
+    """Return the working folder; one that has been deleted as the shell names it, because most commands do not need it."""
     try:
         return Path.cwd()
     except FileNotFoundError as error:
+        named = Path(os.environ.get("PWD", ""))
+        if named.is_absolute() and not named.exists():
+            return named
         raise StorageError("The folder you are in is gone. Go to one that exists and try again.") from error
 
 
@@ -113,8 +117,11 @@ def make_project_folder(project: Project) -> None:
     if is_in_project and not project.folder.parent.is_dir():
         raise StorageError(f"{project.folder.parent}: the project's folder is gone.", path=project.folder)
     files.make_folder(project.folder)
-    if is_in_project:
-        files.create_file(project.folder / ".gitignore", GITIGNORE)
+    ignore = project.folder / ".gitignore"
+    if is_in_project and not os.path.lexists(
+        ignore
+    ):  # on a full disk nothing can be created, not even to look
+        files.create_file(ignore, GITIGNORE)
 
 
 def safe_join(folder: Path, *names: str) -> Path:
@@ -180,8 +187,10 @@ def _is_gone(path: Path) -> bool:
 
 def _read_git_path(file: Path, *, prefix: str = "") -> Path | None:
     """Return the path in a one-line file of git, resolved from the file's folder; None if it cannot be read."""
+    from leftoff.platform import files  # noqa: PLC0415 - the status line seldom meets a worktree
+
     try:
-        line = file.read_text(encoding="utf-8", errors="surrogateescape").strip()
+        line = os.fsdecode(files.read_regular_file(file, _LONGEST_PATH_BYTES)).strip()
         if line.startswith(prefix):
             return Path(os.path.realpath(file.parent / line.removeprefix(prefix).strip()))
     except (OSError, ValueError):  # ValueError: a path with a NUL in it

@@ -93,7 +93,11 @@ class Register(NamedTuple):
 
 
 def _standing(path: Path, lines: Iterable[bytes]) -> Standing:
-    return _standing_of_digest(path, hashlib.sha256(files.read_file(path)).hexdigest(), lines)
+    return _standing_of_digest(path, hashlib.sha256(_content(path)).hexdigest(), lines)
+
+
+def _content(path: Path) -> bytes:
+    return files.read_file(path, files.MAX_DOCUMENT_BYTES)
 
 
 def _standing_of_digest(path: Path, digest: str, lines: Iterable[bytes]) -> Standing:
@@ -107,7 +111,7 @@ def _standing_of_digest(path: Path, digest: str, lines: Iterable[bytes]) -> Stan
 
 
 def _entry(standing: Standing, path: Path, document_id: str, at: datetime) -> dict[str, str | int]:
-    return _entry_of(standing, path, files.read_file(path), document_id, at)
+    return _entry_of(standing, path, _content(path), document_id, at)
 
 
 def _entry_of(

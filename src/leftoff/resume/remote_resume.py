@@ -158,7 +158,7 @@ def _copy_changed_files(remote: Remote, session_id: str) -> tuple[Path, ...]:
     for path in foreign:
         numbers = (path.with_name(f"{path.name}.before-remote-{number}") for number in range(1, 1_000_000))
         copy = next(each for each in numbers if not each.exists())
-        files.write_file(copy, path.read_bytes())
+        files.write_file(copy, files.read_file(path))
         copies.append(copy)
     return tuple(copies)
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from leftoff.core.budget import estimate_tokens
 from leftoff.core.records import Place
 from leftoff.core.wire import SCHEMAS, JsonValue
-from leftoff.errors import NotFoundError, NothingToDoError, StorageError, UsageError, describe_os_error
+from leftoff.errors import NotFoundError, NothingToDoError, UsageError
 from leftoff.platform import clock, files, locks, paths
 from leftoff.platform.redaction import Redaction
 from leftoff.workspace import Workspace
@@ -45,12 +45,7 @@ def file_of(project: paths.Project) -> Path:
 
 def read(path: Path) -> tuple[Pin, ...]:
     """Return the pins in their order; none without a file. Broken lines are skipped."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be read: {describe_os_error(error)}.", path=path) from error
+    content = files.read_if_exists(path, files.MAX_DOCUMENT_BYTES) or b""
     pins = []
     start = 0
     for line_idx, line in enumerate(content.splitlines(keepends=True)):
@@ -81,7 +76,7 @@ def remove(path: Path, number: int) -> tuple[Pin, tuple[Pin, ...]]:
         if not 1 <= number <= len(pins):
             raise _no_such_pin(number, len(pins))
         removed = pins[number - 1]
-        files.write_file(path, _blank_line(path.read_bytes(), removed.place))
+        files.write_file(path, _blank_line(files.read_file(path), removed.place))
         return removed, read(path)
 
 

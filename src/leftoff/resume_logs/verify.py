@@ -15,6 +15,7 @@ from leftoff.core.protocols import Agent
 from leftoff.core.records import Place, Record, ToolResult, ToolUse
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import NotFoundError, TranscriptError
+from leftoff.platform import files
 from leftoff.resume_logs import verify_items
 from leftoff.resume_logs.verify_items import Event, Evidence, Finding, Verdict
 from leftoff.sessions.find import LATEST
@@ -182,10 +183,11 @@ def _removed_paths(command: str) -> Iterator[str]:
 def _read_spans(path: Path, wanted: set[Place], evidence: dict[Place, Evidence]) -> None:
     """Read sources that are no transcript, such as pins."""
     try:
-        with path.open("rb") as file:
+        with files.open_regular_file(path) as file:
             for place in wanted:
                 file.seek(place.start)
-                evidence[place] = verify_items.evidence_of(file.read(max(0, place.end - place.start)))
+                size_bytes = min(max(0, place.end - place.start), files.MAX_DOCUMENT_BYTES)
+                evidence[place] = verify_items.evidence_of(file.read(size_bytes))
     except (OSError, ValueError):  # gone, or no valid file name: no evidence
         return
 

@@ -10,7 +10,6 @@ import gzip
 import json
 import os
 import re
-import stat
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
@@ -23,6 +22,7 @@ from leftoff.chat.saved_chats import INDEX_FILE as INDEX
 from leftoff.errors import LeftoffError
 from leftoff.pause.folders import SESSIONS
 from leftoff.platform import clock, paths
+from leftoff.platform.files import open_regular_file, read_regular_file
 from leftoff.platform.paths import Project
 from leftoff.platform.register import Register
 from leftoff.search.pieces import Piece, PieceKind, Source, SourceType, redact_and_shorten
@@ -68,8 +68,9 @@ def is_folder(place: str) -> bool:
 def find_documents(folder: str, kind: SourceType, project: str) -> Iterator[Source]:
     """Yield the documents in a folder, without links, very large files, and files that are not leftoff's."""
     try:
+        folder.encode()
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
+    except (OSError, UnicodeEncodeError):  # a name that is not UTF-8 cannot be stored
         return
     is_all_ours = not is_user_folder(Path(folder))
     written = frozenset() if is_all_ours else Register(folder=paths.data_folder()).written_paths()
@@ -95,7 +96,7 @@ def find_documents(folder: str, kind: SourceType, project: str) -> Iterator[Sour
 def document_pieces(source: Source, capture: Capture) -> list[Piece]:
     """Return one piece per heading with the text below it."""
     try:
-        content = Path(source.path).read_bytes()
+        content = read_regular_file(Path(source.path), _MAX_BYTES, follow_links=False)
     except OSError:
         return []
     starts = [0, *(found.start() for found in _HEADING.finditer(content) if found.start()), len(content)]
@@ -193,13 +194,11 @@ def _has_keys(path: Path, keys: set[str]) -> bool:
     return isinstance(said, dict) and keys <= said.keys()
 
 
-def _read(path: Path, size_bytes: int) -> bytes:
-    """Return the beginning of a file, uncompressed; empty if it cannot be read, or is a link, pipe or device."""
+def _read(path: Path, size_bytes: int = _MAX_BYTES) -> bytes:
+    """Return the beginning of a file, uncompressed; empty if it cannot be read or is a link."""
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return b""
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            return file.read(size_bytes)
+        with open_regular_file(path, follow_links=False) as file:
+            return (gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file).read(size_bytes)
     except (OSError, EOFError, zlib.error):
         return b""
 

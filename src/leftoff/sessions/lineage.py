@@ -30,6 +30,7 @@ from leftoff.core.session import (
 )
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.platform import clock
+from leftoff.platform.files import open_regular_file
 
 if TYPE_CHECKING:
     from leftoff.core.trim_plan import TrimPlan
@@ -135,7 +136,7 @@ def _parent_metadata(session: Session) -> JsonObject:
 def read_origin(transcript: Path) -> Origin | None:
     """Return the origin that the first lines of a file give; None without one, or if the file cannot be read."""
     try:
-        with transcript.open("rb") as file:
+        with open_regular_file(transcript) as file:
             for number, raw in enumerate(iter(lambda: file.readline(_LONGEST_LINE_BYTES), b""), 1):
                 if b"_metadata" in raw and (found := parse_origin(_parsed(raw))) is not None:
                     return found
@@ -292,7 +293,7 @@ def _missing(origin: Origin) -> SessionNode:
 def fingerprint(transcript: Path) -> str | None:
     """Return the hash of the first 4 KB and the current size, ``9f3a…-18234``; None if it cannot be read."""
     try:
-        with transcript.open("rb") as file:
+        with open_regular_file(transcript) as file:
             size = os.fstat(file.fileno()).st_size
             return f"{_hash(file.read(min(_HEAD_BYTES, size)))}-{size}"
     except OSError:
@@ -305,7 +306,7 @@ def still_matches(transcript: Path, known: str) -> bool:
     if not size.isdecimal():
         return False
     try:
-        with transcript.open("rb") as file:
+        with open_regular_file(transcript) as file:
             now = os.fstat(file.fileno()).st_size
             return now >= int(size) and _hash(file.read(min(_HEAD_BYTES, int(size)))) == digest
     except OSError:

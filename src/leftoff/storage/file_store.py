@@ -19,15 +19,22 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from leftoff.core.resume_log import ResumeLog
-from leftoff.errors import DocumentError, InvalidIdError, OutsideFolderError, StorageError, describe_os_error
+from leftoff.errors import (
+    DocumentError,
+    InvalidIdError,
+    OutsideFolderError,
+    StorageError,
+    UnreadableFileError,
+    describe_os_error,
+)
 from leftoff.platform import clock, file_sets, files, locks, paths
 from leftoff.platform.register import Register
+from leftoff.storage.store_base import MAX_LOG_BYTES
 
 _UPDATE_LOCK = ".update.lock"  # not the folder's own lock, which is taken while this one is held
 Part = Literal[".md", ".json", ".md.gz", ".json.gz"]
 PREFIX = "session-"
 PARTS: tuple[Part, ...] = (".md.gz", ".json.gz", ".md", ".json")  # the longer endings first
-_MAX_UNPACKED_BYTES = 64 * 1024 * 1024  # a thousand times the size of a long log
 CLAUDE_MPM = "claude-mpm"  # its logs are read and never written
 _CLAUDE_MPM_FOLDER = ".claude-mpm/resume-logs"
 
@@ -51,8 +58,10 @@ class FileStore:
     def save(self, resume_log: ResumeLog) -> str:
         """Write Markdown and JSON as one set; the identifier is the session id."""
         session_id = clock.check_id(resume_log.session_id)
-        data = json.dumps(resume_log.to_dict(), indent=2, ensure_ascii=False).encode() + b"\n"
-        text = resume_log.to_markdown(self._max_tokens).encode()
+        # In JSON, a backslash escape is what a name that is not UTF-8 is written as anyway.
+        written = json.dumps(resume_log.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        data = written.encode("utf-8", "backslashreplace")
+        text = resume_log.to_markdown(self._max_tokens).encode("utf-8", "backslashreplace")
         file_sets.write_set(self.folder, {_name(session_id, ".md"): text, _name(session_id, ".json"): data})
         with self._locked():
             if self.path_of(session_id, ".json").exists():  # otherwise it was deleted or compressed meanwhile
@@ -64,7 +73,11 @@ class FileStore:
     def load(self, identifier: str) -> ResumeLog | None:
         """Return the log; None when there is none, DocumentError when it is broken."""
         names = [_name(clock.check_id(identifier), part) for part in (".json", ".json.gz")]
-        for name, data in file_sets.read_set(self.folder, names).items():
+        try:
+            found = file_sets.read_set(self.folder, names, MAX_LOG_BYTES)
+        except UnreadableFileError as error:
+            raise DocumentError(error.message, path=error.path) from error
+        for name, data in found.items():
             path = self.folder / name
             return parse_log(path, decompress(path, data) if path.suffix == ".gz" else data)
         half = self.find(identifier)
@@ -126,7 +139,9 @@ class FileStore:
         """Compress a log; return False where there is nothing to compress, or it was saved again meanwhile."""
         plain: tuple[Part, ...] = (".md", ".json")
         before = self.find(session_id)
-        content = file_sets.read_set(self.folder, [_name(clock.check_id(session_id), part) for part in plain])
+        content = file_sets.read_set(
+            self.folder, [_name(clock.check_id(session_id), part) for part in plain], MAX_LOG_BYTES
+        )
         if before is None or not content:
             return False
         compressed = {f"{name}.gz": gzip.compress(data, mtime=0) for name, data in content.items()}
@@ -283,9 +298,9 @@ def parse_log(path: Path, data: bytes) -> ResumeLog:
 def read_log_file(path: Path) -> bytes:
     """Return the content of a file, decompressed if it is a ``.gz``."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be read: {describe_os_error(error)}.", path=path) from error
+        data = files.read_file(path, MAX_LOG_BYTES)
+    except UnreadableFileError as error:
+        raise DocumentError(error.message, path=path) from error
     return decompress(path, data) if path.suffix == ".gz" else data
 
 
@@ -293,12 +308,12 @@ def decompress(path: Path, data: bytes) -> bytes:
     """Decompress the content of a file; ``path`` names it in errors."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            plain = file.read(_MAX_UNPACKED_BYTES + 1)
+            plain = file.read(MAX_LOG_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise DocumentError(f"{path}: cannot be unpacked: {error}.", path=path) from error
-    if len(plain) > _MAX_UNPACKED_BYTES:
+    if len(plain) > MAX_LOG_BYTES:
         raise DocumentError(
-            f"{path}: unpacks to more than {_MAX_UNPACKED_BYTES // 2**20} MB; no log does.", path=path
+            f"{path}: unpacks to more than {MAX_LOG_BYTES // 1_000_000} MB; no log does.", path=path
         )
     return plain
 

@@ -25,6 +25,7 @@ from leftoff.agents.claude.versions import Known, KnownModel, known
 from leftoff.agents.jsonl import JsonLines, count, find_last_line, parse_line, table, text
 from leftoff.core.metrics import AgentWindow, Occupancy, StatusInput, WindowBasis
 from leftoff.core.records import Compaction, Record, RecordKind, Usage
+from leftoff.platform.files import MAX_SETTINGS_BYTES, read_regular_file
 
 if TYPE_CHECKING:
     from leftoff.core.wire import JsonObject
@@ -335,8 +336,8 @@ def _read_setup(home: Path, environment: Mapping[str, str], project: str | None)
 
 def _read_settings(file: Path) -> JsonObject:
     try:
-        settings = loads(file.read_bytes())
-    except (OSError, ValueError):  # missing, broken, or not a possible file name
+        settings = loads(read_regular_file(file, MAX_SETTINGS_BYTES))
+    except (OSError, ValueError):  # missing or broken
         return {}
     return settings if isinstance(settings, dict) else {}
 

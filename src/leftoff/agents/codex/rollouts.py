@@ -27,6 +27,7 @@ from leftoff.agents.jsonl import JsonLines, Piece, count, table, text
 from leftoff.core.session import DERIVED_BY, Parent
 from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
+from leftoff.platform.files import open_regular_file
 from leftoff.platform.zstd import MODULES
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _rollouts(home: Path) -> Iterator[Path]:
 
 def _is_of_subagent(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with open_regular_file(path) as file:
             return _SUBAGENT.search(file.read(_HEAD_BYTES)) is not None
     except OSError:  # reported when it is read
         return False

@@ -23,6 +23,7 @@ from leftoff.agents.jsonl import JsonLines, count, table, text
 from leftoff.core.metrics import AgentWindow, Occupancy, WindowBasis
 from leftoff.core.records import RecordKind
 from leftoff.core.wire import JsonObject
+from leftoff.platform.files import MAX_SETTINGS_BYTES, read_regular_file
 
 # Enough text between two readings that the tokens by which they differ are nearly all of that text.
 SAMPLE_CHARS = 20_000
@@ -247,7 +248,7 @@ def read_config(home: Path) -> JsonObject:
     import tomllib  # noqa: PLC0415 - slow to load, and a list of sessions rarely needs it
 
     try:
-        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+        return tomllib.loads(read_regular_file(home / "config.toml", MAX_SETTINGS_BYTES).decode())
     except (OSError, ValueError):
         return {}
 
