@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -319,11 +319,9 @@ def edit_line(raw: bytes, edit: Callable[[JsonObject], JsonObject | None]) -> by
 
 def from_json(raw: bytes) -> JsonObject:
     """Parse one object so that ``to_json`` writes the same text again, also where it is not valid Unicode."""
-    try:
-        value: JsonObject = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        value = json.loads(raw.decode("utf-8", "surrogateescape"))
-    return value
+    with suppress(orjson.JSONDecodeError):
+        return orjson.loads(raw)  # type: ignore[no-any-return]
+    return json.loads(raw.decode("utf-8", "surrogateescape"))  # type: ignore[no-any-return]
 
 
 def to_json(value: JsonValue) -> bytes:

@@ -232,7 +232,8 @@ def objects(line: bytes) -> "list[Json]":
     text, at = line.decode("utf-8", "replace"), 0
     parsed: list[Json] = []
     while True:
-        at = _skip_blank(text, at)
+        while blank := len(part := text[at : at + 256]) - len(part.lstrip(" \t\r\n\0")):
+            at += blank  # a little at a time: there may be 100,000 objects, and copying the rest for each takes minutes
         try:
             value, at = SCAN(text, at)
         except (StopIteration, ValueError, RecursionError, SystemError):
@@ -240,16 +241,6 @@ def objects(line: bytes) -> "list[Json]":
         if not isinstance(value, dict):
             return parsed
         parsed.append(value)
-
-
-def _skip_blank(text: str, at: int) -> int:
-    """Return where the next character is that is not blank. Only a little is copied at a time, for each of many objects."""
-    while part := text[at : at + 256]:
-        rest = part.lstrip(" \t\r\n\0")
-        at += len(part) - len(rest)
-        if rest:
-            break
-    return at
 
 
 def parse_object(raw: bytes) -> "Json":

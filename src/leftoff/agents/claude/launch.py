@@ -5,14 +5,12 @@ from __future__ import annotations
 from datetime import UTC
 from pathlib import Path
 
-import orjson
-
 from leftoff.agents.claude.listing import sessions_folder
 from leftoff.agents.claude.versions import known
 from leftoff.agents.command_line import CommandLine
 from leftoff.core.session import name_in_lineage_block
 from leftoff.core.trim_plan import Copy, FreshOrder
-from leftoff.core.wire import JsonObject
+from leftoff.core.wire import JsonObject, encode_json
 from leftoff.platform import clock, files
 
 # Seen with 2.1.325. Headless, the request has an empty list of tools, no hook of the user's settings runs, and no transcript is
@@ -92,5 +90,5 @@ def write_fresh(home: Path, order: FreshOrder) -> Copy:
         **order.metadata,
     }
     with files.atomic_writer(target) as file:
-        file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        file.write(encode_json(line) + b"\n")
     return Copy(session_id=session_id, transcript=target, size_bytes=target.stat().st_size)

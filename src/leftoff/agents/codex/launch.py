@@ -10,15 +10,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
-
 from leftoff.agents.codex import rollouts
 from leftoff.agents.codex.usage import model_provider
 from leftoff.agents.codex.versions import known
 from leftoff.agents.command_line import CommandLine
 from leftoff.core.session import name_in_lineage_block
 from leftoff.core.trim_plan import Copy, FreshOrder
-from leftoff.core.wire import JsonObject, JsonValue
+from leftoff.core.wire import JsonObject, JsonValue, encode_json
 from leftoff.platform import clock, files
 
 _DISABLED = (
@@ -104,7 +102,7 @@ def write_fresh(home: Path, order: FreshOrder) -> Copy:
     with files.atomic_writer(target) as file:
         for name, payload in lines:
             line: JsonObject = {"timestamp": at, "type": name, "payload": payload}
-            file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            file.write(encode_json(line) + b"\n")
     return Copy(session_id=session_id, transcript=target, size_bytes=target.stat().st_size)
 
 
