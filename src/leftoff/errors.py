@@ -5,10 +5,11 @@ A message says what failed, on what, and what to type next. ``exit_code`` is tha
 LeftoffError                       1  something could not be done
  ├─ UsageError                     2  the call itself is wrong
  │   ├─ InvalidIdError             2  an id that is not valid or could lead out of its folder
- │   └─ AmbiguousSessionError      2  a selector that matches more than one session
+ │   └─ AmbiguousSessionError      2  a selector that matches more than one session, log or pause
  ├─ NothingToDoError               3  nothing to trim, no log to show, nothing left to send
  ├─ ConfigError                    1  a setting that cannot be used: file, line, nearest known key
  ├─ NotFoundError                  1  no such session, log, pause, project or chat
+ │   └─ NothingFoundError          3  there is none of them at all
  ├─ TranscriptError                1  an agent's file that cannot be read as a transcript
  ├─ StorageError                   1  leftoff's own files could not be read or written; the old content is intact
  │   ├─ DocumentError              1  a document of leftoff that is broken or too new
@@ -24,12 +25,14 @@ LeftoffError                       1  something could not be done
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import ClassVar
 
+_MAX_CHOICES = 20
 _REASONS = {
     errno.ENOSPC: "the disk is full. Free some space and try again",
     errno.EDQUOT: "your disk quota is used up. Free some space and try again",
@@ -69,8 +72,30 @@ class InvalidIdError(UsageError):
     """An id that is empty, too long, or has characters that could lead out of its folder."""
 
 
+class Choice(NamedTuple):
+    """One of the things that an ambiguous selector matches: what to type to select it, and how to recognise it."""
+
+    selector: str
+    description: str
+
+
 class AmbiguousSessionError(UsageError):
-    """A selector matches more than one session."""
+    """A selector matches more than one session, log or pause; each of ``choices`` can be typed in its place.
+
+    ``selector`` is None where the caller left it out and there is more than one to choose from.
+    """
+
+    def __init__(self, selector: str | None, what: str, choices: Sequence[Choice]) -> None:
+        import shlex  # noqa: PLC0415 - the status line and hooks load this module and never get here
+
+        self.selector = selector
+        self.subject = f"{f'{selector[:60]!r} names' if selector else 'There are'} {len(choices)} {what}"
+        self.choices = tuple(choices)
+        lines = [f"  {shlex.quote(each.selector)}  {each.description}" for each in choices[:_MAX_CHOICES]]
+        if len(choices) > _MAX_CHOICES:
+            lines.append(f"  and {len(choices) - _MAX_CHOICES} more")
+        how = "Type one of these in its place:" if selector else "Add one of these to the command:"
+        super().__init__("\n".join([f"{self.subject}. {how}", *lines]))
 
 
 class NothingToDoError(LeftoffError):
@@ -85,6 +110,12 @@ class ConfigError(LeftoffError, ValueError):
 
 class NotFoundError(LeftoffError, LookupError):
     """Something that the caller named does not exist."""
+
+
+class NothingFoundError(NotFoundError):
+    """There is nothing to choose from: no session, log or the like exists yet."""
+
+    exit_code = 3
 
 
 class TranscriptError(LeftoffError):

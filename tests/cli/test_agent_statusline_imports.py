@@ -33,6 +33,7 @@ ALLOWED = {
     "leftoff.core",
     "leftoff.core.levels",
     "leftoff.core.metrics",
+    "leftoff.core.quantities",
     "leftoff.core.records",
     "leftoff.core.wire",
     "leftoff.live",

@@ -190,7 +190,7 @@ def test_resume_on_the_command_line(talk, two):
 
 def test_an_ambiguous_beginning_of_an_id_is_reported(capsys, talk, two):
     assert run(["chat", "--show", "simple"]) == 2
-    assert "2 chats begin so" in capsys.readouterr().err
+    assert "names 2 chats" in capsys.readouterr().err
 
 
 HANGING = """

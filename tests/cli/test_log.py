@@ -209,7 +209,7 @@ def test_what_a_person_changes_is_kept_and_survives_later_saves(capsys, generato
     )
     code, out, _ = run_command(capsys, "log", "edit", "s")
     assert code == 0
-    assert "3 changes stand in the log of s" in out
+    assert "Kept 3 changes in the log of s" in out
     log = generator.load_resume_log("s")
     assert log.next_steps == ["Write the migration", "Deploy on Monday", "Tell Bob"]
     assert log.accomplishments == []
@@ -247,7 +247,7 @@ def test_a_change_of_what_is_computed_is_named(capsys, generator, tmp_path, monk
     editor(tmp_path, monkeypatch, "text = text.replace('170,000', '1').replace('Deploy', 'Ship')")
     code, out, _ = run_command(capsys, "log", "edit")
     assert code == 0
-    assert "1 change stands" in out
+    assert "Kept 1 change" in out
     assert "Not kept: Context Metrics" in out
 
 

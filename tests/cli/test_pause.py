@@ -78,9 +78,9 @@ def test_a_pause_of_broken_lines_is_shown_as_such(capsys):
     }
     pause.path.write_text(f'{{"torn\n{json.dumps(line)}\n', encoding="utf-8")
     out = output_of(capsys, "status")
-    assert "Lines that cannot be read, and are kept as they are: 1" in out
+    assert "1 line cannot be read" in out
     assert "\x1b" not in out
-    assert json_of(capsys, "list")[0]["note"] == "lines that cannot be read: 1"
+    assert json_of(capsys, "list")[0]["note"] == "1 line cannot be read"
 
 
 def test_a_pause_without_a_single_action_is_drawn(capsys):

@@ -164,9 +164,9 @@ def test_a_fresh_session_can_be_continued(session):
 
 def test_nothing_to_continue_from_is_reported():
     """This holds for an empty project and for an unknown session."""
-    for words in ((), ("0123456789",)):
+    for words, code in (((), 3), (("0123456789",), 1)):
         ended = leftoff("resume", *words)
-        assert (ended.returncode, ended.stdout) == (1, "")
+        assert (ended.returncode, ended.stdout) == (code, "")
         assert "leftoff sessions lists" in ended.stderr
 
 

@@ -72,7 +72,7 @@ def test_the_fetched_log_is_registered_as_trusted(machines, monkeypatch):
     one, two = machines
     save_and_send(one)
     output = two.leftoff("resume", "--remote").stdout
-    assert f"paths under {one.root} now stand under this checkout" in output
+    assert f"paths under {one.root} rewritten to this checkout" in output
     path = two.root / ".leftoff" / "resume-logs" / "session-s-one.json"
     register = Register(folder=two.home / ".local" / "share" / "leftoff")
     assert register.standing(path) == "trusted"
@@ -154,7 +154,8 @@ def test_a_selector_may_be_the_beginning_of_an_id(machines):
     assert json.loads(two.leftoff("resume", "abcd-1", "--remote", "--json").stdout)["session_id"] == "abcd-1"
     ended = two.leftoff("resume", "abcd", "--remote", check=False)
     assert ended.returncode == 2
-    assert "names 2 logs: abcd-2, abcd-1" in ended.stderr
+    assert "'abcd' names 2 logs" in ended.stderr
+    assert "\n  abcd-2 " in ended.stderr
     assert json.loads(two.leftoff("resume", "abcd-2", "--remote", "--json").stdout)["session_id"] == "abcd-2"
 
 

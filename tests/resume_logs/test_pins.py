@@ -68,13 +68,13 @@ def test_an_invalid_number_is_refused(file, number):
     """The error says how many pins there are."""
     pins.add(file, "one", AT)
     pins.add(file, "two", AT)
-    with pytest.raises(NotFoundError, match=r"no pin -?\d in this project. There are 2; leftoff pins"):
+    with pytest.raises(NotFoundError, match=r"This project has no pin -?\d. It has 2 pins: leftoff pins"):
         pins.remove(file, number)
 
 
 def test_without_a_file_there_is_nothing_to_remove(file):
     assert pins.read(file) == ()
-    with pytest.raises(NotFoundError, match="There are none"):
+    with pytest.raises(NotFoundError, match="It has none"):
         pins.remove(file, 1)
     assert not file.parent.exists()
 

@@ -47,7 +47,7 @@ def test_the_sentence_counts_lost_and_put_back():
         log(critical_context=CONTEXT), "use spaces, never tabs. pytest tests -x. a.py", restored
     )
     assert str(found) == (
-        "Compaction lost 1 of 2 rules, 1 of 1 pins, 1 of 2 commands, 2 of 3 files and 2 of 2 names; "
+        "Compaction lost 1 of 2 rules, 1 of 1 pin, 1 of 2 commands, 2 of 3 files and 2 of 2 names; "
         "leftoff put back 1, 1, 1, 1 and 1"
     )
     assert found.still_missing == {"files": ("lib/b.py",), "names": ("refill",)}
@@ -72,7 +72,7 @@ def test_a_receipt_without_losses_says_so():
     """A log without exact text has nothing to lose."""
     context = {"user_rules": ["use tabs"], "commands": ["make"]}
     assert str(build_receipt(log(critical_context=context), "use tabs; make")) == (
-        "Compaction kept all 1 rules and 1 commands of the log"
+        "Compaction kept all of the log: 1 rule and 1 command"
     )
     assert str(build_receipt(log(), "x")) == "Compaction had nothing of the log to lose"
 
@@ -82,7 +82,7 @@ def test_an_opaque_summary_is_named_as_such():
     found = build_receipt(log(critical_context=CONTEXT), None, "make lint take refill")
     assert found.is_opaque
     assert (
-        str(found) == "The summary of this compaction cannot be read; leftoff put back 1 commands and 2 names"
+        str(found) == "The summary of this compaction cannot be read; leftoff put back 1 command and 2 names"
     )
     assert str(build_receipt(log(critical_context=CONTEXT), None)).endswith("leftoff put back nothing")
 
@@ -107,4 +107,4 @@ def test_the_restoration_puts_back_what_it_shows():
     text = restoration_text(full(), profile="after_compaction", max_chars=9900, drift=None, log_path="/p")
     found = build_receipt(full(), "nothing", text)
     assert found.still_missing == {}
-    assert str(found).startswith("Compaction lost 2 of 2 rules, 1 of 1 pins, 12 of 12 commands")
+    assert str(found).startswith("Compaction lost 2 of 2 rules, 1 of 1 pin, 12 of 12 commands")

@@ -80,7 +80,7 @@ def test_doctor_counts_the_forks_own_records_and_names_its_parent(fork, capsys):
     assert 0 < inherited["records"] < parent.read_bytes().count(b"\n")
     out = output_of(capsys, "doctor", CHILD).out
     assert (
-        f"It was forked from {PARENT}: {parent}, and goes on from {inherited['records']} records of it."
+        f"It was forked from {PARENT}: {parent}, and continues from {inherited['records']} records of it."
         in out
     )
 

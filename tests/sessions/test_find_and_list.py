@@ -196,11 +196,11 @@ def test_an_id_or_a_unique_prefix_names_a_session(two_sessions):
 
 
 def test_a_prefix_of_two_sessions_is_ambiguous_and_says_which(home, two_sessions):
-    """The error lists their ids."""
+    """The error lists for each what is enough of its id."""
     home.claude(Story(session_id=CLAUDE_ID[:8] + "-1111-4111-8111-111111111111").asked("x").replied("y"))
     with pytest.raises(AmbiguousSessionError, match="names 2 sessions") as caught:
         find_session(CLAUDE_ID[:8], Workspace.open())
-    assert CLAUDE_ID in caught.value.message
+    assert {choice.selector for choice in caught.value.choices} == {CLAUDE_ID[:10], CLAUDE_ID[:8] + "-1"}
     assert find_session(CLAUDE_ID, Workspace.open()).transcript == two_sessions[0]
 
 

@@ -18,6 +18,7 @@ from leftoff.api.reply_usage import read_usage
 from leftoff.api.usage_tracker import ContextUsageTracker
 from leftoff.core.levels import Crossing, check_crossing, warning_text
 from leftoff.core.metrics import Level
+from leftoff.core.quantities import count
 from leftoff.core.records import Usage
 from leftoff.core.wire import JsonValue, as_json
 from leftoff.errors import (
@@ -237,7 +238,7 @@ class IncrementalPauseManager:
             return []
         if recorded.bad_lines:
             _log.warning(
-                "%s: lines that cannot be read and are skipped: %d", self._home.file.path, recorded.bad_lines
+                "%s: skipping %s that cannot be read", self._home.file.path, count(recorded.bad_lines, "line")
             )
         return recorded.actions
 
@@ -342,7 +343,7 @@ def _ask(pause: RunningPause) -> str:
     summary = pause.summary
     sys.stdout.write(
         f"Found incomplete pause session: {summary.session_id}\n"
-        f"  - {summary.action_count} actions recorded\n"
+        f"  - {count(summary.action_count, 'action')} recorded\n"
         f"  - Started: {summary.pause_started_at}\n"
     )
     return CHOICE_LETTERS.get(

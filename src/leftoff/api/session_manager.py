@@ -16,11 +16,11 @@ from leftoff.config.load import with_overrides
 from leftoff.core.metrics import DEFAULT_FRACTIONS, ContextMetrics, Level
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.triggers import MANUAL_PAUSE
-from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError, UsageError
+from leftoff.errors import TranscriptError, UsageError
 from leftoff.pause.journal import is_number
 from leftoff.pause.usage_state import new_session_id
 from leftoff.resume_logs.build import USUAL_STOP_REASON
-from leftoff.sessions.find import find_session
+from leftoff.sessions.find import find_by_id
 from leftoff.workspace import SessionRef, Workspace
 
 _LOGGER = logging.getLogger(__name__)
@@ -220,7 +220,7 @@ def _known_state(
 def _transcript_of(session_id: str, workspace: Workspace) -> Path | None:
     """Return the transcript of the session with exactly that id: a number or a prefix would name another session."""
     try:
-        session = find_session(session_id, workspace).session
-    except (NotFoundError, AmbiguousSessionError, TranscriptError):
+        ref = find_by_id(session_id, workspace)
+    except TranscriptError:
         return None
-    return Path(session.transcript) if session.session_id == session_id else None
+    return None if ref is None else ref.transcript

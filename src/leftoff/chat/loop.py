@@ -24,6 +24,7 @@ from leftoff.chat.saved_chats import ChatInfo
 from leftoff.chat.turn import RestoredChat, ResumableChat, SaveResult
 from leftoff.core.levels import warning_text
 from leftoff.core.metrics import Level
+from leftoff.core.quantities import count
 from leftoff.errors import DocumentError, LeftoffError, NotFoundError
 from leftoff.platform import paths
 from leftoff.workspace import Workspace
@@ -219,7 +220,7 @@ class ChatLoop:
         if self.chat.file is None or self.chat.file.summary is None:
             return NO_SUMMARY
         missing = self.chat.totals.queries - self.chat.summarised_queries
-        since = "1 query" if missing == 1 else f"{missing} queries"
+        since = count(missing, "query", "queries")
         return f"Summary generation failed - session saved; it can be resumed from its earlier summary, which is {since} old"
 
     def _leave(self, *, at_end_of_input: bool) -> bool:

@@ -21,6 +21,7 @@ from leftoff.core import markdown
 from leftoff.core.wire import SCHEMAS, JsonObject, upgrade_document
 from leftoff.errors import (
     AmbiguousSessionError,
+    Choice,
     DocumentError,
     LeftoffError,
     NotFoundError,
@@ -254,7 +255,7 @@ def _id_starting_with(selector: str, session_ids: Sequence[str]) -> str:
         [] if page.looks_like_id(selector) else [each for each in session_ids if each.startswith(selector)]
     )
     if len(matching) > 1:
-        raise AmbiguousSessionError(f"{selector}: {len(matching)} chats begin so: {', '.join(matching[:4])}.")
+        raise AmbiguousSessionError(selector, "chats", [Choice(each, "") for each in matching])
     if not matching:
         raise _not_found(selector)
     return matching[0]

@@ -6,8 +6,8 @@ import sys
 
 from leftoff.cli import gauge
 from leftoff.cli.agent_hook import log_error
-from leftoff.cli.gauge import age
 from leftoff.core.metrics import Level
+from leftoff.core.quantities import age, count
 from leftoff.live.status_line import StatusLine, status_line
 from leftoff.platform import paths
 
@@ -54,8 +54,7 @@ def line(found: StatusLine, *, coloured: bool) -> str:
 def _turns_ahead(found: StatusLine) -> list[str]:
     if found.turns_left is None or found.next_level is None:
         return []
-    turns = "1 turn" if found.turns_left == 1 else f"{found.turns_left} turns"
-    return [f"~{turns} to {_level_name(found.next_level)}"]
+    return [f"~{count(found.turns_left, 'turn')} to {_level_name(found.next_level)}"]
 
 
 def _describe_saved(found: StatusLine) -> str:

@@ -12,13 +12,15 @@ from typing import Any
 import click
 
 from leftoff.cli import output
-from leftoff.cli.gauge import age
+from leftoff.core.quantities import age, count
+from leftoff.core.session import short_id
 from leftoff.demo import demo as play_demo
 from leftoff.diagnose import transcript
 from leftoff.diagnose.doctor import examine, explain_settings
 from leftoff.diagnose.report import Compacted, Report, sessions_since
 from leftoff.errors import ConfigWarning
 from leftoff.platform import clock
+from leftoff.resume_logs.receipt import count_items
 from leftoff.sessions.find import LATEST
 from leftoff.workspace import Workspace
 
@@ -74,9 +76,10 @@ def _examine_transcript(session: str, *, as_json: bool) -> int:
         output.as_json(dataclasses.asdict(found))
         return 0
     output.say(f"{found.agent} {found.session_id}: {output.visible(found.transcript)}")
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.kinds.items())
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in found.kinds.items())
     output.say(
-        f"{found.size_bytes:,} bytes, {found.records:,} records: {kinds}; {found.live_messages:,} messages live"
+        f"{count(found.size_bytes, 'byte')}, {count(found.records, 'record')}: {kinds}; "
+        f"{count(found.live_messages, 'message')} live"
     )
     if found.goes_on_from:
         output.say(_describe_origin(found.goes_on_from))
@@ -96,7 +99,11 @@ def _describe_origin(parent: transcript.Origin) -> str:
     where = f"{words}: {output.visible(parent.transcript)}"
     if not parent.readable:
         return f"{where}, which cannot be read."
-    return f"{where}, and goes on from {parent.records:,} records of it." if parent.records else f"{where}."
+    return (
+        f"{where}, and continues from {count(parent.records, 'record')} of it."
+        if parent.records
+        else f"{where}."
+    )
 
 
 def _show_shape(session: str, *, as_json: bool) -> int:
@@ -104,8 +111,8 @@ def _show_shape(session: str, *, as_json: bool) -> int:
     if as_json:
         output.as_json(found)
     else:
-        for path, count in found.items():
-            output.say(f"{count:>8}  {output.visible(path)}")
+        for path, times in found.items():
+            output.say(f"{times:>8}  {output.visible(path)}")
     return 0
 
 
@@ -153,8 +160,8 @@ def _draw_report(found: Report, now: datetime, days: int, *, verbose: bool) -> N
     listed = found.newest_first()
     for path, reason in found.unreadable:
         output.say(output.visible(f"Not read: {path}: {reason}"))
-    counted = f"{_count(found.sessions, 'session')}, {_count(len(listed), 'compaction')}"
-    output.say(f"The last {_count(days, 'day')}: {counted}.")
+    counted = f"{_none_or_count(found.sessions, 'session')}, {_none_or_count(len(listed), 'compaction')}"
+    output.say(f"The last {count(days, 'day')}: {counted}.")
     if not listed:
         return
     rows = [_compaction_row(each, now) for each in listed]
@@ -173,22 +180,24 @@ def _compaction_row(each: Compacted, now: datetime) -> tuple[str, ...]:
     if each.receipt.is_opaque:
         lost_words = "cannot be read"
     else:
-        lost_words = _join(f"{len(line.lost)} of {line.total} {line.kind}" for line in lost) or "nothing"
+        lost_words = (
+            _join(f"{len(line.lost)} of {count_items(line.total, line.kind)}" for line in lost) or "nothing"
+        )
     return (
         age(now, each.at) if each.at else "?",
         each.agent,
         output.one_line(Path(each.project).name if each.project else "?", 20),
-        each.session_id[:8],
+        short_id(each.session_id),
         lost_words,
-        _join(f"{len(line.put_back)} {line.kind}" for line in lost if line.put_back) or "-",
+        _join(count_items(len(line.put_back), line.kind) for line in lost if line.put_back) or "-",
     )
 
 
 def _show_totals(found: Report) -> None:
     lost = {kind: tally for kind, tally in found.totals().items() if tally.lost}
     if lost:
-        words = _join(f"{tally.lost} of {tally.total} {kind}" for kind, tally in lost.items())
-        kept = _join(f"{tally.would_have_kept} {kind}" for kind, tally in lost.items())
+        words = _join(f"{tally.lost} of {count_items(tally.total, kind)}" for kind, tally in lost.items())
+        kept = _join(count_items(tally.would_have_kept, kind) for kind, tally in lost.items())
         output.say(f"Together the summaries lost {words}. leftoff would have kept {kept}.")
 
 
@@ -200,8 +209,8 @@ def _show_lost(each: Compacted) -> None:
             output.say(f"  {kept}  {line.kind:9} {output.one_line(item, 160)}")
 
 
-def _count(count: int, what: str) -> str:
-    return f"no {what}" if count == 0 else f"1 {what}" if count == 1 else f"{count:,} {what}s"
+def _none_or_count(number: int, noun: str) -> str:
+    return count(number, noun) if number else f"no {noun}"
 
 
 def _join(parts: Iterable[str]) -> str:

@@ -1,9 +1,8 @@
-"""The gauge as a bar of characters with the four thresholds on it, and ages in few characters."""
+"""The gauge as a bar of characters with the four thresholds on it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TypedDict
 
 from leftoff.core.metrics import ContextMetrics, Level, Thresholds
@@ -50,18 +49,3 @@ def describe(metrics: ContextMetrics) -> str:
     total = "" if metrics.total_budget is None else f" of {metrics.total_budget:,}"
     share = "" if metrics.shown_percentage is None else f", {metrics.shown_percentage:.1f} %"
     return f"{'~' if metrics.basis == 'estimated' else ''}{used}{total} tokens{share}"
-
-
-def age(now: datetime, then: datetime) -> str:
-    """Return ``5 min``, ``3 h`` or ``12 d``."""
-    seconds = max(0, int((now - then).total_seconds()))
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
-    return "now"
-
-
-def ago(now: datetime, then: datetime) -> str:
-    """Return ``5 min ago`` or ``just now``."""
-    since = age(now, then)
-    return "just now" if since == "now" else f"{since} ago"

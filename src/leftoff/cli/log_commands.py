@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from leftoff.cli import output
-from leftoff.cli.gauge import age
+from leftoff.core.quantities import age, count
 from leftoff.errors import ProcessError, UsageError
 from leftoff.platform import clock, paths
 from leftoff.resume_logs import list_logs
@@ -93,8 +93,9 @@ def edit(*, log: str, yes: bool, as_json: bool) -> int:
             }
         )
         return 0
-    changes = "1 change stands" if done.count == 1 else f"{done.count} changes stand"
-    output.say(f"{changes} in the log of {done.session_id}, also when it is saved again.")
+    output.say(
+        f"Kept {count(done.count, 'change')} in the log of {done.session_id}, also when it is saved again."
+    )
     if done.not_kept:
         headings = " and ".join(output.visible(heading) for heading in done.not_kept)
         output.say(f"Not kept: {headings}. What stands there is made anew at each save.")
@@ -188,7 +189,7 @@ def _list_remote(*, as_json: bool) -> int:
     if found.more:
         output.say(f"Older ones are not shown; these are the newest {len(found.logs)}.")
     if found.sent.waiting:
-        output.say(f"{found.sent.waiting} logs of this machine still wait to be sent: {found.sent.trouble}")
+        output.say(f"{count(found.sent.waiting, 'log')} of this machine not sent yet: {found.sent.trouble}")
     return 0
 
 
@@ -273,11 +274,11 @@ def stats(*, as_json: bool) -> int:
         "left by a predecessor": found.predecessor_logs,
     }
     output.say(
-        f"{found.total_logs} logs, {found.total_size_bytes:,} bytes, in {output.visible(found.storage_dir)}"
+        f"{count(found.total_logs, 'log')}, {count(found.total_size_bytes, 'byte')}, in {output.visible(found.storage_dir)}"
     )
-    for words, count in special.items():
-        if count:
-            output.say(f"  {count} {words}")
+    for words, number in special.items():
+        if number:
+            output.say(f"  {number} {words}")
     if found.newest:
         output.say(f"  saved from {found.oldest} to {found.newest}")
     output.say(
@@ -364,7 +365,7 @@ def _show_checked_text(checked: CheckedText, *, as_json: bool) -> int:
 def _describe_findings(found: int, unknown: int) -> str:
     if not found:
         return "Nothing in it can be checked by its words: no path, command, number, name, quotation or test result."
-    things = "1 thing in it can" if found == 1 else f"{found} things in it can"
+    things = f"{count(found, 'thing')} in it can"
     known = "all known" if not unknown else f"{unknown} of them nobody knows"
     return f"{things} be checked by the words: {known}. The rest is prose, which is not judged."
 

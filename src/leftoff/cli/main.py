@@ -18,7 +18,7 @@ from typing import Any, cast
 import click
 
 from leftoff.cli import output
-from leftoff.errors import ConfigWarning, LeftoffError
+from leftoff.errors import AmbiguousSessionError, ConfigWarning, LeftoffError
 from leftoff.version import VERSION
 
 # The whole command line on one screen: each command and where it is. Only the one that runs is imported.
@@ -68,6 +68,8 @@ def run(arguments: Sequence[str]) -> int:
         try:
             code = cli.main([*arguments], prog_name="leftoff", standalone_mode=False)
             sys.stdout.flush()
+        except AmbiguousSessionError as ambiguous:
+            return _run_with_choice(arguments, ambiguous, as_json=as_json)
         except (Exception, KeyboardInterrupt, SystemExit) as ending:  # every ending becomes an exit code
             mistakes.discard(str(ending))  # named already
             return exit_code(ending, as_json=as_json)
@@ -92,6 +94,25 @@ def _name_config_mistakes() -> Iterator[set[str]]:
         yield found
     for mistake in sorted(found):
         output.error(mistake, as_json=False)
+
+
+def _run_with_choice(arguments: Sequence[str], ambiguous: AmbiguousSessionError, *, as_json: bool) -> int:
+    """Let the user choose on a terminal, and run the command again as if that had been typed; else show the choices.
+
+    A command looks up what its arguments name before it changes anything, so it can be run again.
+    """
+    selector = ambiguous.selector
+    is_typed = selector is None or selector in arguments
+    if as_json or not is_typed or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return exit_code(ambiguous, as_json=as_json)
+    try:
+        chosen = output.choose(f"{ambiguous.subject}:", ambiguous.choices)
+    except (click.Abort, KeyboardInterrupt) as ending:
+        return exit_code(ending, as_json=as_json)
+    if selector is None:
+        return run([*arguments, chosen.selector])
+    at = len(arguments) - 1 - [*reversed(arguments)].index(selector)
+    return run([*arguments[:at], chosen.selector, *arguments[at + 1 :]])
 
 
 def _reopen_closed_streams() -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from leftoff.cli.gauge import Style
+from leftoff.errors import Choice
 from leftoff.platform import paths
 
 if TYPE_CHECKING:
@@ -238,6 +239,15 @@ def _cut(word: str, width: int) -> list[str]:
 
 def _length(text: str) -> int:
     return len(text) if text.isascii() else columns_of(text)
+
+
+def choose(question: str, choices: Sequence[Choice]) -> Choice:
+    """Show numbered choices on standard error, and return the one whose number the user types."""
+    click.echo(visible(question), err=True)
+    for number, each in enumerate(choices, start=1):
+        click.echo(visible(f"{number:>3}  {each.description}\n     {each.selector}"), err=True)
+    number = click.prompt("Which one", type=click.IntRange(1, len(choices)), err=True)
+    return choices[number - 1]
 
 
 def hint(words: str) -> None:

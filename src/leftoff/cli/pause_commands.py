@@ -6,17 +6,17 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 import click
 
 from leftoff.cli import output
-from leftoff.cli.gauge import ago
 from leftoff.core.metrics import whole_percentage
+from leftoff.core.quantities import ago, count
 from leftoff.core.wire import JsonObject
-from leftoff.errors import AmbiguousSessionError, NothingToDoError, UsageError
+from leftoff.errors import NothingToDoError, UsageError
 from leftoff.pause import lifecycle, list_pauses, pause_stats
 from leftoff.pause.finalize import Ending, FinalizedPause, end_selected
 from leftoff.pause.folders import RunningPause
@@ -109,7 +109,7 @@ def status(*, pause_name: str | None, as_json: bool) -> int:
 
     Without PAUSE: the running one of this project.
     """
-    found = call_for_pause(pause_name, list_pauses.pause_status, as_json=as_json)
+    found = list_pauses.pause_status(pause_name, Workspace.open())
     if as_json:
         output.as_json(found.to_dict())
     else:
@@ -125,14 +125,14 @@ def _draw_status(found: list_pauses.PauseStatus, now: datetime) -> None:
         return
     minutes = summary.duration_seconds / 60
     output.say(
-        f"  {summary.action_count} actions, {summary.tool_calls} of them tool calls, in {minutes:.0f} min"
+        f"  {count(summary.action_count, 'action')}, {summary.tool_calls} of them tool calls, in {minutes:.0f} min"
     )
     if summary.context_range is not None:
         first, last = summary.context_range
         line = sparkline(summary.fractions, max(10, min(_WIDTH, output.width() - 20)))
         output.say(f"  {whole_percentage(first)}% {line} {whole_percentage(last)}%")
     if summary.bad_lines:
-        output.say(f"  Lines that cannot be read, and are kept as they are: {summary.bad_lines}")
+        output.say(f"  {count(summary.bad_lines, 'line')} cannot be read; nothing is deleted")
     for action in found.last_actions:
         words = output.one_line(describe_action(action), max(20, output.width() - 24))
         output.say(f"  {output.one_line(action.type, 18):<18} {words}")
@@ -150,22 +150,6 @@ def _parse_object(data_json: str) -> JsonObject:
     return data
 
 
-def call_for_pause(
-    words: str | None, call: Callable[[str | None, Workspace], Result], *, as_json: bool
-) -> Result:
-    """Call ``call`` for the selected pause; if several fit, let the user pick one on a terminal."""
-    workspace = Workspace.open()
-    try:
-        return call(words, workspace)
-    except AmbiguousSessionError:
-        if as_json or not sys.stdin.isatty():
-            raise
-    listed = list_pauses.list_pauses(workspace)
-    list_pauses.save_numbering(listed)
-    draw_list(listed)
-    return call(click.prompt("Which one (number, id or part of it)"), workspace)
-
-
 @click.command(epilog="Example: leftoff pause finalize --message 'stopped before the migration'")
 @click.argument("pause_name", metavar="[PAUSE]", required=False)
 @click.option("--message", "-m", help="A note for whoever goes on.")
@@ -177,15 +161,11 @@ def finalize(
 ) -> int:
     """End the running PAUSE (number, id or part of it) and keep it as a snapshot: JSON, YAML, Markdown, archive."""
     ending = Ending(reason="by command", message=message, commit=True if commit else None)
-    ended = call_for_pause(
-        pause_name,
-        lambda selector, workspace: end_selected(selector, workspace, ending, with_snapshot=not archive_only),
-        as_json=as_json,
-    )
+    ended = end_selected(pause_name, Workspace.open(), ending, with_snapshot=not archive_only)
     if as_json:
         output.as_json(_finalized_to_dict(ended))
         return 1 if ended.trouble else 0
-    output.say(f"Kept {ended.session_id}: {ended.summary.action_count} actions.")
+    output.say(f"Kept {ended.session_id}: {count(ended.summary.action_count, 'action')}.")
     for path in ended.files:
         output.say(f"  {output.visible(str(path))}")
     if ended.commit:
@@ -202,11 +182,11 @@ def finalize(
 @output.with_json
 def discard(*, pause_name: str | None, as_json: bool) -> int:
     """Throw the running PAUSE (number, id or part of it) away; finished ones are not touched."""
-    gone = call_for_pause(pause_name, lifecycle.discard_selected, as_json=as_json)
+    gone = lifecycle.discard_selected(pause_name, Workspace.open())
     if as_json:
         output.as_json({"session_id": gone.session_id, "action_count": gone.action_count})
     else:
-        output.say(f"Discarded {gone.session_id} with {gone.action_count} actions.")
+        output.say(f"Discarded {gone.session_id} with {count(gone.action_count, 'action')}.")
     return 0
 
 
@@ -250,7 +230,7 @@ def _ask(found: RunningPause) -> Choice:
 
 def _describe(found: RunningPause) -> None:
     output.say(f"Found incomplete pause session: {found.summary.session_id}")
-    output.say(f"  - {found.summary.action_count} actions recorded")
+    output.say(f"  - {count(found.summary.action_count, 'action')} recorded")
     output.say(f"  - Started: {found.summary.pause_started_at}")
     output.say(f"  - Project: {output.visible(str(found.home.project.root))}")
 
@@ -354,7 +334,7 @@ def _minutes(minutes: float | None) -> str:
 
 def _draw_counts(what: str, counts: Mapping[str, int]) -> None:
     if counts:
-        rows = [(output.one_line(name, 40), str(count)) for name, count in [*counts.items()][:_MOST_TOOLS]]
+        rows = [(output.one_line(name, 40), str(times)) for name, times in [*counts.items()][:_MOST_TOOLS]]
         output.table([what, "times"], rows)
 
 
@@ -372,11 +352,13 @@ def compress(*, days: int, as_json: bool) -> int:
     """Pack the archives of old pauses of this project; they stay readable for every command."""
     done = pause_stats.compress_archives(Workspace.open(), timedelta(days=days))
     if not done.archives and not done.troubles:
-        raise NothingToDoError(f"No archive of this project is older than {days} days and not packed yet.")
+        raise NothingToDoError(
+            f"No archive of this project is older than {count(days, 'day')} and not packed yet."
+        )
     if as_json:
         output.as_json(dataclasses.asdict(done))
     else:
-        output.say(f"Archives packed: {done.archives}; saved: {done.saved_bytes:,} bytes.")
+        output.say(f"Archives packed: {done.archives}; saved: {count(done.saved_bytes, 'byte')}.")
         for trouble in done.troubles:
             output.error(trouble, as_json=False)
     return 1 if done.troubles else 0

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from leftoff.cli import output
-from leftoff.cli.gauge import age
+from leftoff.core.quantities import age
 from leftoff.errors import UsageError
 from leftoff.platform import clock
 from leftoff.projects import commands, find_project, import_old, loader

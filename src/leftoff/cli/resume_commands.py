@@ -9,7 +9,8 @@ from datetime import datetime
 import click
 
 from leftoff.cli import output, shrink_commands
-from leftoff.cli.gauge import ago
+from leftoff.core.quantities import ago, count
+from leftoff.core.session import short_id
 from leftoff.platform import clock, paths
 from leftoff.resume import next_session
 from leftoff.resume.resume import HOWS, ResumePoint, find_resume_point, prepare_continuation, start_agent
@@ -76,7 +77,7 @@ def _fetch_remote(session: str, workspace: Workspace, *, as_json: bool) -> Resum
     output.hint("Asking the remote …")
     found = resume_remote(session, workspace)
     if found.rewritten and not as_json:
-        words = f"Fetched from the remote: {found.rewritten} paths under {found.old_root} now stand under this checkout.\n"
+        words = f"Fetched from the remote: {count(found.rewritten, 'path')} under {found.old_root} rewritten to this checkout.\n"
         output.say(output.visible(words))
     if found.copies and not as_json:
         kept = ", ".join(str(path) for path in found.copies)
@@ -101,7 +102,7 @@ def _draw_card(where: ResumePoint, now: datetime) -> None:
     output.say(f"{pin}CURRENT STATE", {"bold": True})
     output.say(rule)
     output.say(f"Project: {output.visible(where.folder.name)}")
-    output.say(f"Last Session: {ago(now, where.last_session)} ({where.session_id[:8]})")
+    output.say(f"Last Session: {ago(now, where.last_session)} ({short_id(where.session_id)})")
     output.say(f"Progress: {where.done} done, {where.open} open")
     output.say("\nCurrent Location:")
     output.say(f"  {output.one_line(where.mission or 'not known', line)}")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +13,7 @@ import click
 from leftoff.cli import output
 from leftoff.cli.gauge import Style
 from leftoff.cli.output import one_line, visible
+from leftoff.core.quantities import age, count
 from leftoff.errors import UsageError
 from leftoff.platform import clock
 from leftoff.search.search import HitResult, Progress, Results, SearchRequest, SessionResult
@@ -73,29 +77,25 @@ def search(*, query: tuple[str, ...], update: bool, rebuild: bool, as_json: bool
             raise UsageError("--update and --rebuild take no query.")
         return _update(rebuild=rebuild, as_json=as_json)
     now = clock.now()
-    results = find(
-        Workspace.open(),
-        SearchRequest(query=" ".join(query), **fields),
-        now,
-        None if as_json else _progress(),
-    )
+    with _progress(wanted=not as_json) as progress:
+        results = find(Workspace.open(), SearchRequest(query=" ".join(query), **fields), now, progress)
     if as_json:
         output.as_json(results.to_dict())
     else:
-        _show(results, int(now.timestamp()))
+        _show(results, now)
     return 0 if results.sessions else 3
 
 
 def _update(*, rebuild: bool, as_json: bool) -> int:
     from leftoff.search.update_index import rebuild_library, update_library_and_archive
 
-    progress = None if as_json else _progress()
     workspace = Workspace.open()
-    done = (
-        rebuild_library(workspace, progress)
-        if rebuild
-        else update_library_and_archive(workspace, clock.now(), progress=progress)
-    )
+    with _progress(wanted=not as_json) as progress:
+        done = (
+            rebuild_library(workspace, progress)
+            if rebuild
+            else update_library_and_archive(workspace, clock.now(), progress=progress)
+        )
     if as_json:
         output.as_json(done.to_dict())
     else:
@@ -103,21 +103,34 @@ def _update(*, rebuild: bool, as_json: bool) -> int:
     return 0
 
 
-def _progress() -> Progress | None:
-    """Return a function that shows the progress of reading on standard error; None if that is not a terminal."""
-    if not sys.stderr.isatty():
-        return None
+@contextmanager
+def _progress(*, wanted: bool) -> Iterator[Progress | None]:
+    """Give a function that shows the progress of reading on standard error; None if that is not a terminal.
+
+    The line is cleared however the reading ends: it stops early where it takes too long, fails or is interrupted.
+    """
+    if not wanted or not sys.stderr.isatty():
+        yield None
+        return
+
+    is_shown = False
 
     def show(done: int, to_do: int) -> None:
+        nonlocal is_shown
+        is_shown = True
         share = 100 if not to_do else done * 100 // to_do
-        end = "\r\x1b[K" if done >= to_do else ""
-        sys.stderr.write(f"\rReading sessions: {share} % of {to_do / 1e6:,.0f} MB{end}")
+        sys.stderr.write(f"\rReading sessions: {share} % of {to_do / 1e6:,.0f} MB")
         sys.stderr.flush()
 
-    return show
+    try:
+        yield show
+    finally:
+        if is_shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
-def _show(results: Results, now: int) -> None:
+def _show(results: Results, now: datetime) -> None:
     if not results.sessions:
         output.write(_nothing_found(results))
         return
@@ -148,7 +161,7 @@ def _why_incomplete(results: Results) -> str:
     return (_UNREAD if results.unread else "") + (_CUT_SHORT if results.cut_short else "")
 
 
-def _show_session(session: SessionResult, now: int, width: int) -> None:
+def _show_session(session: SessionResult, now: datetime, width: int) -> None:
     found = session.source
     number = f"{session.number:>3}" if session.number is not None else "  ·"
     project = one_line((found.project or "?").rstrip("/").rpartition("/")[2] or "/", 24)
@@ -156,7 +169,8 @@ def _show_session(session: SessionResult, now: int, width: int) -> None:
         f" ({found.places}{'+' if found.has_more else ''} places)" if found.places > len(session.hits) else ""
     )
     who = found.agent or found.type
-    head = f"{number}  {who}  {project}  {_age(now - found.modified_ns // 1_000_000_000)}{more}  "
+    modified_at = datetime.fromtimestamp(found.modified_ns / 1e9, UTC)
+    head = f"{number}  {who}  {project}  {age(now, modified_at)}{more}  "
     title = found.title or (found.path if session.number is None else "")
     gone = (
         "  (deleted by its agent; leftoff archive restore)"
@@ -188,13 +202,6 @@ def _marked(shown: HitResult, width: int) -> str:
         past = end
     whole = "".join([*parts, visible(text[past:])])
     return whole if len(text) <= width or whole != visible(text) else one_line(text, width)
-
-
-def _age(seconds: int) -> str:
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
-    return "now"
 
 
 @click.group(cls=output.OrderedGroup, epilog="Example: leftoff archive list")
@@ -261,7 +268,7 @@ def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
         )
         return 0
     output.say(
-        f"Restored {len(restored)} file(s) of {archived.session_id}: {output.visible(archived.transcript)}"
+        f"Restored {count(len(restored), 'file')} of {archived.session_id}: {output.visible(archived.transcript)}"
     )
     output.say(f"To go on: leftoff resume {archived.session_id}")
     for each in others:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from leftoff.cli import gauge, output
-from leftoff.cli.gauge import age, ago
 from leftoff.core.metrics import Level
+from leftoff.core.quantities import age, ago, count, size
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
 from leftoff.sessions.find import LATEST
@@ -73,7 +73,8 @@ def draw_status(found: Status) -> None:
 
 def _turns_to(found: Status, level: Level) -> str:
     turns = found.turns_left[level]
-    return f"{level.value} {f'~{turns} turns' if turns else 'crossed'}"
+    left = "?" if turns is None else "crossed" if turns == 0 else f"~{count(turns, 'turn')}"
+    return f"{level.value} {left}"
 
 
 def _describe_basis(found: Status) -> str:
@@ -158,7 +159,7 @@ def _draw_sessions(listed: list[ListedSession], now: datetime) -> None:
             each.entry.agent,
             output.one_line(Path(each.entry.project).name if each.entry.project else "?", 20),
             output.one_line(each.entry.first_prompt or "", max(18, min(46, room - 60))),
-            _size(each.entry.size_bytes),
+            size(each.entry.size_bytes),
             _usage(each, with_bar=room >= _WIDE_COLUMNS),
             age(now, each.entry.modified_at),
         )
@@ -174,15 +175,6 @@ def _usage(each: ListedSession, *, with_bar: bool) -> str:
         return "?"
     share = f"{int(metrics.shown_percentage):3} %"
     return f"{share} {gauge.bar(metrics, each.status.thresholds, 10)}" if with_bar else share
-
-
-def _size(size_bytes: int) -> str:
-    size = float(size_bytes)
-    for unit in ("B", "KB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
 
 
 @click.command(epilog="Example: leftoff show latest --at 120")

@@ -9,6 +9,7 @@ import click
 
 from leftoff.cli import output
 from leftoff.core.hook_event import SCOPES, HookProblem, Scope
+from leftoff.core.quantities import count
 from leftoff.errors import NothingToDoError
 from leftoff.forget.purge import KeptData, kept_data
 from leftoff.forget.purge import purge as purge_data
@@ -156,7 +157,7 @@ def _show_removals(plan: live_install.UninstallPlan | None, kept: list[KeptData]
     for note in plan.notes if plan else ():
         output.say(output.visible(note))
     for each in kept:
-        files = "1 file" if each.files == 1 else f"{each.files:,} files"
+        files = count(each.files, "file")
         output.say(f"{output.visible(str(each.path))}  {files}, {each.size_bytes:,} bytes: {each.what}")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from leftoff.cli import output
+from leftoff.core.quantities import count
 from leftoff.core.trim_plan import Cut, NotCopied, Savings, TrimPlan
 from leftoff.platform import paths
 from leftoff.sessions.ancestry import CLEARED
@@ -308,7 +309,7 @@ def _describe_member(member: family.Member) -> str:
         _STRATEGIES.get(member.strategy or "") or member.derivation or "original",
         member.agent,
         (member.modified_at or "")[:16].replace("T", " "),
-        f"{member.compactions} compactions" if member.compactions else None,
+        count(member.compactions, "compaction") if member.compactions else None,
         "ended by /clear" if member.was_cleared else None,
         "MISSING" if member.missing else None,
         output.one_line(member.first_prompt, _LONGEST_PROMPT)

@@ -11,7 +11,7 @@ from pathlib import Path
 from leftoff.catalogue.forgotten import letters_only
 from leftoff.chat.chat_file import SUFFIX
 from leftoff.core.session import Session, SessionEntry
-from leftoff.errors import AmbiguousSessionError, InvalidValueError, LeftoffError, NotFoundError
+from leftoff.errors import AmbiguousSessionError, Choice, InvalidValueError, LeftoffError, NotFoundError
 from leftoff.forget import index, masking, places, session_copies
 from leftoff.forget.forget_remote import remote_name
 from leftoff.forget.index import KnownSession
@@ -62,9 +62,8 @@ def _find_known(selector: str, workspace: Workspace) -> KnownSession | None:
         return known[selector]
     matches = sorted(each for each in known if len(selector) >= _MIN_PREFIX and each.startswith(selector))
     if len(matches) > 1:
-        raise AmbiguousSessionError(
-            f"{selector[:60]!r} names {len(matches)} sessions: {', '.join(matches[:4])}. Give more of the id."
-        )
+        choices = [Choice(each, known[each].project or "project not known") for each in matches]
+        raise AmbiguousSessionError(selector, "sessions", choices)
     return known[matches[0]] if matches else None
 
 

@@ -12,7 +12,9 @@ from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core import markdown
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.markdown import is_open_step, is_superseded, user_quote
+from leftoff.core.quantities import count
 from leftoff.core.resume_log import ResumeLog
+from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live import project_events
 from leftoff.live.events import EventContext
@@ -180,7 +182,7 @@ def offer_to_user(candidates: Sequence[Candidate], index: int, log: ResumeLog, c
     mission = _short_mission(log.mission_summary, _LONGEST_MISSION // 2)
     if not mission.endswith((".", "!", "?", "…")):
         mission = f"{mission}."
-    left = f"left off {_ago(context.at, candidate.left_at)} in session {candidate.session_id[:8]}"
+    left = f"left off {_ago(context.at, candidate.left_at)} in session {short_id(candidate.session_id)}"
     return f"leftoff: {left}: {mission} {how}"
 
 
@@ -208,7 +210,7 @@ def offer_to_agent(candidate: Candidate, log: ResumeLog) -> str:
 def list_lines(candidates: Sequence[Candidate], context: EventContext) -> list[str]:
     """Return a numbered line for each log: session, how long ago, what it was about."""
     return [
-        f"  {number}  {each.session_id[:8]}  {_ago(context.at, each.left_at)}: "
+        f"  {number}  {short_id(each.session_id)}  {_ago(context.at, each.left_at)}: "
         f"{_short_mission(each.mission, _LONGEST_MISSION // 2) or Path(each.path).name}"
         for number, each in enumerate(candidates[:_MOST_LISTED], 1)
     ]
@@ -244,6 +246,5 @@ def _ago(now: datetime, then: datetime) -> str:
     minutes = max(0, int((now - then).total_seconds() // 60))
     for size, name in ((60 * 24, "day"), (60, "hour"), (1, "minute")):
         if minutes >= size:
-            count = minutes // size
-            return f"{count} {name}{'s' if count > 1 else ''} ago"
+            return f"{count(minutes // size, name)} ago"
     return "just now"

@@ -14,6 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
+from leftoff.core.quantities import count
+from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live.events import EventContext
 from leftoff.platform import process
@@ -92,7 +94,7 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
     if wanted is None:
         return NO_RESPONSE
     return HookResponse(
-        to_user=f"leftoff: this session goes on from session {wanted.session_id[:8]}.",
+        to_user=f"leftoff: this session goes on from session {short_id(wanted.session_id)}.",
         to_agent=compaction.full_text(wanted, context, also_sent),
     )
 
@@ -168,7 +170,7 @@ def _pick_up(context: EventContext, argument: str) -> str:
         return f"leftoff: no log number {number} to go on from. {count}; leftoff log list shows all."
     picked = candidates[number - 1]
     context.update(lambda state: state._replace(pickup=picked.path, offer_open=False))
-    lines = [f"leftoff: session {picked.session_id[:8]} is handed over with your next prompt."]
+    lines = [f"leftoff: session {short_id(picked.session_id)} is handed over with your next prompt."]
     if len(candidates) > 1:
         lines += compaction.list_lines(candidates, context)
     return "\n".join(lines)
@@ -256,9 +258,7 @@ def _preview(planned: PlannedTrim) -> list[str]:
 def _describe_savings(planned: PlannedTrim) -> str:
     savings, cuts = planned.savings, len(planned.plan.cuts)
     gauge = f", {savings.gauge} of the window" if savings.gauge else ""
-    return (
-        f"trimming {cuts} {'piece' if cuts == 1 else 'pieces'} frees about {savings.tokens:,} tokens{gauge}"
-    )
+    return f"trimming {count(cuts, 'piece')} frees about {savings.tokens:,} tokens{gauge}"
 
 
 def _how_to_continue(context: EventContext, derived: DerivedSession, *, action: str) -> str:
@@ -266,7 +266,7 @@ def _how_to_continue(context: EventContext, derived: DerivedSession, *, action: 
 
     assert derived.session_id is not None
     if write_next_session(context.agent.id, derived.session_id):
-        return f"{action}: exit now, and leftoff run starts it by itself ({derived.session_id[:8]})."
+        return f"{action}: exit now, and leftoff run starts it by itself ({short_id(derived.session_id)})."
     command = (
         shlex.join(derived.resume_command) if derived.resume_command else f"session {derived.session_id}"
     )

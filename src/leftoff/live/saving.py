@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from leftoff.agents.registry import agent_by_id
 from leftoff.core.metrics import Level
+from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError, LockTimeoutError
 from leftoff.pause.folders import session_pause
 from leftoff.platform import files, locks, process
@@ -147,7 +148,7 @@ def catch_up(state: LiveState) -> None:
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
             save_session_log(ref, workspace, stop_reason="caught_up")
             if entry.session_id not in had_log:
-                message = _CAUGHT_UP.format(entry.session_id[:8], state.triggers_prefix)
+                message = _CAUGHT_UP.format(short_id(entry.session_id), state.triggers_prefix)
     live_state.change(
         state.agent,
         state.session_id,

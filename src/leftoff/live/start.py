@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
+from leftoff.core.quantities import count
+from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError, StorageError
 from leftoff.live import saving
 from leftoff.live.events import EventContext
@@ -159,7 +161,7 @@ def _offer(context: EventContext, *, in_full: bool) -> HookResponse:
     if in_full:
         context.update(lambda state: state._replace(offer_open=False))
         return HookResponse(
-            to_user=f"leftoff: this session goes on from session {best.session_id[:8]}.",
+            to_user=f"leftoff: this session goes on from session {short_id(best.session_id)}.",
             to_agent=compaction.full_text(best, context),
         )
     return HookResponse(
@@ -173,13 +175,13 @@ def _other_sessions(context: EventContext) -> str | None:
     others = live_state.running_in_project(str(context.project.root), context.event.session_id)
     if not others:
         return None
-    message = f"leftoff: another session has begun in this project ({context.agent.name} {context.event.session_id[:8]})."
+    message = f"leftoff: another session has begun in this project ({context.agent.name} {short_id(context.event.session_id)})."
     for each in others:
         with suppress(LeftoffError):  # its state is locked just now; it will hear of the next session
             live_state.change(
                 each.agent, each.session_id, lambda state: (state.with_messages(to_user=message), None)
             )
-    ids = ", ".join(each.session_id[:8] for each in others[:3])
+    ids = ", ".join(short_id(each.session_id) for each in others[:3])
     count = f"{len(others)} other sessions are" if len(others) > 1 else "another session is"
     return f"leftoff: {count} running in this project ({ids}); logs and pauses are kept apart."
 
@@ -194,7 +196,7 @@ def _abandoned_pause(context: EventContext) -> str | None:
     pause = abandoned[0].summary
     more = f" and {len(abandoned) - 1} more" if len(abandoned) > 1 else ""
     return (
-        f"leftoff: a pause was left behind ({pause.session_id}, {pause.action_count} actions{more}). "
+        f"leftoff: a pause was left behind ({pause.session_id}, {count(pause.action_count, 'action')}{more}). "
         "leftoff pause recover --finalize keeps it, --discard throws it away, --continue leaves it running."
     )
 

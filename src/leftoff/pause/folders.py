@@ -182,14 +182,15 @@ def _home_of_hook_pause(file: PauseFile, origin: Origin | None, workspace: Works
 
     Without that line the project is that of the session in the file name, else the one we work in.
     """
-    from leftoff.sessions.find import find_session  # noqa: PLC0415 - hooks load this module and seldom get here
+    from leftoff.sessions.find import find_by_id  # noqa: PLC0415 - hooks load this module and seldom get here
 
     if origin is not None:
         folder = origin.project
     else:
         folder = None
         with suppress(LeftoffError):
-            folder = find_session(file.path.stem.partition("-")[2], workspace).project
+            session = find_by_id(file.path.stem.partition("-")[2], workspace)
+            folder = None if session is None else session.project
     project = workspace.project if not folder else _project_of(folder)
     return PauseHome(file=file, project=project, opened_from=workspace)
 

@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 import orjson
 
+from leftoff.core.quantities import ago, count
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue
-from leftoff.errors import AmbiguousSessionError, NotFoundError, NothingToDoError, StorageError
+from leftoff.errors import AmbiguousSessionError, Choice, NotFoundError, NothingToDoError, StorageError
 from leftoff.pause.folders import RunningPause, add_transcript_texts, list_running, sessions_folder
 from leftoff.pause.journal import PauseAction, Recording
 from leftoff.pause.snapshot_store import FinishedPause, list_finished, read_archive
@@ -20,7 +21,6 @@ from leftoff.platform import clock, files, paths
 from leftoff.workspace import Workspace
 
 _NUMBERING_NAME = "last-pauses.json"
-_MOST_NAMED = 4
 _LONGEST_NUMBER = 4  # digits; more are a part of an id
 _SHORTEST_PART = 4
 _LAST_ACTIONS = 5
@@ -76,13 +76,16 @@ def pick(selector: str | None, listed: Sequence[ListedPause]) -> ListedPause:
     if len(found) == 1:
         return found[0]
     if found:
-        some = ", ".join(pause.session_id for pause in found[:_MOST_NAMED])
-        more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-        subject = f"{selector[:60]!r} names" if selector else "There are"
-        raise AmbiguousSessionError(f"{subject} {len(found)} pauses: {some}{more}. Give more of the id.")
+        raise AmbiguousSessionError(selector, "pauses", [*map(_choice, found)])
     if selector:
         raise NotFoundError(f"No such pause here: {selector[:60]!r}. leftoff pause list shows what there is.")
     raise NothingToDoError("No pause is running in this project. leftoff pause list shows the finished ones.")
+
+
+def _choice(pause: ListedPause) -> Choice:
+    actions = None if pause.action_count is None else count(pause.action_count, "action")
+    parts = (pause.status, ago(clock.now(), pause.at), actions, pause.note)
+    return Choice(pause.session_id, ", ".join(filter(None, parts)))
 
 
 def _match(selector: str, listed: Sequence[ListedPause]) -> list[ListedPause]:
@@ -132,7 +135,7 @@ def _id_of_number(number: int) -> str:
 
 
 def _entry_for_running(pause: RunningPause) -> ListedPause:
-    bad = f"lines that cannot be read: {pause.summary.bad_lines}" if pause.summary.bad_lines else None
+    bad = f"{count(pause.summary.bad_lines, 'line')} cannot be read" if pause.summary.bad_lines else None
     return ListedPause(
         session_id=pause.summary.session_id,
         status=pause.status,

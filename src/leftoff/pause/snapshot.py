@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from leftoff.core import markdown as md
 from leftoff.core.metrics import whole_percentage
 from leftoff.core.provenance import Ground
+from leftoff.core.quantities import count
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, as_json
 from leftoff.pause.journal import Line, PauseAction, Recording, parse_origin
 from leftoff.pause.texts import PauseSummary, describe_action, sparkline, summarize
@@ -269,9 +270,7 @@ def _format_git(state: JsonObject) -> str:
     if git.get("head") is None and git.get("branch") is None:
         return "not a repository"
     changes = git.get("changes")
-    dirty = "changes not known"
-    if isinstance(changes, list):
-        dirty = "1 changed file" if len(changes) == 1 else f"{len(changes)} changed files"
+    dirty = "changes not known" if not isinstance(changes, list) else count(len(changes), "changed file")
     branch = git.get("branch") or f"no branch, at {str(git.get('head'))[:12]}"
     worktree = f" in worktree {md.escape_inline(str(git['worktree']))}" if git.get("worktree") else ""
     return f"{md.escape_inline(str(branch))}{worktree}, {'clean' if changes == [] else dirty}"

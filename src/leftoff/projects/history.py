@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from leftoff.core.quantities import count
 from leftoff.extraction.sections import render as render_sections
 from leftoff.extraction.state import State as Extraction
 from leftoff.projects import body, render
@@ -199,11 +200,10 @@ def _entry_lines(start: _Start, state: State, facts: Facts, work: SessionWork) -
 
 def _finished_lines(start: _Start, tasks: Steps) -> Iterator[str]:
     if tasks.done > start.done:
-        count = tasks.done - start.done
-        yield f"Completed {count} task{'s' * (count != 1)} ({tasks.done}/{tasks.total})"
+        yield f"Completed {count(tasks.done - start.done, 'task')} ({tasks.done}/{tasks.total})"
     for section in tasks.sections:
         if section.is_complete and str(section.number) not in start.sections:
-            yield f"Completed {render.section_line(section)} ({len(section.counted)} tasks)"
+            yield f"Completed {render.section_line(section)} ({count(len(section.counted), 'task')})"
 
 
 def _append_entry(document: Document, name: str, content: str, attributes: Mapping[str, str]) -> Document:

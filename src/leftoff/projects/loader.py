@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from leftoff.core import markdown
+from leftoff.core.quantities import count
 from leftoff.core.wire import JsonObject
 from leftoff.errors import NotFoundError, OutsideFolderError
 from leftoff.platform import paths
@@ -201,7 +202,7 @@ def _recent_progress(facts: Facts) -> list[tuple[bool, str]]:
     """Return the section finished last, and the one in progress."""
     finished = [each for each in facts.steps.sections if each.is_complete]
     lines = [
-        (True, f"Completed Section {each.number}: {each.name} ({len(each.counted)} tasks)")
+        (True, f"Completed Section {each.number}: {each.name} ({count(len(each.counted), 'task')})")
         for each in finished[-1:]
     ]
     task = facts.steps.next

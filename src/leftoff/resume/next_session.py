@@ -13,6 +13,7 @@ import orjson
 
 from leftoff.agents.registry import agent_by_id, agent_from_argument, load_agents
 from leftoff.core.protocols import CanStart
+from leftoff.core.session import short_id
 from leftoff.core.wire import SCHEMAS, upgrade_document
 from leftoff.errors import DocumentError, UsageError
 from leftoff.platform import clock, files, paths, process
@@ -84,6 +85,6 @@ def run_agent(agent_id: str, arguments: Sequence[str], folder: Path, say: Callab
             if again is None or agent.run_again_command(following.session_id, arguments) is None:
                 return code
             command = again
-            say(f"Going on in session {following.session_id[:8]}.")
+            say(f"Going on in session {short_id(following.session_id)}.")
     finally:
         path.unlink(missing_ok=True)

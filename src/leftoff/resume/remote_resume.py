@@ -19,7 +19,7 @@ from typing import Any
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonValue
-from leftoff.errors import AmbiguousSessionError, DocumentError, LeftoffError, NotFoundError
+from leftoff.errors import AmbiguousSessionError, Choice, DocumentError, LeftoffError, NotFoundError
 from leftoff.platform import clock, files, paths
 from leftoff.resume.resume import ResumePoint, find_resume_point
 from leftoff.sessions.find import LATEST
@@ -122,9 +122,7 @@ def _find_identifier(selector: str, remote: Remote) -> str:
     if selector in known or not matches:
         return selector
     if len(matches) > 1:
-        raise AmbiguousSessionError(
-            f"{selector[:60]!r} names {len(matches)} logs: {', '.join(matches[:4])}. Give more of the id."
-        )
+        raise AmbiguousSessionError(selector, "logs", [Choice(each, "in the remote") for each in matches])
     return matches[0]
 
 

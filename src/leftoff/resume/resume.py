@@ -20,11 +20,11 @@ from leftoff.platform import clock, paths, process
 from leftoff.platform.register import Register
 from leftoff.resume.paused import recorded_actions, snapshot_log, user_messages
 from leftoff.resume_logs.drift import drift_since
-from leftoff.resume_logs.list_logs import find_log
+from leftoff.resume_logs.list_logs import find_log, is_file_of
 from leftoff.resume_logs.restore import left_at, logs_to_offer
 from leftoff.resume_logs.restore_text import restoration_text
 from leftoff.resume_logs.save import save_session_log
-from leftoff.sessions.find import LATEST, find_session
+from leftoff.sessions.find import LATEST, find_by_id, find_session
 from leftoff.shrink import rollover, trim
 from leftoff.shrink.advise import advise_if_full
 from leftoff.shrink.derive import DerivedSession, copy_to_folder, require_copyable
@@ -247,26 +247,23 @@ def _find_current_log(selector: str, repository: LogRepository) -> tuple[LogFile
     """Return the selected log, saved again if its session continued, and the session; None where that cannot be read."""
     workspace = repository.workspace
     files = _find_saved_log(selector, repository)
-    ref = _find_session(selector if files is None else files.session_id, workspace)
-    if ref is None:
-        if files is None:
-            raise NotFoundError(
-                "There is nothing to continue from here. leftoff sessions lists what there is."
-            )
-        return files, None
-    if files is None or ref.transcript.stat().st_mtime - files.saved_ns / 1e9 > _NEWER_SECONDS:
-        saved = save_session_log(ref, workspace, stop_reason="manual_pause")
-        own_folder = Path(ref.session.project or workspace.folder)
-        saved_in = workspace.at(own_folder) if own_folder.is_dir() else workspace
-        files = find_log(saved.log.session_id, LogRepository.open(saved_in))[0]
-    return files, ref
+    ref = find_session(selector, workspace) if files is None else _session_of(files, selector, workspace)
+    if files is not None and (
+        ref is None or ref.transcript.stat().st_mtime - files.saved_ns / 1e9 <= _NEWER_SECONDS
+    ):
+        return files, ref
+    assert ref is not None
+    saved = save_session_log(ref, workspace, stop_reason="manual_pause")
+    own_folder = Path(ref.session.project or workspace.folder)
+    saved_in = workspace.at(own_folder) if own_folder.is_dir() else workspace
+    return find_log(str(saved.markdown_file), LogRepository.open(saved_in))[0], ref
 
 
 def _find_saved_log(selector: str, repository: LogRepository) -> LogFiles | None:
     if selector == LATEST:
         choice = logs_to_offer(repository.workspace)
         if trusted := (*choice.offered, *choice.over):  # here the user asks, so a finished session counts too
-            return find_log(trusted[0].session_id, repository)[0]
+            return find_log(trusted[0].path, repository)[0]
         if choice.waiting and _find_session(LATEST, repository.workspace) is None:
             first = choice.waiting[0].path
             raise NotTrustedError(
@@ -277,6 +274,15 @@ def _find_saved_log(selector: str, repository: LogRepository) -> LogFiles | None
         return find_log(selector, repository)[0]
     except NotFoundError:
         return None
+
+
+def _session_of(files: LogFiles, selector: str, workspace: Workspace) -> SessionRef | None:
+    """Return the session of a log that ``selector`` names; None where its transcript is gone."""
+    if selector != LATEST and not is_file_of(selector, files):
+        ref = _find_session(selector, workspace)
+        if ref is not None and ref.session_id == files.session_id:
+            return ref
+    return find_by_id(files.session_id, workspace)
 
 
 def _find_session(selector: str, workspace: Workspace) -> SessionRef | None:

@@ -13,14 +13,17 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
+from leftoff.core import quantities
 from leftoff.core.protocols import StorageBackend
 from leftoff.core.resume_log import ResumeLog
-from leftoff.core.session import MIN_PREFIX_CHARS
+from leftoff.core.session import MIN_PREFIX_CHARS, unique_prefixes
 from leftoff.core.wire import JsonObject
 from leftoff.errors import (
     AmbiguousSessionError,
+    Choice,
     LeftoffError,
     NotFoundError,
+    NothingFoundError,
     NothingToDoError,
     StorageError,
     UsageError,
@@ -34,6 +37,7 @@ from leftoff.storage.repository import LogRepository
 from leftoff.workspace import Workspace
 
 OWN = "leftoff"
+_MAX_MISSION_CHARS = 60  # in a list to choose from
 _RUNNING = timedelta(hours=1)  # a session whose transcript grew within this time may still be running
 
 
@@ -87,25 +91,26 @@ def _list(repository: LogRepository) -> Iterator[ListedLog]:
 
 
 def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
-    """Return the selected log and its origin. A selector is ``latest``, a session id, its beginning, or any session selector."""
+    """Return the selected log and its origin.
+
+    A selector is ``latest``, a session id, its beginning, the path of a log, or any session selector.
+    """
     logs = [
         *((files, OWN) for files in repository.local.logs()),
         *((files, file_store.CLAUDE_MPM) for files in repository.claude_mpm_logs),
     ]
     if not logs:
-        raise NotFoundError("This project has no resume log yet. leftoff log save makes one.")
+        error = NothingFoundError if selector == LATEST else NotFoundError
+        raise error("This project has no resume log yet. leftoff log save makes one.")
     if selector == LATEST:
         return _newest_with_content(logs)
-    exact = [each for each in logs if each[0].session_id == selector]
+    exact = [each for each in logs if selector == each[0].session_id or is_file_of(selector, each[0])]
     by_prefix = [
         each for each in logs if len(selector) >= MIN_PREFIX_CHARS and each[0].session_id.startswith(selector)
     ]
-    matches = exact[:1] or by_prefix
+    matches = exact or by_prefix
     if len(matches) > 1:
-        some = ", ".join(files.session_id for files, _ in matches[:4])
-        raise AmbiguousSessionError(
-            f"{selector[:60]!r} names {len(matches)} logs: {some}. Give more of the id."
-        )
+        raise AmbiguousSessionError(selector, "logs", _choices(matches))
     if matches:
         return matches[0]
     return _find_by_session(selector, logs, repository.workspace)
@@ -115,9 +120,35 @@ def _newest_with_content(logs: list[tuple[LogFiles, str]]) -> tuple[LogFiles, st
     for each in logs:
         if each[0].has_content():
             return each
-    raise NotFoundError(
+    raise NothingFoundError(
         "The logs of this project say only how full the window was. leftoff log list shows them; leftoff log save makes a new one."
     )
+
+
+def is_file_of(selector: str, files: LogFiles) -> bool:
+    """Return whether the selector is the path of a file of this log."""
+    return "/" in selector and Path(selector).absolute() in {files.markdown, files.json}
+
+
+def _choices(logs: Sequence[tuple[LogFiles, str]]) -> list[Choice]:
+    """Say of each log how to select it: by the beginning of its id, or by its path if another has the same id."""
+    prefixes = unique_prefixes([files.session_id for files, _ in logs])
+    times = Counter(files.session_id for files, _ in logs)
+    now = clock.now()
+    return [
+        Choice(
+            selector=str(log.files.path) if times[log.session_id] > 1 else prefixes[log.session_id],
+            description=", ".join(
+                (
+                    f"written by {log.origin}",
+                    quantities.ago(now, log.saved_at),
+                    quantities.size(log.files.size_bytes),
+                    " ".join((log.mission or log.trouble or "no mission").split())[:_MAX_MISSION_CHARS],
+                )
+            ),
+        )
+        for log in (_read(files, origin) for files, origin in logs)
+    ]
 
 
 def _find_by_session(
@@ -126,6 +157,8 @@ def _find_by_session(
     """Return the log of the session that a number of the list last shown or the path of a transcript selects."""
     try:
         session_id = find_session(selector, workspace).session.session_id
+    except AmbiguousSessionError:
+        raise
     except LeftoffError:
         raise NotFoundError(
             f"No resume log of this project is called {selector[:60]!r}. leftoff log list shows what there is."

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from leftoff.core import quantities
 from leftoff.core.budget import estimate_tokens
 from leftoff.core.records import Place
 from leftoff.core.wire import SCHEMAS, JsonValue
@@ -139,8 +140,8 @@ def _lock_file(path: Path) -> Path:
 
 
 def _no_such_pin(number: int, count: int) -> NotFoundError:
-    there = f"There are {count}" if count else "There are none"
-    return NotFoundError(f"There is no pin {number} in this project. {there}; leftoff pins lists them.")
+    there = f"It has {quantities.count(count, 'pin')}: leftoff pins lists them." if count else "It has none."
+    return NotFoundError(f"This project has no pin {number}. {there}")
 
 
 class PinResult(NamedTuple):

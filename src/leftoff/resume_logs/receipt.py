@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from leftoff.core import markdown
+from leftoff.core.quantities import count
 from leftoff.core.resume_log import ResumeLog
 from leftoff.resume_logs.claims import Claim, contains
 
@@ -56,15 +57,24 @@ class Receipt(NamedTuple):
     def __str__(self) -> str:
         put_back = _join(f"{len(line.put_back)}" for line in self.lines if line.lost)
         if self.is_opaque:
-            restored = _join(f"{len(line.put_back)} {line.kind}" for line in self.lines if line.put_back)
+            restored = _join(
+                count_items(len(line.put_back), line.kind) for line in self.lines if line.put_back
+            )
             return f"The summary of this compaction cannot be read; leftoff put back {restored or 'nothing'}"
-        lost = _join(f"{len(line.lost)} of {line.total} {line.kind}" for line in self.lines if line.lost)
+        lost = _join(
+            f"{len(line.lost)} of {count_items(line.total, line.kind)}" for line in self.lines if line.lost
+        )
         if lost:
             return f"Compaction lost {lost}; leftoff put back {put_back}"
-        kept = _join(f"{line.total} {line.kind}" for line in self.lines)
+        kept = _join(count_items(line.total, line.kind) for line in self.lines)
         return (
-            f"Compaction kept all {kept} of the log" if kept else "Compaction had nothing of the log to lose"
+            f"Compaction kept all of the log: {kept}" if kept else "Compaction had nothing of the log to lose"
         )
+
+
+def count_items(number: int, kind: Kind) -> str:
+    """Return ``1 rule`` or ``3 rules``."""
+    return count(number, kind.removesuffix("s"))
 
 
 def build_receipt(log: ResumeLog, summary: str | None, restored: str = "") -> Receipt:

@@ -24,6 +24,7 @@ from leftoff.config.load import FILE_NAME, SECTION
 from leftoff.core.session import SessionEntry
 from leftoff.errors import (
     AmbiguousSessionError,
+    Choice,
     ConfigError,
     NotFoundError,
     NothingToDoError,
@@ -118,11 +119,8 @@ def restore_session(
         raise NotFoundError(
             f"No session {selector[:60]!r} is in the archive. leftoff archive list --all shows what is."
         )
-    if len(sessions := {(each.agent, each.session_id) for each in exact}) > 1:
-        some = ", ".join(session_id for _, session_id in sorted(sessions)[:4])
-        raise AmbiguousSessionError(
-            f"{selector[:60]!r} names {len(sessions)} sessions: {some}. Give more of the id."
-        )
+    if len(sessions := {(each.agent, each.session_id): each for each in exact}) > 1:
+        raise AmbiguousSessionError(selector, "sessions", [*map(_choice, sessions.values())])
     chosen = _choose_copy(exact, copy)
     restored = archive.restore(chosen)
     others = tuple(each for each in exact if each.transcript != chosen.transcript)
@@ -133,6 +131,12 @@ def restore_session(
         )
         raise NothingToDoError(f"{chosen.transcript}: it is all there.{named}")
     return chosen, restored, others
+
+
+def _choice(archived: Archived) -> Choice:
+    prompt = " ".join((archived.first_prompt or "").split())[:60]
+    parts = (archived.agent, archived.project, archived.archived_at[:10], prompt)
+    return Choice(archived.session_id, ", ".join(filter(None, parts)))
 
 
 def _choose_copy(copies: list[Archived], copy: str | None) -> Archived:

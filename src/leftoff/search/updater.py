@@ -18,6 +18,7 @@ from pathlib import Path
 from leftoff.agents.registry import load_agents
 from leftoff.catalogue.database import FILE_NAME, library_folder
 from leftoff.core.protocols import Agent
+from leftoff.core.quantities import count
 from leftoff.core.records import Place
 from leftoff.core.session import SessionEntry
 from leftoff.core.wire import JsonObject
@@ -80,8 +81,8 @@ class UpdateResult:
         """Return a sentence for people."""
         rest = "" if self.finished else " There is more to read: leftoff search --update"
         return (
-            f"{self.sessions:,} sessions and {self.documents:,} documents read, {self.read_bytes / 1e6:,.1f} MB;"
-            f" {self.removed:,} that are gone were taken out.{rest}"
+            f"{count(self.sessions, 'session')} and {count(self.documents, 'document')} read, {self.read_bytes / 1e6:,.1f} MB;"
+            f" {self.removed:,} removed that no longer exist.{rest}"
         )
 
     def to_dict(self) -> JsonObject:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import filecmp
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
 from leftoff.agents.registry import agent_by_id, agent_of, load_agents
-from leftoff.core.session import MIN_PREFIX_CHARS, Session, SessionEntry
-from leftoff.errors import AmbiguousSessionError, NotFoundError
+from leftoff.core import quantities
+from leftoff.core.session import MIN_PREFIX_CHARS, Session, SessionEntry, unique_prefixes
+from leftoff.errors import AmbiguousSessionError, Choice, NotFoundError, NothingFoundError
+from leftoff.platform import clock
 from leftoff.sessions.listing import (
     entries_from_files,
     entries_from_index,
     entries_of_project,
+    is_of_project,
     list_transcripts,
     numbered_transcript,
 )
@@ -21,6 +27,7 @@ from leftoff.workspace import SessionRef, Workspace
 LATEST = "latest"
 _MAX_NUMBER_DIGITS = 9
 _NEWEST = 3  # transcripts read without the index: the latest session of a project is usually among them
+_MAX_PROMPT_CHARS = 60
 _HELP = "leftoff sessions lists what there is."
 
 
@@ -38,7 +45,7 @@ def find_session(selector: str, workspace: Workspace) -> SessionRef:
         if transcript is not None:
             return session_at(transcript)
     path = _as_path(selector)
-    return _find_by_id(selector) if path is None else session_at(path)
+    return _find_by_id(selector, workspace) if path is None else session_at(path)
 
 
 def session_at(transcript: Path) -> SessionRef:
@@ -53,7 +60,7 @@ def _find_latest(workspace: Workspace) -> SessionRef:
     older = entries_of_project(root, transcripts[_NEWEST:], entries_from_index)
     entry = next(chain(newest, older), None)
     if entry is None:
-        raise NotFoundError(
+        raise NothingFoundError(
             f"No session of {workspace.folder} was found. leftoff sessions lists those of all projects."
         )
     return ref_of(entry)
@@ -69,34 +76,94 @@ def _as_path(selector: str) -> Path | None:
     return path if exists or "/" in selector or selector.endswith(".jsonl") else None
 
 
-def _find_by_id(selector: str) -> SessionRef:
-    """Look for the id in file names first, which costs no reading, then in the transcripts."""
-    transcripts = list_transcripts()
-    named = [each for each in transcripts if selector in each.transcript.name]
-    matches = _starting_with(selector, entries_from_index(named)) or _starting_with(
-        selector, entries_from_index(transcripts)
-    )
+def _find_by_id(selector: str, workspace: Workspace) -> SessionRef:
+    matches = _entries_by_id(selector)
     if not matches and selector.isdecimal():
         raise NotFoundError(
-            f"The list last shown has no number {selector[:20]}, and no session an id that begins so. {_HELP}"
+            f"The list last shown has no number {selector[:20]}, and no session id begins with it. {_HELP}"
         )
     if not matches:
         names = ", ".join(agent.name for agent in load_agents())
         raise NotFoundError(f"No session of {names} has the id {selector[:60]!r}. {_HELP}")
-    exact = [entry for entry in matches if entry.session_id == selector]
-    if len(matches) > 1 and len(exact) != 1:
-        some = ", ".join(entry.session_id for entry in matches[:4])
-        more = f" and {len(matches) - 4} more" if len(matches) > 4 else ""
-        raise AmbiguousSessionError(
-            f"{selector[:60]!r} names {len(matches)} sessions: {some}{more}. Give more of the id."
-        )
-    return ref_of((exact or matches)[0])
+    same_id = [entry for entry in matches if entry.session_id == selector] or matches
+    if len({(entry.agent, entry.session_id) for entry in same_id}) == 1:
+        same_id = _prefer_project(_without_duplicates(same_id), workspace)
+    if len(same_id) > 1:
+        raise AmbiguousSessionError(selector, "sessions", _choices(same_id))
+    return ref_of(same_id[0])
+
+
+def find_by_id(session_id: str, workspace: Workspace) -> SessionRef | None:
+    """Return the session with exactly this id; None where there is none.
+
+    Of several transcripts with that id, take one of this project if there is one, and the newest of those.
+    """
+    same_id = [entry for entry in _entries_by_id(session_id) if entry.session_id == session_id]
+    return ref_of(_prefer_project(same_id, workspace)[0]) if same_id else None
+
+
+def _entries_by_id(prefix: str) -> list[SessionEntry]:
+    """Return the sessions whose id begins so, newest first: by file names, which costs no reading, then by content."""
+    transcripts = list_transcripts()
+    named = [each for each in transcripts if prefix in each.transcript.name]
+    return _starting_with(prefix, entries_from_index(named)) or _starting_with(
+        prefix, entries_from_index(transcripts)
+    )
 
 
 def _starting_with(prefix: str, entries: Iterable[SessionEntry]) -> list[SessionEntry]:
     if len(prefix) < MIN_PREFIX_CHARS:
         return []
     return [entry for entry in entries if entry.session_id.startswith(prefix)]
+
+
+def _prefer_project(same_id: list[SessionEntry], workspace: Workspace) -> list[SessionEntry]:
+    """Return those of the workspace's project, or all if there is none: a renamed project leaves a session in two folders."""
+    return [entry for entry in same_id if is_of_project(entry, workspace.project.root)] or same_id
+
+
+def _without_duplicates(same_id: list[SessionEntry]) -> list[SessionEntry]:
+    """Return one of each content, the newest: it does not matter which of two identical files is read."""
+    different: list[SessionEntry] = []
+    for entry in same_id:
+        if not any(_is_identical(entry, other) for other in different):
+            different.append(entry)
+    return different
+
+
+def _is_identical(one: SessionEntry, other: SessionEntry) -> bool:
+    try:
+        return one.size_bytes == other.size_bytes and filecmp.cmp(
+            one.transcript, other.transcript, shallow=False
+        )
+    except OSError:  # one of them is gone or may not be read
+        return False
+
+
+def _choices(entries: Sequence[SessionEntry]) -> list[Choice]:
+    """Say of each session how to select it: by the beginning of its id, or by its path if another has the same id."""
+    prefixes = unique_prefixes([entry.session_id for entry in entries])
+    times = Counter(entry.session_id for entry in entries)
+    now = clock.now()
+    return [
+        Choice(
+            selector=entry.transcript if times[entry.session_id] > 1 else prefixes[entry.session_id],
+            description=_describe(entry, now),
+        )
+        for entry in entries
+    ]
+
+
+def _describe(entry: SessionEntry, now: datetime) -> str:
+    prompt = " ".join((entry.first_prompt or "").split())
+    parts = (
+        entry.agent,
+        entry.project or "project not known",
+        quantities.ago(now, entry.modified_at),
+        quantities.size(entry.size_bytes),
+        f"{prompt[:_MAX_PROMPT_CHARS]}…" if len(prompt) > _MAX_PROMPT_CHARS else prompt,
+    )
+    return ", ".join(filter(None, parts))
 
 
 def ref_of(entry: SessionEntry) -> SessionRef:

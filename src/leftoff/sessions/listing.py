@@ -117,6 +117,11 @@ def entries_of_project(
     return read(transcripts, is_in_project)
 
 
+def is_of_project(entry: SessionEntry, root: Path) -> bool:
+    """Return whether a session ran in the project at ``root``."""
+    return entry.project is not None and _root_of(entry.project) == paths.find_project_root(root)
+
+
 def _root_of(folder: str) -> Path | None:
     """Return the project root of a folder named in a transcript; None if it cannot be a folder or may not be read."""
     if not Path(folder).is_absolute():

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from leftoff.agents.registry import agent_of
 from leftoff.core import markdown
+from leftoff.core.quantities import count
 from leftoff.core.records import Block, Image, Opaque, Record, RecordKind, Text, Thinking, ToolResult, ToolUse
 from leftoff.core.session import SessionNode
 from leftoff.errors import StorageError, UsageError, describe_os_error
@@ -67,7 +68,7 @@ def show_around(selector: str, workspace: Workspace, at_line: int, *, full: bool
         if last >= at_line - _LINES_AROUND:
             around.append(describe_record(record, full=full))
     if at_line > last:
-        raise UsageError(f"{ref.transcript} has {last:,} lines; line {at_line:,} is not among them.")
+        raise UsageError(f"{ref.transcript} has {count(last, 'line')}; line {at_line:,} is not among them.")
     return around
 
 

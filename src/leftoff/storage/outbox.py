@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.core.project_identity import METADATA_KEY, ProjectIdentity
 from leftoff.core.protocols import CanBeChecked, CanSaveLate, StorageBackend
+from leftoff.core.quantities import count
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.wire import SCHEMAS, JsonObject, upgrade_document
 from leftoff.errors import (
@@ -319,7 +320,7 @@ def main() -> None:
         backend = configured_backend(Workspace.open(paths.state_folder()).settings)
         sent = send_all(backend, lock_seconds=_SENDER_LOCK_SECONDS) if backend is not None else None
         if sent is not None and sent.trouble not in {None, _BUSY}:
-            write_line(f"{sent.waiting} logs wait to be sent: {sent.trouble}")
+            write_line(f"{count(sent.waiting, 'log')} not sent yet: {sent.trouble}")
     except LeftoffError as error:
         write_line(f"nothing was sent: {error}")
 

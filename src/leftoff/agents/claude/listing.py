@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 
 from orjson import loads
@@ -30,6 +31,7 @@ _UNFINISHED_LINE = re.compile(
 )
 _NOT_ALPHANUMERIC = re.compile(r"[^a-zA-Z0-9]")
 _LONGEST_SLUG = 200
+_LAST_LINES = 20  # one of them names the folder; those of bookkeeping do not
 _BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -71,7 +73,22 @@ def read_head(lines: JsonLines) -> TranscriptHead:
             prompt = prompt or _prompt(record)
             if project and prompt:
                 break
+    if project:
+        project = _current_folder(lines, project)
     return TranscriptHead(session_id or stem, project=project, first_prompt=prompt, parent=parent)
+
+
+def _current_folder(lines: JsonLines, first: str) -> str:
+    """Return the folder that the session runs in: the first that it names, unless its project was renamed since.
+
+    The first lines of such a transcript still name the old folder, but the file is where the client looks for sessions of the new one.
+    """
+    last = (text(piece.value, "cwd") for piece in islice(lines.newest_first(), _LAST_LINES) if piece.value)
+    for folder in chain([first], last):
+        with suppress(ValueError):  # a name that no folder can have
+            if folder and _slug(folder) == lines.path.parent.name:
+                return folder
+    return first
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -121,12 +138,16 @@ def sessions_folder(home: Path, project: Path) -> Path:
 
     Its name is the path with everything but letters and digits replaced by dashes, as the client (JavaScript) computes it.
     """
+    return home / "projects" / _slug(project)
+
+
+def _slug(project: Path | str) -> str:
     real = os.path.realpath(project)
     # JavaScript sees two characters where one is beyond the basic plane.
     slug = _NOT_ALPHANUMERIC.sub(lambda char: "--" if char[0] > "\uffff" else "-", real)
     if len(slug) > _LONGEST_SLUG:
         slug = f"{slug[:_LONGEST_SLUG]}-{_to_base_36(abs(_java_hash(real)))}"
-    return home / "projects" / slug
+    return slug
 
 
 def _java_hash(text: str) -> int:
