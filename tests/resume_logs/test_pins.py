@@ -4,7 +4,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -54,13 +54,26 @@ def test_removing_a_pin_keeps_the_places_of_the_others(file):
     for text in ("one", "two", "three"):
         pins.add(file, text, AT)
     before = pins.read(file)
-    gone, left = pins.remove(file, 1)
+    gone, left = pins.remove(file, 1, AT)
     assert gone == before[0]
     assert left == before[1:]
-    assert b"one" not in file.read_bytes()
-    gone, left = pins.remove(file, 2)
+    gone, left = pins.remove(file, 2, AT)
     assert (gone.text, [pin.text for pin in left]) == ("three", ["two"])
     assert [pin.text for pin in pins.add(file, "four", AT)] == ["two", "four"]
+
+
+def test_a_pin_is_in_force_from_when_it_was_set_to_when_it_was_removed(file):
+    """A pin without a time is not known to have been in force earlier."""
+    hour = timedelta(hours=1)
+    pins.add(file, "one", AT)
+    pins.add(file, "two", AT + hour)
+    pins.remove(file, 1, AT + 2 * hour)
+    pins.add(file, "one", AT + 4 * hour)
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write('{"schema": 1, "text": "undated"}\n')
+    in_force = [[pin.text for pin in pins.read(file, AT + hours * hour)] for hours in (-1, 0, 1, 2, 3, 4)]
+    assert in_force == [[], ["one"], ["two", "one"], ["two"], ["two"], ["two", "one"]]
+    assert [pin.text for pin in pins.read(file)] == ["two", "one", "undated"]
 
 
 @pytest.mark.parametrize("number", [0, 3, -1])
@@ -69,13 +82,13 @@ def test_an_invalid_number_is_refused(file, number):
     pins.add(file, "one", AT)
     pins.add(file, "two", AT)
     with pytest.raises(NotFoundError, match=r"This project has no pin -?\d. It has 2 pins: leftoff pins"):
-        pins.remove(file, number)
+        pins.remove(file, number, AT)
 
 
 def test_without_a_file_there_is_nothing_to_remove(file):
     assert pins.read(file) == ()
     with pytest.raises(NotFoundError, match="It has none"):
-        pins.remove(file, 1)
+        pins.remove(file, 1, AT)
     assert not file.parent.exists()
 
 

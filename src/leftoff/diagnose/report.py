@@ -3,8 +3,10 @@
 To measure a compaction, its transcript is cut there: the bytes before its first record, exactly, become a file of their own, and a
 log is made from that alone. Clearing old tool results is not a compaction, and what subagents did belongs to neither side.
 
-Transcripts are only read; logs are made in a scratch folder, redacted and thrown away. The same compaction in several files (forks,
-copies) counts once. A transcript that cannot be read is named and does not hide the others.
+Transcripts are only read; logs are made in a scratch folder, redacted and thrown away. A copy (a trim, a fork, a file in another folder)
+repeats what happened in the session that it was made from: neither its compactions nor the session itself count again. Originals are
+read first, because a copy may lack what was there before a compaction. A pin counts for the compactions while it was in force. A
+transcript that cannot be read is named and does not hide the others.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from leftoff.agents.registry import agent_by_id, agent_of, load_agents
@@ -25,10 +27,11 @@ from leftoff.platform import clock
 from leftoff.resume_logs.receipt import Kind, Receipt, build_receipt
 from leftoff.resume_logs.restore_text import profile_markdown
 from leftoff.resume_logs.save import build_log
-from leftoff.sessions.listing import TranscriptFile, entries_of_project, list_transcripts
+from leftoff.sessions.listing import TranscriptFile, entries_from_index, entries_of_project, list_transcripts
 from leftoff.workspace import SessionRef, Workspace
 
 _NO_RECORDS = {RecordKind.BROKEN, RecordKind.UNKNOWN}
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)  # before every pin: none is known to have been in force
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Report:
-    """The compactions since a moment; ``add`` reads one more session."""
+    """The compactions since a moment, and how many sessions there were; ``add`` reads one more file."""
 
     since: datetime
     sessions: int = 0
@@ -82,8 +85,11 @@ class Report:
     def add(self, found: TranscriptFile) -> None:
         """Read a session; one that cannot be read, or has no record that we know, is listed as unreadable."""
         try:
-            self.compactions += self._compactions(found)
-            self.sessions += 1
+            is_compacted, first_reply = self._scan(found)
+            if is_compacted:
+                self.compactions += self._compactions(found)
+            if first_reply is not None and self._is_new([(found.agent.id, "reply", first_reply)]):
+                self.sessions += 1
         except (LeftoffError, OSError) as error:
             self.unreadable.append((found.transcript, str(error)))
 
@@ -107,46 +113,72 @@ class Report:
         return totals
 
     def _compactions(self, found: TranscriptFile) -> Iterator[Compacted]:
-        # Most sessions were never compacted; that shows without keeping their records in memory.
-        if not self._is_compacted(found):
-            return
         session_id = found.agent.open(found.transcript).session_id
         with tempfile.TemporaryDirectory(prefix="leftoff-report-") as name:
             for cut in cuts_at_compactions(found.transcript, Path(name)):
-                if self._is_recent(cut.at) and self._is_new(cut):
+                if self._is_recent(cut.at) and self._is_new(_marks(cut)):
                     yield _measure(cut, session_id)
 
-    def _is_compacted(self, found: TranscriptFile) -> bool:
-        is_session = False
+    def _scan(self, found: TranscriptFile) -> tuple[bool, str | datetime | None]:
+        """Return whether the session was compacted lately, and what its first reply is known by; None if it has none.
+
+        Most sessions were never compacted; that shows without keeping their records in memory.
+        """
+        is_session = is_compacted = False
+        first_reply: str | datetime | None = None
         for record in found.agent.read(found.transcript):
             is_session = is_session or record.kind not in _NO_RECORDS
-            if record.compaction is not None and record.actor is None and self._is_recent(record.at):
-                return True
+            if record.actor is not None:
+                continue
+            if first_reply is None and record.kind is RecordKind.REPLY:
+                first_reply = record.reply_id or record.id or record.at
+            if record.compaction is not None and self._is_recent(record.at):
+                is_compacted = True
         if not is_session:
             raise TranscriptError(
                 f"no line in it is a record that leftoff knows. leftoff doctor {found.transcript} shows what stands there.",
                 path=found.transcript,
             )
-        return False
+        return is_compacted, first_reply
 
     def _is_recent(self, at: datetime | None) -> bool:
         return at is None or at >= self.since
 
-    def _is_new(self, cut: Cut) -> bool:
-        mark = (cut.at, cut.summary) if cut.at or cut.summary else (cut.source, cut.line)
-        is_new = mark not in self._seen
-        self._seen.add(mark)
+    def _is_new(self, marks: Sequence[tuple[object, ...]]) -> bool:
+        is_new = self._seen.isdisjoint(marks)
+        self._seen.update(marks)
         return is_new
 
 
+def _marks(cut: Cut) -> list[tuple[object, ...]]:
+    """Return what a compaction is known by in every copy: its id; without one its time or its summary, which forks may change."""
+    marks = [("id", cut.id)] if cut.id else [("at", cut.at), ("summary", cut.summary)]
+    return [(cut.agent, *mark) for mark in marks if mark[1]] or [(cut.agent, cut.source, cut.line)]
+
+
 def sessions_since(since: datetime, agent_id: str | None, project: Path | None) -> list[TranscriptFile]:
-    """Return the transcripts that were written to since then, newest first."""
+    """Return the transcripts that were written to since then; each after those that it was derived from, as far as it says so."""
     all_files = list_transcripts(load_agents() if agent_id is None else [agent_by_id(agent_id)])
     recent = [each for each in all_files if each.modified_ns >= since.timestamp() * 1e9]
-    if project is None:
-        return recent
-    by_path = {str(each.transcript): each for each in recent}
-    return [by_path[entry.transcript] for entry in entries_of_project(project, recent)]
+    if project is not None:
+        by_path = {str(each.transcript): each for each in recent}
+        recent = [by_path[entry.transcript] for entry in entries_of_project(project, recent)]
+    return _originals_first(recent)
+
+
+def _originals_first(files: Sequence[TranscriptFile]) -> list[TranscriptFile]:
+    """Sort by the number of ancestors, then the oldest first: a file that was copied was usually written to before its copy."""
+    listed = [*entries_from_index(files)]
+    parents = {entry.session_id: entry.parent.session_id for entry in listed if entry.parent is not None}
+    ids = {entry.transcript: entry.session_id for entry in listed}
+
+    def generation(file: TranscriptFile) -> int:
+        ancestors: list[str | None] = [ids.get(str(file.transcript))]
+        while (parent := parents.get(ancestors[-1] or "")) is not None and parent not in ancestors:
+            ancestors.append(parent)
+        return len(ancestors)
+
+    return sorted(files, key=lambda file: (generation(file), file.modified_ns, str(file.transcript)))
 
 
 def _measure(cut: Cut, session_id: str) -> Compacted:
@@ -165,7 +197,8 @@ def _measure(cut: Cut, session_id: str) -> Compacted:
 
 def log_of_cut(cut: Cut) -> ResumeLog:
     """Return our log of what was before the cut, with its sources."""
-    return build_log(SessionRef(agent=agent_of(cut.transcript), transcript=cut.transcript), Workspace.open())
+    ref = SessionRef(agent=agent_of(cut.transcript), transcript=cut.transcript)
+    return build_log(ref, Workspace.open(), at=cut.at or _UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +208,7 @@ class Cut:
     agent: str
     source: Path  # the whole transcript
     line: int  # 1-based, of the first record that is not in the prefix
+    id: str | None  # of that record; copies keep it. None if the agent gives none
     at: datetime | None  # None if the record does not say
     transcript: Path  # the prefix, a file of the same name
     project: str | None
@@ -199,6 +233,7 @@ def cut_session(
             agent=agent.id,
             source=transcript,
             line=first.place.line_idx + 1,
+            id=first.id,
             at=first.at,
             transcript=_write_prefix(transcript, folder / str(number), first.place.start),
             project=project,

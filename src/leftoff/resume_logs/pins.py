@@ -2,7 +2,8 @@
 
 The pins of a project are one file in the user's data folder, so that a cloned repository can bring none. Each is a JSON line,
 appended under a lock, with a byte span and a hash that a source can name. Credentials are removed before anything is written. All
-pins together take at most 2,000 tokens, because they are in every log and every restoration.
+pins together take at most 2,000 tokens, because they are in every log and every restoration. A removed pin stays in the file with
+the time of its removal, because a report on an earlier day counts it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from leftoff.core import quantities
 from leftoff.core.budget import estimate_tokens
 from leftoff.core.records import Place
-from leftoff.core.wire import SCHEMAS, JsonValue
+from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue
 from leftoff.errors import NotFoundError, NothingToDoError, UsageError
 from leftoff.platform import clock, files, locks, paths
 from leftoff.platform.redaction import Redaction
@@ -36,6 +37,7 @@ class Pin(NamedTuple):
     at: datetime | None
     place: Place
     sha256: str  # of the line's bytes, as a source names them
+    removed_at: datetime | None = None  # None: it is in force
 
 
 def file_of(project: paths.Project) -> Path:
@@ -44,8 +46,19 @@ def file_of(project: paths.Project) -> Path:
     return paths.data_folder() / FOLDER / f"{key}.jsonl"
 
 
-def read(path: Path) -> tuple[Pin, ...]:
-    """Return the pins in their order; none without a file. Broken lines are skipped."""
+def read(path: Path, at: datetime | None = None) -> tuple[Pin, ...]:
+    """Return the pins in force in their order: now, or at an earlier moment; none without a file."""
+    if at is None:
+        return tuple(pin for pin in _read_all(path) if pin.removed_at is None)
+    return tuple(
+        pin
+        for pin in _read_all(path)
+        if pin.at is not None and pin.at <= at and (pin.removed_at is None or at < pin.removed_at)
+    )
+
+
+def _read_all(path: Path) -> tuple[Pin, ...]:
+    """Return all pins, removed ones too. Broken lines are skipped."""
     content = files.read_if_exists(path, files.MAX_DOCUMENT_BYTES) or b""
     pins = []
     start = 0
@@ -63,12 +76,11 @@ def add(path: Path, text: str, at: datetime) -> tuple[Pin, ...]:
     files.make_folder(path.parent)
     with locks.hold(_lock_file(path)):
         _require_room(read(path), checked)
-        line = {"schema": SCHEMAS["pin"], "text": checked, "at": clock.format_rfc3339(at)}
-        files.append_lines(path, json.dumps(line, ensure_ascii=False).encode() + b"\n", sync=True)
+        files.append_lines(path, _to_line(checked, at), sync=True)
         return read(path)
 
 
-def remove(path: Path, number: int) -> tuple[Pin, tuple[Pin, ...]]:
+def remove(path: Path, number: int, at: datetime) -> tuple[Pin, tuple[Pin, ...]]:
     """Remove pin ``number`` (1-based); return it and those that are left."""
     if not path.parent.is_dir():
         raise _no_such_pin(number, 0)
@@ -77,7 +89,8 @@ def remove(path: Path, number: int) -> tuple[Pin, tuple[Pin, ...]]:
         if not 1 <= number <= len(pins):
             raise _no_such_pin(number, len(pins))
         removed = pins[number - 1]
-        files.write_file(path, _blank_line(files.read_file(path), removed.place))
+        content = _blank_line(files.read_file(path), removed.place)
+        files.write_file(path, content + _to_line(removed.text, removed.at, removed_at=at))
         return removed, read(path)
 
 
@@ -121,11 +134,27 @@ def _parse_pin(line: bytes, place: Place) -> Pin | None:
         return None
     match value:
         case {"schema": int(schema), "text": str(text), **rest} if schema <= SCHEMAS["pin"] and text.strip():
-            at = rest.get("at")
-            moment = clock.parse_rfc3339(at) if isinstance(at, str) else None
-            return Pin(text=text, at=moment, place=place, sha256=hashlib.sha256(line).hexdigest())
+            return Pin(
+                text=text,
+                at=_moment(rest.get("at")),
+                place=place,
+                sha256=hashlib.sha256(line).hexdigest(),
+                removed_at=_moment(rest.get("removed_at")),
+            )
         case _:
             return None
+
+
+def _moment(value: object) -> datetime | None:
+    return clock.parse_rfc3339(value) if isinstance(value, str) else None
+
+
+def _to_line(text: str, at: datetime | None, removed_at: datetime | None = None) -> bytes:
+    line: JsonObject = {"schema": SCHEMAS["pin"], "text": text}
+    for key, moment in (("at", at), ("removed_at", removed_at)):
+        if moment is not None:
+            line[key] = clock.format_rfc3339(moment)
+    return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
 def _blank_line(content: bytes, place: Place) -> bytes:
@@ -182,5 +211,5 @@ def pin(text: str, workspace: Workspace) -> PinResult:
 
 def unpin(number: int, workspace: Workspace) -> UnpinResult:
     """Remove pin ``number`` of the project."""
-    removed, left = remove(file_of(workspace.project), number)
+    removed, left = remove(file_of(workspace.project), number, clock.now())
     return UnpinResult(text=removed.text, left=len(left))

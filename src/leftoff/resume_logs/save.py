@@ -82,9 +82,11 @@ def log_text(ref: SessionRef, workspace: Workspace, *, max_chars: int | None = N
     return profile_markdown(log, max_chars=max_chars, profile="after_compaction")
 
 
-def build_log(ref: SessionRef, workspace: Workspace, *, max_chars: int | None = None) -> ResumeLog:
-    """Return the log of a session without credentials; nothing is written."""
-    facts = gather_facts(ref, workspace, extract_facts_once(ref, workspace))
+def build_log(
+    ref: SessionRef, workspace: Workspace, *, max_chars: int | None = None, at: datetime | None = None
+) -> ResumeLog:
+    """Return the log of a session without credentials; nothing is written. ``at`` is the moment whose pins count, if not now."""
+    facts = gather_facts(ref, workspace, extract_facts_once(ref, workspace), at=at)
     return facts.log(workspace, max_chars=max_chars)
 
 
@@ -149,9 +151,14 @@ class SessionFacts(NamedTuple):
 
 
 def gather_facts(
-    ref: SessionRef, workspace: Workspace, state: State, *, fallback: Workspace | None = None
+    ref: SessionRef,
+    workspace: Workspace,
+    state: State,
+    *,
+    fallback: Workspace | None = None,
+    at: datetime | None = None,
 ) -> SessionFacts:
-    """Gather what the log of a session is built from.
+    """Gather what the log of a session is built from, with the pins in force ``at`` a moment; None is now.
 
     ``fallback`` provides the pins where the folder that the session ran in is gone; None provides none.
     """
@@ -162,7 +169,7 @@ def gather_facts(
         state=state,
         metrics=status_of(ref, workspace).metrics,
         ground=None if own is None else git.read_ground(own.project.root, _touched_files(state, own)),
-        pins=() if pins_from is None else pins.read(pins.file_of(pins_from.project)),
+        pins=() if pins_from is None else pins.read(pins.file_of(pins_from.project), at),
         parent_logs=None if own is None or ref.session.parent is None else LogRepository.open(own),
     )
 
