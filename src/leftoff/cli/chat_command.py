@@ -40,7 +40,7 @@ _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 )
 @click.option("--key-variable", metavar="NAME", help="The environment variable that holds the key.")
 @click.option(
-    "--window", "window_tokens", type=click.IntRange(min=1), help="What the model holds, in tokens."
+    "--window", "window_tokens", type=output.WholeNumber(min=1), help="What the model holds, in tokens."
 )
 @click.option("--list", "wants_list", is_flag=True, help="List the saved sessions of this folder.")
 @click.option("--show", metavar="N|ID", help="Print a saved session.")
@@ -182,7 +182,7 @@ def _list(folder: Path, *, as_json: bool) -> int:
     saved_chats.remember_list(folder, saved.chats)
     if as_json:
         output.as_json([each.to_dict() for each in saved.chats])
-        return 0
+        return 0 if saved.chats else output.NOTHING_TO_DO
     looks = Looks(visible=output.visible)
     for number, each in enumerate(saved.chats, start=1):
         output.say(describe_chat(number, each, looks))
@@ -190,7 +190,7 @@ def _list(folder: Path, *, as_json: bool) -> int:
         output.say(output.visible(str(error)))
     if not saved.chats:
         output.say("No saved sessions in this folder. leftoff chat --help tells how to begin one.")
-    return 0
+    return 0 if saved.chats else output.NOTHING_TO_DO
 
 
 def _gauge(metrics: ContextMetrics, thresholds: Thresholds) -> str:

@@ -22,6 +22,7 @@ from leftoff.errors import ConfigWarning
 from leftoff.platform import clock
 from leftoff.resume_logs.receipt import count_items
 from leftoff.sessions.find import LATEST
+from leftoff.sessions.listing import require_folder
 from leftoff.workspace import Workspace
 
 _MARKS = {"ok": "ok", "note": "note", "broken": "BROKEN"}
@@ -134,7 +135,7 @@ def _show_settings(*, as_json: bool) -> int:
 
 @click.command(epilog="Example: leftoff report --days 7 --verbose")
 @click.option(
-    "--days", type=click.IntRange(1, 3650), default=30, show_default=True, help="How far to look back."
+    "--days", type=output.WholeNumber(1, 3650), default=30, show_default=True, help="How far to look back."
 )
 @click.option("--agent", help="Only sessions of this agent.")
 @click.option(
@@ -147,6 +148,8 @@ def report(*, days: int, agent: str | None, project: Path | None, verbose: bool,
     now = clock.now()
     found = Report(since=now - timedelta(days=days))
     sessions = sessions_since(found.since, agent, project)
+    if not sessions:
+        require_folder(project)
     for session in output.progress(sessions, total=len(sessions), words="Reading"):
         found.add(session)
     if as_json:

@@ -32,7 +32,9 @@ def log() -> None:
 
 @click.command(epilog="Example: leftoff log cleanup --keep 5 --dry-run")
 @click.option(
-    "--keep", type=int, help="How many of the newest stay; resume_logs.cleanup.keep_count when left out."
+    "--keep",
+    type=output.WholeNumber(),
+    help="How many of the newest stay; resume_logs.cleanup.keep_count when left out.",
 )
 @click.option("--compress", is_flag=True, help="Compress the others instead of deleting them.")
 @click.option("--dry-run", is_flag=True, help="Only say which logs it would be.")
@@ -145,10 +147,10 @@ def list_(*, remote: bool, as_json: bool) -> int:
     logs = list_logs.list_logs(Workspace.open())
     if as_json:
         output.as_json([log.to_dict() for log in logs])
-        return 0
+        return 0 if logs else output.NOTHING_TO_DO
     if not logs:
         output.say("This project has no resume log yet. leftoff log save makes one.")
-        return 0
+        return output.NOTHING_TO_DO
     now = clock.now()
     rows = [
         (
@@ -171,7 +173,7 @@ def _list_remote(*, as_json: bool) -> int:
     found = list_remote_logs(Workspace.open())
     if as_json:
         output.as_json([log.to_dict() for log in found.logs])
-        return 0
+        return 0 if found.logs else output.NOTHING_TO_DO
     if found.logs:
         rows = [
             (
@@ -190,7 +192,7 @@ def _list_remote(*, as_json: bool) -> int:
         output.say(f"Older ones are not shown; these are the newest {len(found.logs)}.")
     if found.sent.waiting:
         output.say(f"{count(found.sent.waiting, 'log')} of this machine not sent yet: {found.sent.trouble}")
-    return 0
+    return 0 if found.logs else output.NOTHING_TO_DO
 
 
 def _notes(log: list_logs.ListedLog) -> str:
@@ -207,7 +209,9 @@ def _notes(log: list_logs.ListedLog) -> str:
 @click.argument("session", default=LATEST)
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the Markdown and write nothing.")
 @click.option(
-    "--max-chars", type=click.IntRange(min=_LEAST_CHARS), help="With --stdout: at most so many characters."
+    "--max-chars",
+    type=output.WholeNumber(min=_LEAST_CHARS),
+    help="With --stdout: at most so many characters.",
 )
 @click.option(
     "--transcript",

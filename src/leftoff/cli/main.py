@@ -165,7 +165,9 @@ def _show_ending(ending: BaseException, *, as_json: bool) -> int:
 def _show_usage_error(error: click.ClickException, *, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "leftoff"
-    output.error(f"{error.format_message()} Try: {command} --help", as_json=as_json)
+    message = error.format_message()
+    stop = "" if message.endswith((".", "?", "!")) else "."
+    output.error(f"{message}{stop} Try: {command} --help", as_json=as_json)
     return 2
 
 
@@ -203,6 +205,18 @@ def _show_bug(bug: BaseException, *, as_json: bool) -> int:
 
 class LazyGroup(click.Group):
     """A group that imports a command when it is called, so that no command waits for another's imports."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for a mistyped one suggest the nearest, which click can do only for imported commands."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return all names, in the order of the table."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Item = TypeVar("Item")
+NOTHING_TO_DO = 3  # exit code, also where a list is empty
 RULE_WIDTH = 51  # columns of a line between parts, at most
 _NARROWEST = 30  # columns that text is wrapped to at least; a narrower terminal has to scroll
 _READABLE_COLUMNS = 20  # longer cells are folded on a narrow terminal
@@ -90,6 +91,43 @@ class OrderedGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in that order."""
         return [*self.commands]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a call without a command in one line, like every other mistake; click would print the whole help."""
+        if not args:
+            ctx.fail(f"{ctx.command_path} needs a command: {', '.join(self.list_commands(ctx))}.")
+        return super().parse_args(ctx, args)
+
+
+class WholeNumber(click.IntRange):
+    """A whole number within limits; what is wrong with another value is said in plain words."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a whole number{self._describe_limits()}.", param, ctx)
+
+    def _describe_limits(self) -> str:
+        if self.min is None or self.max is None:
+            return "" if self.min is None else f", {self.min:,} or more"
+        return f" from {self.min:,} to {self.max:,}"
+
+
+class Fraction(click.FloatRange):
+    """A share of the window."""
+
+    name = "fraction"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a fraction: 0.9 means 90 %.", param, ctx)
 
 
 def with_json(command: Command) -> Command:
@@ -246,7 +284,7 @@ def choose(question: str, choices: Sequence[Choice]) -> Choice:
     click.echo(visible(question), err=True)
     for number, each in enumerate(choices, start=1):
         click.echo(visible(f"{number:>3}  {each.description}\n     {each.selector}"), err=True)
-    number = click.prompt("Which one", type=click.IntRange(1, len(choices)), err=True)
+    number = click.prompt("Which one", type=WholeNumber(1, len(choices)), err=True)
     return choices[number - 1]
 
 

@@ -32,7 +32,7 @@ _DONE = {"finalize": "Finalised", "discard": "Discarded", "continue": "Goes on",
 _MOST_TOOLS = 10
 
 
-@click.group(epilog="Example: leftoff pause status")
+@click.group(cls=output.OrderedGroup, epilog="Example: leftoff pause status")
 def pause() -> None:
     """Record the wind-down of a session, from 90 % of its window on, and keep it as a snapshot.
 
@@ -44,7 +44,7 @@ def pause() -> None:
 @click.option(
     "--context",
     "context_percentage",
-    type=float,
+    type=output.Fraction(0, lifecycle.HIGHEST_FRACTION),
     help="How full the window is, 0-1; default: that of the project's latest session.",
 )
 @output.with_json
@@ -73,7 +73,10 @@ def start(*, context_percentage: float | None, as_json: bool) -> int:
 @click.option("--tool", help="The tool that was called.")
 @click.option("--data", "data_json", default="{}", help="More to keep, as a JSON object.")
 @click.option(
-    "--context", "context_percentage", type=float, help="How full the window is, 0-1; default: as last said."
+    "--context",
+    "context_percentage",
+    type=output.Fraction(0, lifecycle.HIGHEST_FRACTION),
+    help="How full the window is, 0-1; default: as last said.",
 )
 @output.with_json
 def record(
@@ -268,7 +271,7 @@ def list_(*, as_json: bool) -> int:
         draw_list(listed)
     else:
         _say_that_there_is_none(workspace)
-    return 0
+    return 0 if listed else output.NOTHING_TO_DO
 
 
 def _say_that_there_is_none(workspace: Workspace) -> None:
@@ -342,7 +345,7 @@ def _draw_counts(what: str, counts: Mapping[str, int]) -> None:
 @click.option(
     "--older-than",
     "days",
-    type=click.IntRange(min=0),
+    type=output.WholeNumber(min=0),
     default=30,
     show_default=True,
     help="Days since the pause ended.",

@@ -47,7 +47,7 @@ def _draw_closed(closed: ClosedSession) -> None:
 
 @click.command(epilog="Example: leftoff project complete 1-5,8")
 @click.argument("tasks", required=False)
-@click.option("--section", type=click.IntRange(min=0), help="Every task of this section instead.")
+@click.option("--section", type=output.WholeNumber(min=0), help="Every task of this section instead.")
 @click.option("--project", metavar="ID", help="Which project: a number, a name or part of one.")
 @output.with_json
 def complete(*, tasks: str | None, section: int | None, project: str | None, as_json: bool) -> int:
@@ -135,10 +135,10 @@ def list_(*, as_json: bool) -> int:
     listed = find_project.list_projects(Workspace.open())
     if as_json:
         output.as_json([each.to_dict() for each in listed])
-        return 0
+        return 0 if listed else output.NOTHING_TO_DO
     if not listed:
         output.say('There is no project here yet. To begin one: leftoff project init "NAME"')
-        return 0
+        return output.NOTHING_TO_DO
     rows = [_project_row(each) for each in listed]
     output.table(["project", "status", "tasks", "updated", "next"], rows, spare=["updated", "status"])
     for each in listed:
@@ -301,7 +301,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _option("--phase", "phase", "The phase the project is in from now on.", click.Choice(PHASES)),
     _option("--status", "status", "The status, where the tasks do not say it.", click.Choice(STATUSES)),
     _option("--skill", "skill", "Which skill is active."),
-    _option("--step", "workflow_step", "Which step of its workflow.", click.IntRange(min=1)),
+    _option("--step", "workflow_step", "Which step of its workflow.", output.WholeNumber(min=1)),
     _option("--next", "next_action", "What comes next, in your words; holds until the next task is done."),
     _repeatable_option("--done", "flags", "A document of the plan that is written.", click.Choice(FLAGS)),
     _repeatable_option("--decision", "decisions", "A decision and why."),

@@ -169,7 +169,7 @@ def rollover(
         planned = preview_rollover(session, workspace, wanted)
         output.as_json(planned.to_dict()) if as_json else _draw_rollover(planned)
         return (
-            shrink_commands.NOTHING_TO_DO
+            output.NOTHING_TO_DO
             if planned.nothing_to_gain and wanted.is_only_to_save_tokens(planned.ref)
             else 0
         )
@@ -222,16 +222,16 @@ def pins(*, as_json: bool) -> int:
                 for number, each in enumerate(listed, start=1)
             ]
         )
-        return 0
+        return 0 if listed else output.NOTHING_TO_DO
     for number, each in enumerate(listed, start=1):
         output.say(f"{number:>3}  {output.visible(each.text)}")
     if not listed:
         output.say('Nothing is pinned in this project. Try: leftoff pin "never push to main"')
-    return 0
+    return 0 if listed else output.NOTHING_TO_DO
 
 
 @click.command(epilog="Example: leftoff unpin 2")
-@click.argument("number", type=click.IntRange(min=1))
+@click.argument("number", type=output.WholeNumber(min=1))
 @output.with_json
 def unpin(*, number: int, as_json: bool) -> int:
     """Take pin NUMBER out; leftoff pins lists the numbers."""

@@ -45,14 +45,14 @@ _FOUND: Style = {"bold": True, "fg": "yellow"}
 @click.option("--newest", is_flag=True, help="Newest first, not best first.")
 @click.option(
     "--limit",
-    type=click.IntRange(1, 1000),
+    type=output.WholeNumber(1, 1000),
     default=10,
     show_default=True,
     help="How many sessions are shown.",
 )
 @click.option(
     "--hits",
-    type=click.IntRange(1, 1000),
+    type=output.WholeNumber(1, 1000),
     default=3,
     show_default=True,
     help="How many places of each session are shown.",
@@ -219,14 +219,14 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
     listed = [each for each in list_archive() if show_all or each.deleted or each.copies > 1]
     if as_json:
         output.as_json([_to_dict(each) for each in listed])
-        return 0
+        return 0 if listed else output.NOTHING_TO_DO
     if not listed:
         output.say(
             "The archive is empty."
             if show_all
             else "No deleted session is in the archive. leftoff archive list --all also lists those that their agent still has."
         )
-        return 0
+        return output.NOTHING_TO_DO
     rows = [
         (
             each.archived.session_id,

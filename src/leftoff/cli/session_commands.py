@@ -18,8 +18,8 @@ from leftoff.core.quantities import age, ago, count, size
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
 from leftoff.sessions.find import LATEST
-from leftoff.sessions.listing import remember_numbers
-from leftoff.sessions.status import ListedSession, Status, list_sessions
+from leftoff.sessions.listing import remember_numbers, require_folder
+from leftoff.sessions.status import MAX_COUNTED, ListedSession, Status, list_sessions
 from leftoff.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ def glance(*, as_json: bool) -> int:
         )
     else:
         prompt = output.one_line(found.latest.first_prompt or "?", 70)
-        output.say(
-            f"Sessions: {found.sessions}. The latest, {ago(now, found.latest.modified_at)}, began with: {prompt}"
-        )
+        many = f"{MAX_COUNTED}+ sessions"
+        number = count(found.sessions, "session") if found.sessions < MAX_COUNTED else many
+        output.say(f"{number}; the latest ({ago(now, found.latest.modified_at)}) began with: {prompt}")
         draw_status(found.status)
     if "running" in running:
         output.say("A pause is being recorded: leftoff pause status shows it.")
@@ -136,19 +136,23 @@ def glance(*, as_json: bool) -> int:
     "--project", type=click.Path(path_type=Path), help="Only sessions of the project in this folder."
 )
 @click.option("--all", "everything", is_flag=True, help="No limit.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many at most.")
+@click.option(
+    "--limit", type=output.WholeNumber(min=1), default=20, show_default=True, help="How many at most."
+)
 @output.with_json
 def sessions(*, agent: str | None, project: Path | None, everything: bool, limit: int, as_json: bool) -> int:
     """List the sessions of all agents, newest first; the numbers can be used wherever a SESSION is asked for."""
     listed = [*islice(list_sessions(Workspace.open(), agent, project), None if everything else limit)]
     remember_numbers([each.entry.transcript for each in listed])
+    if not listed:
+        require_folder(project)
     if as_json:
         output.as_json([each.to_dict() for each in listed])
     elif listed:
         _draw_sessions(listed, clock.now())
     else:
-        output.say("No sessions found. leftoff doctor tells where it looked.")
-    return 0
+        output.say("No sessions found. leftoff doctor shows where it looked.")
+    return 0 if listed else output.NOTHING_TO_DO
 
 
 def _draw_sessions(listed: list[ListedSession], now: datetime) -> None:
@@ -180,7 +184,7 @@ def _usage(each: ListedSession, *, with_bar: bool) -> str:
 @click.command(epilog="Example: leftoff show latest --at 120")
 @click.argument("session", default=LATEST)
 @click.option(
-    "--at", "at_line", type=click.IntRange(min=1), help="This line of the transcript and those around it."
+    "--at", "at_line", type=output.WholeNumber(min=1), help="This line of the transcript and those around it."
 )
 @click.option("--full", is_flag=True, help="Shorten nothing.")
 @output.with_json

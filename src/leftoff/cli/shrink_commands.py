@@ -25,7 +25,6 @@ from leftoff.shrink.trim import PlannedTrim, tokens_saved_by
 from leftoff.workspace import Workspace
 
 _HEADINGS = ("line", "what", "chars", "tokens", "why")
-NOTHING_TO_DO = 3
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be cut and why; write nothing.")
 _FORCE = click.option("--force", is_flag=True, help="Also for a client that is newer than leftoff knows.")
 _LONGEST_PROMPT = 60
@@ -122,7 +121,7 @@ def _parse_tools(
 
 @click.command(epilog="Example: leftoff trim latest --threshold 500 --tools Read,Bash --dry-run")
 @click.argument("session", default=LATEST)
-@click.option("--threshold", type=click.IntRange(min=1), help="Cut what has more characters.  [1000]")
+@click.option("--threshold", type=output.WholeNumber(min=1), help="Cut what has more characters.  [1000]")
 @click.option(
     "--tools",
     callback=_parse_tools,
@@ -131,7 +130,7 @@ def _parse_tools(
 )
 @click.option(
     "--trim-assistant",
-    type=int,
+    type=output.WholeNumber(),
     metavar="±N",
     help="Long replies too: N the first N, -N all but the last N.",
 )
@@ -183,7 +182,7 @@ def _shrink(session: str, wanted: shrink_trim.TrimOptions, *, dry_run: bool, as_
         with output.byte_progress("Looking") as progress:
             seen = shrink_trim.preview_trim(planned, progress)
         output.as_json(seen.to_dict()) if as_json else draw_plan(seen)
-        return NOTHING_TO_DO if seen.plan.nothing_to_trim else 0
+        return output.NOTHING_TO_DO if seen.plan.nothing_to_trim else 0
     with output.byte_progress("Writing") as progress:
         written = shrink_trim.write_trim(planned, progress)
     if as_json:
@@ -192,7 +191,7 @@ def _shrink(session: str, wanted: shrink_trim.TrimOptions, *, dry_run: bool, as_
         output.say(nothing_to_trim(planned))
     else:
         show_derived(written)
-    return NOTHING_TO_DO if written.nothing_to_trim else 0
+    return output.NOTHING_TO_DO if written.nothing_to_trim else 0
 
 
 @click.command(epilog="Example: leftoff untrim latest")

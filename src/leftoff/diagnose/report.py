@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from leftoff.agents.registry import agent_by_id, agent_of, load_agents
+from leftoff.agents.registry import agent_from_argument, agent_of, load_agents
 from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core.records import Record, RecordKind
 from leftoff.core.resume_log import ResumeLog
@@ -158,7 +158,7 @@ def _marks(cut: Cut) -> list[tuple[object, ...]]:
 
 def sessions_since(since: datetime, agent_id: str | None, project: Path | None) -> list[TranscriptFile]:
     """Return the transcripts that were written to since then; each after those that it was derived from, as far as it says so."""
-    all_files = list_transcripts(load_agents() if agent_id is None else [agent_by_id(agent_id)])
+    all_files = list_transcripts(load_agents() if agent_id is None else [agent_from_argument(agent_id)])
     recent = [each for each in all_files if each.modified_ns >= since.timestamp() * 1e9]
     if project is not None:
         by_path = {str(each.transcript): each for each in recent}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from leftoff.agents.registry import load_agents
 from leftoff.core.session import MAX_PROMPT_CHARS, SessionEntry
 from leftoff.core.wire import SCHEMAS
-from leftoff.errors import StorageError, TranscriptError
+from leftoff.errors import NotFoundError, StorageError, TranscriptError
 from leftoff.platform import files, paths
 from leftoff.workspace import Workspace
 
@@ -115,6 +115,12 @@ def entries_of_project(
         return roots[session_folder] == root
 
     return read(transcripts, is_in_project)
+
+
+def require_folder(project: Path | None) -> None:
+    """Raise NotFoundError for a project that no session was found of because there is no such folder."""
+    if project is not None and not project.is_dir():
+        raise NotFoundError(f"{project}: there is no such folder, and no session ran in it.")
 
 
 def is_of_project(entry: SessionEntry, root: Path) -> bool:

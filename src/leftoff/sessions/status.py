@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from leftoff.agents.registry import agent_by_id, load_agents
+from leftoff.agents.registry import agent_by_id, agent_from_argument, load_agents
 from leftoff.config.load import thresholds
 from leftoff.core import levels
 from leftoff.core.metrics import ContextMetrics, Level, Occupancy, Thresholds
@@ -33,7 +33,7 @@ _ADVICE = {
     Level.AUTO_PAUSE: "Wind down: finish the current step, then: leftoff log save",
     Level.CRITICAL: "Stop here and go on in a fresh session.",
 }
-_MAX_COUNTED = 100
+MAX_COUNTED = 100  # sessions of a project; further ones are not looked at
 
 
 class Status(NamedTuple):
@@ -182,7 +182,7 @@ def list_sessions(
     workspace: Workspace, agent_id: str | None = None, project: Path | None = None
 ) -> Iterator[ListedSession]:
     """Yield all sessions, newest first, or only those of one agent or project; no more is read than is asked for."""
-    agents = load_agents() if agent_id is None else [agent_by_id(agent_id)]
+    agents = load_agents() if agent_id is None else [agent_from_argument(agent_id)]
     by_id = {agent.id: agent for agent in agents}
     transcripts = list_transcripts(agents)
     statuses = _Statuses(workspace)
@@ -213,7 +213,7 @@ def project_overview(workspace: Workspace) -> ProjectOverview:
     from leftoff.platform import git  # noqa: PLC0415 - loads subprocess, which `leftoff status` does without
 
     project = workspace.project
-    own = [*islice(entries_of_project(project.root, list_transcripts()), _MAX_COUNTED)]
+    own = [*islice(entries_of_project(project.root, list_transcripts()), MAX_COUNTED)]
     latest = own[0] if own else None
     return ProjectOverview(
         root=project.root,
