@@ -17,7 +17,7 @@ from leftoff.testing.builders import Story, call
 
 CLAUDE_ID = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 CODEX_ID = "01a1e0be-dee8-7b23-ae31-94e0123734a3"
-LONG = "".join(f"line {number}: the ledger keeps its amounts in cents\n" for number in range(200))
+LONG = "".join(f"line {number}: the ledger keeps its amounts in cents\n" for number in range(60))
 # Long enough that trimming shortens it.
 SUMMARY = f"Ran make lint on src/login.py.\n{LONG}"
 
@@ -31,7 +31,7 @@ def story(session_id: str) -> Story:
             call("read", {"path": f"src/login-{number}.py"}, LONG),
             used=100_000,
         ).compacted(SUMMARY)
-    for number in range(20):  # each read is overtaken by the next
+    for number in range(12):  # each read is overtaken by the next
         written.asked(f"Step {number} of the rest").replied(
             "Looking.", call("read", {"path": "src/rest.py"}, f"{number}\n{LONG}"), used=100_000 + number
         )

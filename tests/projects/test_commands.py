@@ -15,6 +15,7 @@ from leftoff.projects.loader import load_project
 from leftoff.projects.progress import UserInput
 from leftoff.projects.project_state import Planning
 from leftoff.projects.update import update_state
+from leftoff.shrink.derive import copy_to_folder
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import SessionRef, Workspace
 
@@ -74,6 +75,21 @@ def record_turn(workspace, transcript, **numbers):
         SessionRef(agent=claude.here(), transcript=transcript), project, workspace, **numbers
     )
     return update_state(here, project, clock.now(), work=worked).document.state
+
+
+def test_the_compactions_of_a_copy_count_once(home, workspace):
+    """A copy repeats those of the session that it was made from; one of its own counts."""
+    init("Skills", workspace)
+    original = session(home, 0, compactions=1)
+    assert record_turn(workspace, original).metadata.compaction_count == 1
+    ref = SessionRef(agent=claude.here(), transcript=original)
+    copy = copy_to_folder(ref, Path.cwd()).output_file
+    assert record_turn(workspace, copy).metadata.compaction_count == 1
+    lines = original.read_text("utf-8").splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if '"compact_boundary"' in line)
+    with copy.open("a", encoding="utf-8") as file:
+        file.writelines(lines[1 : at + 2])
+    assert record_turn(workspace, copy).metadata.compaction_count == 2
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ from leftoff.workspace import SessionRef, Workspace
 
 PREFIX = "session."
 _HISTORY = re.compile(rf"## +{body.HISTORY}[ \t#]*")
+_COPIES = {"trimmed", "forked"}  # derivations that repeat the records of the parent
 _MOST_DECISIONS = 5
 _CURRENT = re.compile(r"^(### Session \d+) \(Current\):")
 _MOST_FILES = 40
@@ -46,6 +47,9 @@ class SessionWork:
     created: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
     is_over: bool = False
+    copied_from: str | None = (
+        None  # the session whose records it repeats: it is a trimmed copy or a fork of that
+    )
 
     @property
     def block(self) -> str:
@@ -67,9 +71,14 @@ class _Start:
 
 
 def count_session(document: Document, state: State, work: SessionWork) -> State:
-    """Return the state with this session and its compactions counted; what was counted before counts once."""
-    known = body.find_blocks(document.text).get(work.block)
-    before = _int_attribute(known.attributes, "compactions") if known is not None else 0
+    """Return the state with this session and its compactions counted; what was counted before counts once.
+
+    A copy repeats the compactions of the session that it was made from.
+    """
+    blocks = body.find_blocks(document.text)
+    known = blocks.get(work.block)
+    counted = known or blocks.get(f"{PREFIX}{work.agent}.{work.copied_from}")
+    before = _int_attribute(counted.attributes, "compactions") if counted is not None else 0
     more = max(0, (work.compactions or 0) - before)
     meta = state.metadata
     return state._replace(
@@ -246,6 +255,7 @@ def session_work(
     """Return what the session did, without credentials."""
     state = extract_facts(session, workspace)
     created, modified = _files(state, home)
+    parent = session.session.parent
     return SessionWork(
         agent=session.agent.id,
         session_id=session.session_id,
@@ -256,6 +266,7 @@ def session_work(
         created=created,
         modified=modified,
         is_over=is_over,
+        copied_from=parent.session_id if parent and parent.derivation in _COPIES else None,
     )
 
 
