@@ -91,7 +91,8 @@ class AmbiguousSessionError(UsageError):
         self.selector = selector
         self.subject = f"{f'{selector[:60]!r} names' if selector else 'There are'} {len(choices)} {what}"
         self.choices = tuple(choices)
-        lines = [f"  {shlex.quote(each.selector)}  {each.description}" for each in choices[:_MAX_CHOICES]]
+        shown = choices[:_MAX_CHOICES]
+        lines = [f"  {shlex.quote(each.selector)}  {each.description}".rstrip() for each in shown]
         if len(choices) > _MAX_CHOICES:
             lines.append(f"  and {len(choices) - _MAX_CHOICES} more")
         how = "Type one of these in its place:" if selector else "Add one of these to the command:"

@@ -157,6 +157,15 @@ def test_a_renamed_project_finds_its_session_by_where_the_client_keeps_it(home, 
     assert json.loads(out)["transcript"] == str(moved)
 
 
+def test_a_copied_session_is_counted_once(home, capsys):
+    """The glance counts sessions, not files."""
+    path = home.claude(story(Path.cwd()), folder="-one")
+    copy = path.parent.with_name("-two") / path.name
+    copy.parent.mkdir()
+    shutil.copyfile(path, copy)
+    assert json.loads(ends(capsys, "--json")[1])["sessions"] == 1
+
+
 def test_json_has_the_choices_in_its_error(copies, capsys):
     code, out, err = ends(capsys, "status", ID, "--json")
     assert (code, err) == (2, "")

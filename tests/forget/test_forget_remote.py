@@ -47,7 +47,7 @@ def test_a_session_is_deleted_in_the_remote(machine):
     """Only that session is deleted, and no byte of it is left in the store's file."""
     machine.save("session-to-go", mission_summary="once more, unsent")
     output = machine.leftoff("forget", "session-to-go", "--yes").stdout
-    assert "1 logs in the remote were deleted or masked." in output
+    assert "Deleted or masked 1 log in the remote." in output
     assert machine.waiting() == []
     assert [*remote(machine)] == ["session-to-stay"]
     assert b"session-to-go" not in file_of(machine).read_bytes()
@@ -56,7 +56,7 @@ def test_a_session_is_deleted_in_the_remote(machine):
 def test_a_text_is_masked_in_every_log_of_the_remote(machine):
     """The store's file is sound and does not hold it."""
     output = machine.leftoff("forget", "--text", WORDS, "--yes").stdout
-    assert "2 logs in the remote were deleted or masked." in output
+    assert "Deleted or masked 2 logs in the remote." in output
     assert {*remote(machine)} == {"session-to-go", "session-to-stay"}
     assert all(WORDS not in mission for mission in remote(machine).values())
     assert WORDS.encode() not in file_of(machine).read_bytes()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from leftoff.cli import output
+from leftoff.core.quantities import count
 from leftoff.errors import UsageError
 from leftoff.forget import forget as forget_module
 from leftoff.forget.session_copies import Unread
@@ -67,7 +68,7 @@ def _confirm(plan: forget_module.ForgetPlan) -> bool:
 
 def _show_plan(plan: forget_module.ForgetPlan) -> None:
     what = (
-        f"{len(plan.sessions)} sessions of {plan.description}"
+        f"{count(len(plan.sessions), 'session')} of {plan.description}"
         if plan.target == "project"
         else plan.description
     )
@@ -135,15 +136,16 @@ def _not_done(plan: forget_module.ForgetPlan, *, dry_run: bool, as_json: bool) -
 def _show_result(plan: forget_module.ForgetPlan, done: forget_module.ForgetResult) -> None:
     if plan.is_local:
         output.say(
-            f"Forgotten: {len(done.deleted)} files deleted, {len(done.edited)} cleaned, {done.archived} archived copies and "
-            f"{done.library} entries of the library gone."
+            f"Forgotten: {count(len(done.deleted), 'file')} deleted, {len(done.edited)} cleaned, "
+            f"{count(done.archived, 'archived copy', 'archived copies')} and "
+            f"{count(done.library, 'entry', 'entries')} of the library gone."
         )
     elif plan.agents_own:
         output.say(
             "leftoff has kept nothing of it so far, and will not: no search and no archive takes it in."
         )
     if done.remote.erased:
-        output.say(f"{done.remote.erased} logs in the remote were deleted or masked.")
+        output.say(f"Deleted or masked {count(done.remote.erased, 'log')} in the remote.")
     if done.remote.trouble:
         output.say(f"The remote may still hold it: {done.remote.trouble} Then: leftoff forget again.")
     if done.remote.others:

@@ -214,10 +214,11 @@ def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
         return 0
     for reason in found.left:
         output.say(output.wrap(f"left: {output.visible(reason)}", indent="  "))
-    verb = "would be" if dry_run else "are"
-    thoughts = f" and {found.thoughts_given_back} thoughts" if found.thoughts_given_back else ""
+    is_one = found.given_back == 1 and not found.thoughts_given_back
+    verb = "would be" if dry_run else "is" if is_one else "are"
+    thoughts = f" and {count(found.thoughts_given_back, 'thought')}" if found.thoughts_given_back else ""
     output.say(
-        f"{found.given_back} originals{thoughts} {verb} back, about {found.tokens_given_back:,} tokens"
+        f"{count(found.given_back, 'original')}{thoughts} {verb} back, about {count(found.tokens_given_back, 'token')}"
         f"{_gauge(Savings(found.before, found.after))}."
         + (" Nothing was written." if dry_run else f" Wrote session {found.session_id}.")
     )

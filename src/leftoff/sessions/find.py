@@ -85,12 +85,13 @@ def _find_by_id(selector: str, workspace: Workspace) -> SessionRef:
     if not matches:
         names = ", ".join(agent.name for agent in load_agents())
         raise NotFoundError(f"No session of {names} has the id {selector[:60]!r}. {_HELP}")
-    same_id = [entry for entry in matches if entry.session_id == selector] or matches
-    if len({(entry.agent, entry.session_id) for entry in same_id}) == 1:
-        same_id = _prefer_project(_without_duplicates(same_id), workspace)
-    if len(same_id) > 1:
-        raise AmbiguousSessionError(selector, "sessions", _choices(same_id))
-    return ref_of(same_id[0])
+    exact = [entry for entry in matches if entry.session_id == selector]
+    found = _without_duplicates(exact or matches)
+    if len({(entry.agent, entry.session_id) for entry in found}) == 1:
+        found = _prefer_project(found, workspace)
+    if len(found) > 1:
+        raise AmbiguousSessionError(selector, "sessions", _choices(found))
+    return ref_of(found[0])
 
 
 def find_by_id(session_id: str, workspace: Workspace) -> SessionRef | None:
@@ -122,10 +123,10 @@ def _prefer_project(same_id: list[SessionEntry], workspace: Workspace) -> list[S
     return [entry for entry in same_id if is_of_project(entry, workspace.project.root)] or same_id
 
 
-def _without_duplicates(same_id: list[SessionEntry]) -> list[SessionEntry]:
+def _without_duplicates(found: list[SessionEntry]) -> list[SessionEntry]:
     """Return one of each content, the newest: it does not matter which of two identical files is read."""
     different: list[SessionEntry] = []
-    for entry in same_id:
+    for entry in found:
         if not any(_is_identical(entry, other) for other in different):
             different.append(entry)
     return different

@@ -218,7 +218,7 @@ def project_overview(workspace: Workspace) -> ProjectOverview:
     return ProjectOverview(
         root=project.root,
         branch=git.branch(project.root) if project.in_git else None,
-        sessions=len(own),
+        sessions=len({(entry.agent, entry.session_id) for entry in own}),
         latest=latest,
         status=None if latest is None else status_of(ref_of(latest), workspace),
     )
