@@ -176,7 +176,7 @@ def test_bad_lines_are_skipped_counted_and_reported(manager, caplog):
         file.write(b'\n\n{"type": "tool_call", "timest')
     with caplog.at_level(logging.WARNING, logger="leftoff"):
         assert len(manager.get_recorded_actions()) == 5
-    assert "lines that cannot be read and are skipped: 1" in caplog.text
+    assert "skipping 1 line " in caplog.text
     assert manager.get_pause_summary()["bad_lines"] == 1
     state = json.loads(manager.finalize_pause().read_text("utf-8"))
     assert state["incremental_pause"]["bad_lines"] == 1

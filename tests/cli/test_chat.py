@@ -77,7 +77,7 @@ def test_delete_needs_consent(talk, two, capsys):
     assert f"{two[1]}.md" in {each.name for each in Path(".leftoff/chats").iterdir()}
     assert json.loads(talk("--delete", two[1], "--yes", "--json")) == {"deleted": two[1]}
     assert f"Deleted: {two[0]}" in talk("--delete", "1", "--yes")
-    assert "No saved sessions in this folder. leftoff chat --help" in talk("--list")
+    assert "No saved sessions in this folder. leftoff chat --help" in talk("--list", code=3)
 
 
 def test_a_whole_id_never_means_another_chat(talk, capsys, monkeypatch):
@@ -264,7 +264,7 @@ def test_a_missing_agent_file_is_reported_with_what_a_wheel_has(talk, capsys, mo
     one_line = "def agent(prompt): return prompt.upper()"
     assert one_line in error
     assert one_line in " ".join(talk("--help").split())
-    assert "examples/" not in error + talk("--help") + talk("--list")
+    assert "examples/" not in error + talk("--help") + talk("--list", code=3)
     Path("mine.py").write_text(f"{one_line}\n", encoding="utf-8")
     assert json.loads(talk("mine.py", "--json", lines=["hello", "exit"]))["answers"] == ["HELLO"]
 

@@ -75,7 +75,7 @@ def test_a_project_folder_that_does_not_exist_is_named(capsys, two_sessions, com
         ("sessions --limit 0", "'0' is not a whole number, 1 or more."),
         ("report --days 99999", "not a whole number from 1 to 3,650."),
         ("log cleanup --keep abc", "'abc' is not a whole number."),
-        ("pause start --context 7", "'7' is not a fraction: 0.9 means 90 %."),
+        ("pause start --context 7", "'7' is not a fraction, 0.9 for 90 %."),
         ("status a b", "unexpected extra argument (b)."),
         ("statsu", "Did you mean 'status'?"),
         ("log", "leftoff log needs a command: save, list, show,"),

@@ -179,8 +179,8 @@ def test_a_second_start_has_nothing_to_do(running, capsys):
 
 def test_an_empty_list_says_how_one_begins(capsys):
     """As JSON it is an empty list."""
-    assert "leftoff pause start" in output_of(capsys, "list")
-    assert json_of(capsys, "list") == []
+    assert "leftoff pause start" in output_of(capsys, "list", code=3)
+    assert json_of(capsys, "list", code=3) == []
 
 
 def test_statistics_of_nothing(capsys):

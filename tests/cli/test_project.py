@@ -95,7 +95,7 @@ def test_list_shows_the_state_of_each(project, capsys):
 
 def said_in(capsys, folder):
     os.chdir(folder)
-    return output_of(capsys, "list")
+    return output_of(capsys, "list", code=3)
 
 
 def test_load_gives_the_documented_answer(project, capsys):

@@ -193,11 +193,13 @@ def test_a_pause_without_permission_is_listed_with_the_reason(unprivileged_folde
     assert output.endswith("0 False\n")
 
 
-def test_an_ambiguous_selector_names_four_pauses_and_the_number_of_others(here):
+def test_an_ambiguous_selector_can_be_replaced_by_any_of_the_choices(here):
     for _ in range(6):
         finish(here)
-    with pytest.raises(AmbiguousSessionError, match="and 2 more"):
-        pick("session", list_pauses(here))
+    listed = list_pauses(here)
+    with pytest.raises(AmbiguousSessionError, match="names 6 pauses") as caught:
+        pick("session", listed)
+    assert [pick(each.selector, listed) for each in caught.value.choices] == listed
 
 
 def test_a_hook_s_pause_can_be_selected_by_its_session_id(here):

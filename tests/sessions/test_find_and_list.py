@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.catalogue.database import FILE_NAME, library_folder
-from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError
+from leftoff.errors import AmbiguousSessionError, NotFoundError, TranscriptError, UsageError
 from leftoff.platform import paths
 from leftoff.sessions.find import find_session, open_session
 from leftoff.sessions.listing import (
@@ -55,7 +55,7 @@ def test_a_list_can_be_of_one_agent_or_one_project(two_sessions):
     Path(".git").mkdir()
     assert [each.entry.agent for each in listed(agent="codex")] == ["codex"]
     assert [each.entry.session_id for each in listed(project=below)] == [CLAUDE_ID]
-    with pytest.raises(NotFoundError, match="claude, codex"):
+    with pytest.raises(UsageError, match="claude, codex"):
         listed(agent="nobody")
 
 

@@ -91,8 +91,8 @@ def test_the_list_of_sessions_as_json(two_sessions, capsys):
 
 
 def test_an_empty_list_says_what_to_type(capsys):
-    assert "leftoff doctor" in output_of(capsys, "sessions")
-    assert json.loads(output_of(capsys, "sessions", "--json")) == []
+    assert "leftoff doctor" in output_of(capsys, "sessions", code=3)
+    assert json.loads(output_of(capsys, "sessions", "--json", code=3)) == []
 
 
 def test_show_reads_like_a_conversation(two_sessions, capsys):

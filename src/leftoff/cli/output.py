@@ -127,7 +127,7 @@ class Fraction(click.FloatRange):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"{value!r} is not a fraction: 0.9 means 90 %.", param, ctx)
+            self.fail(f"{value!r} is not a fraction, 0.9 for 90 %.", param, ctx)
 
 
 def with_json(command: Command) -> Command:

@@ -19,7 +19,14 @@ from typing import Any
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonValue
-from leftoff.errors import AmbiguousSessionError, Choice, DocumentError, LeftoffError, NotFoundError
+from leftoff.errors import (
+    AmbiguousSessionError,
+    Choice,
+    DocumentError,
+    LeftoffError,
+    NotFoundError,
+    NothingFoundError,
+)
 from leftoff.platform import clock, files, paths
 from leftoff.resume.resume import ResumePoint, find_resume_point
 from leftoff.sessions.find import LATEST
@@ -97,7 +104,7 @@ def _fetch(selector: str, remote: Remote) -> tuple[str, ResumeLog]:
         logs = ((name, log) for name, log in remote.logs() if isinstance(log, ResumeLog))
         newest = next(((name, log) for name, log in logs if not log.is_empty), None)
         if newest is None:
-            raise NotFoundError(
+            raise NothingFoundError(
                 f"The remote holds no log of {remote.identity.name}. On the other machine: leftoff log save, then leftoff doctor."
             )
         return newest
