@@ -95,7 +95,7 @@ def two_projects(tmp_path):
 def test_a_session_of_the_same_name_in_another_project_stays(two_projects):
     """Programs may use the same session ids in different projects."""
     shop, bank = two_projects
-    assert "1 logs in the remote" in shop.leftoff("forget", "session-1", "--yes").stdout
+    assert "1 log in the remote" in shop.leftoff("forget", "session-1", "--yes").stdout
     assert remote(shop) == {}
     assert remote(bank) == {"session-1": f"bank: {WORDS}"}
 
@@ -175,7 +175,7 @@ def test_what_only_the_remote_holds_is_forgotten(machine):
     for path in machine.root.glob(".leftoff/resume-logs/session-*"):
         path.unlink()
     assert "2 logs in the remote" in machine.leftoff("forget", "--text", WORDS, "--yes").stdout
-    assert "1 logs in the remote" in machine.leftoff("forget", "session-to-go", "--yes").stdout
+    assert "1 log in the remote" in machine.leftoff("forget", "session-to-go", "--yes").stdout
     assert [*remote(machine)] == ["session-to-stay"]
     ended = machine.leftoff("forget", "session-to-go", "--yes", check=False)
     assert ended.returncode == 3

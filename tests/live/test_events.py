@@ -196,7 +196,7 @@ def test_around_a_compaction_nothing_is_lost(live):
         assert each in back
     assert live.hook("PostCompact", trigger="auto", compact_summary="They fixed src/lock.py.") == {}
     message = live.message_to_user("PostToolBatch")
-    assert "leftoff: Compaction lost 1 of 1 rules, 1 of 1 pins" in message
+    assert "leftoff: Compaction lost 1 of 1 rule, 1 of 1 pin" in message
     assert "leftoff put back 1, 1" in message
     assert live.message_to_user("PostToolBatch") == ""
 
@@ -206,7 +206,7 @@ def test_an_opaque_summary_is_reported_as_such(isolated_home):
     live = LiveSession(isolated_home, "codex")
     live.turn(160_000)
     assert live.hook("PreCompact", trigger="auto") == {}
-    assert "cannot be read; leftoff put back 1 rules" in live.message_to_user("PostCompact", trigger="auto")
+    assert "cannot be read; leftoff put back 1 rule" in live.message_to_user("PostCompact", trigger="auto")
     assert RULE in agent_context(live.hook("SessionStart", source="compact"))
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from leftoff.core.session import short_id
 from leftoff.resume import next_session
 from leftoff.sessions.find import open_session
 from leftoff.testing.builders import call
@@ -79,7 +80,7 @@ def test_under_leftoff_run_it_continues_automatically(live, monkeypatch):
     reason = block_reason(live, ">trim yes")
     passed = next_session.read_and_delete(place)
     assert passed.agent == live.agent.id
-    assert f"exit now, and leftoff run starts it by itself ({passed.session_id[:8]})" in reason
+    assert f"exit now, and leftoff run starts it by itself ({short_id(passed.session_id)})" in reason
 
 
 def test_a_handoff_writes_a_fresh_session(live):
