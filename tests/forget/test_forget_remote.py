@@ -39,7 +39,7 @@ def file_of(machine):
 def remote(machine):
     return {
         each["session_id"]: each["mission"]
-        for each in json.loads(machine.leftoff("log", "list", "--remote", "--json").stdout)
+        for each in json.loads(machine.leftoff("log", "list", "--remote", "--json", check=False).stdout)
     }
 
 
