@@ -370,7 +370,7 @@ def test_work_after_a_pause_is_what_is_resumed(running, capsys):
 def test_without_a_pause_the_list_says_how_one_begins_and_what_was_discarded(running, capsys):
     """It does not promise a pause that hooks would not begin now."""
     output_of(capsys, "discard")
-    out = output_of(capsys, "list")
+    out = output_of(capsys, "list", code=3)
     assert out.startswith("No pause in this project (discarded: 1). To start one: leftoff pause start\n")
     assert "90 %" not in out
 

@@ -60,7 +60,7 @@ def start_manually(workspace: Workspace, context_percentage: float | None) -> St
     fraction = latest.metrics.used_fraction if context_percentage is None and latest else context_percentage
     if fraction is None:
         raise UsageError(
-            f"{workspace.folder}: leftoff cannot tell how full the window is. Give it as a fraction: leftoff pause start --context 0.9"
+            f"{workspace.folder}: it is not known how full the window is. Tell leftoff: leftoff pause start --context 0.9"
         )
     home = manual_pause(workspace)
     session_id = start(home, fraction, latest.to_dict() if latest else {})
