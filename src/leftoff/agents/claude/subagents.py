@@ -221,7 +221,7 @@ def _link(record: Record) -> _Link:
 
 
 def _missing_thinking(present: dict[str, _Link], ancestor: dict[str, _Link]) -> dict[str, list[Place]]:
-    """Find thinking that was between two records that are still present, each with its children here."""
+    """Find thinking that was between two records that are still present, or before the first, each with its children here."""
     missing: dict[str, list[Place]] = {}
     for name, link in present.items():
         passed: list[str] = []
@@ -231,7 +231,8 @@ def _missing_thinking(present: dict[str, _Link], ancestor: dict[str, _Link]) -> 
         ):
             passed.append(step)
             step = ancestor[step].parent
-        if not passed or not (step is None or step in present):
+        # A file that begins in the middle of a conversation names a parent that it does not have.
+        if not passed or not (step is None or step in present or step not in ancestor):
             continue
         for each in passed:
             missing.setdefault(each, [])
