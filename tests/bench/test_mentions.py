@@ -143,6 +143,7 @@ def cut(context: str, records, next_calls, tmp_path) -> MeasuredCut:
     return MeasuredCut(
         agent="plain",
         source=tmp_path / "a",
+        id="cut",
         line=2,
         at=None,
         transcript=tmp_path / "a",

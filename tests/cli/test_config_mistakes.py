@@ -51,9 +51,14 @@ def user_mistake():
 
 def test_a_command_names_the_mistake_in_one_line_and_works(user_mistake):
     """Standard output stays as it is, also as JSON."""
-    for arguments in (["log", "list"], ["pause", "list"], ["sessions", "--json"], []):
+    for arguments, code in (
+        (["log", "list"], 3),
+        (["pause", "list"], 3),
+        (["sessions", "--json"], 3),
+        ([], 0),
+    ):
         ended = leftoff(*arguments)
-        assert (ended.returncode, ended.stderr) == (0, f"leftoff: {user_mistake}\n")
+        assert (ended.returncode, ended.stderr) == (code, f"leftoff: {user_mistake}\n")
     assert json.loads(leftoff("sessions", "--json").stdout) == []
 
 

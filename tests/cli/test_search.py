@@ -130,7 +130,7 @@ def test_help_update_and_rebuild(session):
         name in output
         for name in ("agent:", "since:", "--file", "--command", "--error", "--newest", "Example")
     )
-    assert "1 sessions" in leftoff("search", "--update")
+    assert "1 session and" in leftoff("search", "--update")
     assert json.loads(leftoff("search", "--rebuild", "--json"))["sessions"] == 1
     assert "take no query" in leftoff("search", "--update", "x", code=2)
     assert "Try: leftoff search --help" in leftoff("search", "--nonsense", code=2)
@@ -187,8 +187,8 @@ def test_the_archive_is_listed_and_gives_back(session, isolated_home):
 
 def test_an_empty_archive_is_called_empty(isolated_home):
     """The advice to use --all is for those who have not."""
-    assert "archive list --all" in leftoff("archive", "list")
-    assert leftoff("archive", "list", "--all") == "The archive is empty.\n"
+    assert "archive list --all" in leftoff("archive", "list", code=3)
+    assert leftoff("archive", "list", "--all", code=3) == "The archive is empty.\n"
 
 
 def test_the_data_folder_is_private_whatever_creates_it_first(session, isolated_home):

@@ -162,7 +162,7 @@ def test_a_forgotten_project_leaves_no_trace(planted):
     assert planted.traces_of(WORD, *ids, CHAT.replace("_", "")) == []
     # The other project's path begins like that of the forgotten one.
     assert planted.traces_of(f"{PLACE}src", f"{PLACE}leftoff", f"{PLACE}notes", f"{PLACE}plan") == []
-    assert str(planted.machine.root) not in planted.machine.leftoff("pins").stdout
+    assert str(planted.machine.root) not in planted.machine.leftoff("pins", check=False).stdout
     assert "Every file of leftoff and every log in the remote was read again: none holds it." in output
 
 

@@ -138,4 +138,4 @@ def test_a_git_file_that_leads_to_something_endless_is_no_worktree(
     (home.project / ".git").write_text("gitdir: git-folder\n", encoding="utf-8")
     (home.project / "git-folder").mkdir()
     plant(home.project / "git-folder" / "commondir")
-    assert run("pins").returncode == 0
+    assert run("pins").returncode == 3  # nothing is pinned

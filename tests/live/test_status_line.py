@@ -140,8 +140,8 @@ def test_a_project_file_moves_the_marks(session):
     """Settings are read if there are any."""
     folder = Path.cwd() / ".leftoff"
     folder.mkdir()
-    (folder / load.FILE_NAME).write_text("context_management:\n  thresholds:\n    caution: 0.3\n")
-    assert status_line(client_json(session)).level == Level.CAUTION
+    (folder / load.FILE_NAME).write_text("context_management:\n  thresholds:\n    caution: 0.8\n")
+    assert status_line(client_json(session)).thresholds.caution.fraction == 0.8
 
 
 def test_switched_off_it_is_silent(session, monkeypatch):

@@ -83,7 +83,7 @@ def test_the_compactions_of_a_copy_count_once(home, workspace):
     original = session(home, 0, compactions=1)
     assert record_turn(workspace, original).metadata.compaction_count == 1
     ref = SessionRef(agent=claude.here(), transcript=original)
-    copy = copy_to_folder(ref, Path.cwd()).output_file
+    copy = copy_to_folder(ref, Path.cwd(), Workspace.open()).output_file
     assert record_turn(workspace, copy).metadata.compaction_count == 1
     lines = original.read_text("utf-8").splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if '"compact_boundary"' in line)

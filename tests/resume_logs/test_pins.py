@@ -192,5 +192,5 @@ def test_concurrent_pins_are_not_lost_and_keep_the_limit(file):
 def test_a_file_that_cannot_be_read_is_an_error(file):
     """A folder in place of the file is an error."""
     file.mkdir(parents=True)
-    with pytest.raises(StorageError, match="a folder stands where a file should be"):
+    with pytest.raises(StorageError, match="it is a folder, not a file"):
         pins.read(file)

@@ -135,7 +135,7 @@ def test_a_torn_line_among_records_does_not_refuse_the_session(home, capsys):
     path = home.claude(Story(project=str(Path.cwd())).asked("hello"))
     with path.open("ab") as file:
         file.write(b'{"type":"assist')
-    assert "level unknown" in output_of(capsys, "status").out
+    assert "Usage is not known yet" in output_of(capsys, "status").out
 
 
 def test_a_line_beyond_the_end_is_wrong_usage_and_nothing_else(fork, capsys):

@@ -46,14 +46,14 @@ def test_status_is_drawn_with_gauge_level_and_advice(two_sessions, capsys):
 
 
 def test_unknown_usage_is_shown_as_unknown(home, capsys):
-    """Unknown usage is null in JSON and a question mark in text."""
+    """Unknown usage is null in JSON and a sentence in text."""
     home.claude(Story(project=str(Path.cwd())).asked("hello"))
     found = json.loads(output_of(capsys, "status", "--json"))["context"]
     assert (found["used_tokens"], found["percentage_used"], found["level"]) == (None, None, None)
     assert found["basis"] == "unknown"
     out = output_of(capsys, "status")
-    assert "? of" in out
-    assert "level unknown" in out
+    assert "Usage is not known yet" in out
+    assert "?" not in out
 
 
 def test_a_forecast_counts_turns(home, capsys):

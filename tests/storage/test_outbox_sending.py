@@ -75,7 +75,7 @@ def test_a_save_succeeds_when_the_server_does_not_answer(machine):
     machine.run(sys.executable, "-P", "-m", "leftoff.storage.outbox")
     own_log = machine.state_folder / "leftoff.log"  # of the one that the save has started, or of ours
     wait_until(
-        lambda: own_log.exists() and "1 logs wait to be sent" in own_log.read_text("utf-8"), "it was tried"
+        lambda: own_log.exists() and "1 log not sent yet" in own_log.read_text("utf-8"), "it was tried"
     )
     assert len(machine.waiting()) == 1
     found = doctor(machine)
