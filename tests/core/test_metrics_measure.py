@@ -126,3 +126,10 @@ def test_more_in_use_than_the_window_is_reported_unchanged():
     metrics = measured(Occupancy(used_tokens=190_000))
     assert metrics.percentage_used > 100
     assert metrics.remaining_tokens == 0
+
+
+def test_a_compaction_of_a_smaller_window_does_not_count_after_a_change_of_model():
+    large = AgentWindow(window_tokens=1_000_000, window_basis="table", compacts_at_tokens=967_000)
+    occupancy = Occupancy(used_tokens=50_000)
+    assert measured(occupancy, large, observed=160_000).total_budget == 967_000
+    assert measured(occupancy, large, observed=900_000).total_budget == 900_000

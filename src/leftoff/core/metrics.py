@@ -346,10 +346,14 @@ def usable_window(
 
 
 def _compaction_point(agent_window: AgentWindow, observed: int | None) -> int | None:
-    """Return the point of automatic compaction: a setting wins over an observation, which wins over the table."""
+    """Return the point of automatic compaction: a setting wins over an observation, which wins over the table.
+
+    An observation of less than half of what the table says is of another window: the session has changed its model since.
+    """
+    table = agent_window.compacts_at_tokens
     if agent_window.compaction_basis == "setting" or observed is None:
-        return agent_window.compacts_at_tokens
-    return observed
+        return table
+    return table if table is not None and observed < table / 2 else observed
 
 
 def _scale_compaction_point(point: int | None, table: int | None, own: int) -> int | None:
