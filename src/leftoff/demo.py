@@ -171,6 +171,7 @@ def _trim(stage: Stage) -> Iterator[str]:
         metadata=trim_metadata(session, plan, at),
         block=_lineage_block(session, "trimmed"),
         used_tokens=plan.usage_after,
+        removed_tokens=plan.removed_tokens,
         invariants=COMMON_INVARIANTS,
     )
     copy = agent.write_copy(session, plan.cuts, order)

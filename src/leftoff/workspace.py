@@ -116,6 +116,12 @@ class SessionRef:
         """The folder that the session ran in; None where its transcript does not say."""
         return self.session.project if self.entry is None else self.entry.project
 
+    @property
+    def parent_id(self) -> str | None:
+        """The session that this one was made from; None where its transcript names none."""
+        parent = self.session.parent if self.entry is None else self.entry.parent
+        return parent.session_id if parent else None
+
 
 class Capture(NamedTuple):
     """What may be recorded: nothing of the tools that the user excluded, and no credentials.

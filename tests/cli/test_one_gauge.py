@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from itertools import count
 from pathlib import Path
 
@@ -126,6 +127,9 @@ class Machine:
             screen: (each["used_tokens"], each["total_budget"], each["percentage_used"])
             for screen, each in shown.items()
         }
+        used, budget, percentage = gauges["status"]
+        gauges["advice"] = (used, budget, self._json("advise", path)["percentage_used"])
+        gauges["trim"] = (used, budget, self._json("trim", path, "--dry-run")["percentage_before"])
         measured = leftoff.measure(leftoff.open_session(path))
         gauges["library"] = (measured.used_tokens, measured.total_budget, measured.shown_percentage)
         return gauges
@@ -182,13 +186,14 @@ def test_an_untrimmed_copy_has_the_gauge_of_the_original(home, capsys, agent_id,
     assert copy[1] == original[1]
 
 
-def test_a_window_that_the_client_reported_holds_for_copies_too(home, capsys):
+@pytest.mark.parametrize("learned", ["before", "after"])
+def test_a_window_that_the_client_reported_holds_for_copies_too(home, capsys, learned):
     machine = Machine(home, capsys, _CLAUDE)
-    machine.do("long turn")
-    machine.do("long turn")
-    machine.do("long turn")
-    machine.do("status line 1M")
+    for step in ("long turn", "long turn", "long turn", *(["status line 1M"] if learned == "before" else [])):
+        machine.do(step)
     trimmed = Path(machine._json("trim", str(machine.transcript))["output_file"])
+    if learned == "after":
+        machine.do("status line 1M")
     assert machine.gauges(trimmed)["status"][1] == machine.gauges(machine.transcript)["status"][1] > 900_000
 
 
@@ -223,6 +228,56 @@ def test_a_fresh_session_has_an_estimate_before_its_first_reply(home, capsys):
     assert 1_000 < context["used_tokens"] < machine.gauges(machine.transcript)["status"][0]
     assert run(["status", str(made)]) == 0
     assert "????" not in capsys.readouterr().out
+
+
+def test_a_copy_of_a_real_session_shows_what_was_promised(home, capsys, real_transcripts):
+    """In all formats that the agents have had; the copy of a copy's usage grows as before, so the forecast stays sensible."""
+    checked = 0
+    for path in sorted(real_transcripts.glob("*.jsonl")):
+        if not _is_readable(path):
+            continue
+        source = copy_into_agent_home(home, path)
+        capsys.readouterr()
+        if run(["trim", str(source), "--json"]) != 0:
+            continue
+        written = json.loads(capsys.readouterr().out)
+        if written["percentage_before"] is None:
+            assert written["tokens_saved"] > 0, path.name
+            continue
+        assert run(["status", written["output_file"], "--json"]) == 0
+        status = json.loads(capsys.readouterr().out)
+        assert status["context"]["percentage_used"] == pytest.approx(written["percentage_after"], abs=0.5), (
+            path.name
+        )
+        assert (status["turns_left"]["critical"] or 0) < 2_000, path.name
+        checked += 1
+    assert checked >= 10
+
+
+def test_a_cut_that_no_reply_has_counted_is_not_subtracted_twice(home, capsys, monkeypatch):
+    """The last result is cut, because nothing is protected; its tokens were only ever an estimate."""
+    monkeypatch.setenv("LEFTOFF_TRIM_PROTECT_TURNS", "0")
+    machine = Machine(home, capsys, _CLAUDE)
+    for step in ("long turn", "long turn", "long turn", "unanswered result"):
+        machine.do(step)
+    original = machine.gauges(machine.transcript)["status"][0]
+    trimmed = machine._json("trim", str(machine.transcript))
+    shown = machine.gauges(Path(trimmed["output_file"]))["status"][0]
+    assert original - shown == pytest.approx(trimmed["tokens_saved"], rel=0.1)
+    restored = machine._json("untrim", trimmed["output_file"])
+    assert machine.gauges(Path(restored["output_file"]))["status"][0] == pytest.approx(original, abs=600)
+
+
+def test_a_session_without_usage_says_what_a_copy_frees(home, capsys):
+    machine = Machine(home, capsys, _CLAUDE)
+    machine.do("long turn")
+    machine.do("long turn")
+    text = machine.transcript.read_text(encoding="utf-8")
+    without = re.sub(r'"usage": ?\{[^{}]*(\{[^{}]*\}[^{}]*)*\},?', '"usage":{},', text)
+    machine.transcript.write_text(without.replace(',"usage":{},}', "}"), encoding="utf-8")
+    assert machine._json("status", str(machine.transcript))["context"]["used_tokens"] is None
+    assert machine._json("trim", str(machine.transcript), "--dry-run")["tokens_saved"] > 1_000
+    assert machine._json("rollover", str(machine.transcript), "--dry-run")["tokens_saved"] > 1_000
 
 
 def test_every_real_session_has_the_same_gauge_in_lists_and_alone(home, capsys, real_transcripts):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from leftoff.agents.jsonl import JsonLines, Piece, pieces, size
+from leftoff.agents.jsonl import JsonLines, Piece, count, pieces, size, text
 from leftoff.core.metrics import AgentWindow, Occupancy
 from leftoff.core.records import Block, Image, Opaque, Record, RecordKind, Text, Thinking, ToolResult, ToolUse
 
@@ -216,6 +216,16 @@ class JsonlAgent(ABC):
     def rewound(self, record: Record) -> int | str | None:  # noqa: ARG002 - for subclasses
         """Return how far the record takes the conversation back: by default no record does."""
         return None
+
+
+def add_fresh_metadata(occupancy: Occupancy, metadata: JsonObject) -> Occupancy:
+    """Return the occupancy of a session that leftoff began, with what its metadata say where nothing newer is known."""
+    return occupancy._replace(
+        model=occupancy.model or text(metadata, "model"),
+        window_tokens=occupancy.window_tokens or count(metadata, "window_tokens"),
+        compacted_at_tokens=occupancy.compacted_at_tokens or count(metadata, "compacted_at_tokens"),
+        baseline_tokens=count(metadata, "baseline_tokens"),
+    )
 
 
 class RecordsInFile:

@@ -25,6 +25,16 @@ def scale_usage(usage: bytes, limit: int, used: int) -> bytes:
     return b"".join(parts)
 
 
+def lowered_usage(used: int, limit: int, removed: int) -> int:
+    """Return what a usage above the limit becomes in a copy: less by what was removed, and never above the limit.
+
+    So the copy grows from reply to reply as the session did, and no two replies get the same usage. Where that would leave
+    little or nothing, usage is scaled down instead.
+    """
+    shifted = used - removed
+    return min(limit, shifted if shifted > limit // 2 else used * limit // (limit + removed))
+
+
 class UsageTally:
     """The sums of what replies used and what the copy says. A reply that comes several times in a row counts once."""
 

@@ -36,6 +36,7 @@ _ENDS_BUFFER_BYTES = 32 * 1024
 _STEP_BYTES = 16 * 1024
 _WIDEST_STEP_BYTES = 16 * _STEP_BYTES  # reading more at once would mostly be thrown away
 _SEARCH_BYTES = 1024 * 1024
+_LONGEST_FIRST_LINE_BYTES = 256 * 1024  # of a session that leftoff began
 BLANK = b" \t\r\n"
 SPACE = re.compile(r"[ \t\r\n]*")
 _NULS = re.compile(r"\0[\0 \t\r\n]*")
@@ -96,6 +97,14 @@ class JsonLines:
         self.file.seek(0)
         found = _parse(str(self.path), _lines(self.file, 0, 0))
         return takewhile(lambda piece: piece.place.start < limit_bytes, found)
+
+    def first_object(self, mark: bytes) -> JsonObject:
+        """Return the JSON object on the first line if the line holds ``mark``; empty otherwise, and for a very long line."""
+        self.file.seek(0)
+        line = self.file.readline(_LONGEST_FIRST_LINE_BYTES)
+        if mark not in line:
+            return {}
+        return next((piece.value for piece in parse_line("", 0, 0, line) if piece.value), {})
 
     def newest_first(self, end_bytes: int | None = None) -> Iterator[Piece]:
         """Read the pieces from the last to the first: of the whole file, or of what precedes the line at ``end_bytes``.

@@ -88,7 +88,13 @@ class AutoPauseHandler:
         the threshold again, or the tracker is reset.
         """
         try:
-            return self._follow(read_usage(usage))
+            reply = read_usage(usage)
+            try:
+                return self._follow(reply)
+            except DocumentError as error:  # nothing is lost: a reply says how full the window is
+                _log.error("The usage starts from zero here: %s", error)
+                self.tracker = ContextUsageTracker(self.project_path)
+                return self._follow(reply)
         except LeftoffError as error:
             _log.error("Usage was not taken: %s", error)
             return None

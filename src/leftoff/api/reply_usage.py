@@ -30,11 +30,13 @@ def read_usage(usage: object) -> Usage:
         raise UsageError(f"usage has none of the token counts of a reply: {', '.join((*_INPUT, *_OUTPUT))}.")
     input_tokens = _count(fields, _INPUT)
     cached_tokens = min(input_tokens, _count(fields, _CACHED_INPUT) or _cached_by_details(fields))
+    # Some programs report the same cached tokens in both forms: then the input includes them.
+    is_included = cached_tokens > 0
     reply = Usage(
         input_tokens=input_tokens - cached_tokens,
         output_tokens=_count(fields, _OUTPUT),
-        cache_read_tokens=cached_tokens + _count(fields, _CACHE_READ),
-        cache_creation_tokens=_count(fields, _CACHE_CREATION),
+        cache_read_tokens=cached_tokens if is_included else _count(fields, _CACHE_READ),
+        cache_creation_tokens=0 if is_included else _count(fields, _CACHE_CREATION),
     )
     # After a compaction some programs report only the total.
     unexplained_tokens = max(0, _count(fields, ("total_tokens",)) - reply.occupancy_tokens)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from leftoff.agents.registry import agent_by_id, agent_of
+from leftoff.agents.registry import agent_of
 from leftoff.core.session import Derivation, Session, SessionNode
 from leftoff.core.trim_plan import NotCopied, TrimPlan
 from leftoff.core.wire import JsonValue
 from leftoff.errors import UsageError
 from leftoff.resume_logs.save import session_state_of
 from leftoff.sessions import ancestry
+from leftoff.sessions.find import ref_of_session
 from leftoff.sessions.lineage import newest_first, oldest_first
 from leftoff.sessions.status import status_of
 from leftoff.shrink import family, rollover, trim
@@ -193,10 +194,7 @@ def _reply_count(count: int | bool | None) -> int | None:
 
 def extract(session: Session) -> dict[str, Any]:
     """Return the session state of an opened session, from which a resume log is built."""
-    return session_state_of(
-        SessionRef(agent=agent_of(Path(session.transcript)), transcript=Path(session.transcript)),
-        Workspace.open(),
-    )
+    return session_state_of(ref_of_session(session), Workspace.open())
 
 
 def plan_trim(
@@ -208,26 +206,22 @@ def plan_trim(
 ) -> TrimPlan:
     """Plan a trim without writing; None means "as the settings say"."""
     options = TrimOptions(threshold=threshold, tools=tools, trim_assistant=trim_assistant)
-    return trim.prepare_trim_of(_ref(session), Workspace.open(), options).plan
+    return trim.prepare_trim_of(ref_of_session(session), Workspace.open(), options).plan
 
 
 def plan_smart_trim(session: Session, *, by: str | None = None) -> TrimPlan:
     """Plan a smart-trim without writing, by rules or as an agent or a command proposes."""
     return trim.prepare_trim_of(
-        _ref(session), Workspace.open(), TrimOptions(strategy="smart-trim", by=by)
+        ref_of_session(session), Workspace.open(), TrimOptions(strategy="smart-trim", by=by)
     ).plan
 
 
 def write_copy(session: Session, plan: TrimPlan) -> Path | None:
     """Write the copy that a plan describes; returns its file, or None if there is nothing to cut."""
-    ref = _ref(session)
+    ref = ref_of_session(session)
     gauge = status_of(ref, Workspace.open()).metrics
     planned = PlannedTrim(ref=ref, plan=plan, options=TrimOptions(), gauge=gauge)
     return trim.write_trim(planned).output_file
-
-
-def _ref(session: Session) -> SessionRef:
-    return SessionRef(agent=agent_by_id(session.agent), transcript=Path(session.transcript))
 
 
 def get_parent_info(session_file: Path | str) -> tuple[Path | None, str | None, Path | None]:

@@ -15,6 +15,7 @@ import click
 from leftoff.cli import gauge, output
 from leftoff.core.metrics import Level
 from leftoff.core.quantities import age, ago, count, size
+from leftoff.core.session import SessionEntry, short_id
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
 from leftoff.sessions.find import LATEST
@@ -113,7 +114,7 @@ def glance(*, as_json: bool) -> int:
             "No session of any agent here yet. leftoff sessions lists those of other projects; leftoff demo plays one."
         )
     else:
-        prompt = output.one_line(found.latest.first_prompt or "?", 70)
+        prompt = output.one_line(_first_words(found.latest), 70)
         many = f"{MAX_COUNTED}+ sessions"
         number = count(found.sessions, "session") if found.sessions < MAX_COUNTED else many
         output.say(f"{number}; the latest ({ago(now, found.latest.modified_at)}) began with: {prompt}")
@@ -162,7 +163,7 @@ def _draw_sessions(listed: list[ListedSession], now: datetime) -> None:
             str(number),
             each.entry.agent,
             output.one_line(Path(each.entry.project).name if each.entry.project else "?", 20),
-            output.one_line(each.entry.first_prompt or "", max(18, min(46, room - 60))),
+            output.one_line(_first_words(each.entry), max(18, min(46, room - 60))),
             size(each.entry.size_bytes),
             _usage(each, with_bar=room >= _WIDE_COLUMNS),
             age(now, each.entry.modified_at),
@@ -171,6 +172,13 @@ def _draw_sessions(listed: list[ListedSession], now: datetime) -> None:
     ]
     headings = ["", "agent", "project", "first prompt", "size", "used", "age"]
     output.table(headings, rows, spare=["size", "agent", "project"])
+
+
+def _first_words(entry: SessionEntry) -> str:
+    """Return the first prompt; of a fresh session without one, which session it continues."""
+    if entry.first_prompt is None and entry.parent is not None and entry.parent.session_id is not None:
+        return f"(continues {short_id(entry.parent.session_id)})"
+    return entry.first_prompt or ""
 
 
 def _usage(each: ListedSession, *, with_bar: bool) -> str:

@@ -219,7 +219,7 @@ def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
     thoughts = f" and {count(found.thoughts_given_back, 'thought')}" if found.thoughts_given_back else ""
     output.say(
         f"{count(found.given_back, 'original')}{thoughts} {verb} back, about {count(found.tokens_given_back, 'token')}"
-        f"{_gauge(Savings(found.before, found.after))}."
+        f"{_gauge(found.change)}."
         + (" Nothing was written." if dry_run else f" Wrote session {found.session_id}.")
     )
     show_not_copied(found.left_behind)

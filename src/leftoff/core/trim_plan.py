@@ -84,8 +84,13 @@ class TrimPlan:
     @property
     def usage_after(self) -> int:
         """What the last reply of the copy must report, so that the gauge of the copy shows ``tokens_after``."""
+        return max(0, self.live_tokens - self.tail_tokens - self.removed_tokens)
+
+    @property
+    def removed_tokens(self) -> int:
+        """What is cut of the messages that a reply has counted."""
         measured = sum(cut.saved_chars for cut in self.cuts if cut.place not in self.tail_places)
-        return max(0, self.live_tokens - self.tail_tokens - int(measured * self.tokens_per_char))
+        return int(measured * self.tokens_per_char)
 
     @property
     def saved_chars(self) -> int:
@@ -106,6 +111,7 @@ class TrimPlan:
 class Savings(NamedTuple):
     """What shrinking a session changes on the gauge, in tokens and in percentages of the usable window."""
 
+    tokens: int  # that are free again; negative for what comes back
     before: ContextMetrics
     after: ContextMetrics
 
@@ -114,21 +120,19 @@ class Savings(NamedTuple):
         """Return the savings of a copy with that many tokens fewer."""
         after = None if before.used_tokens is None else max(0, before.used_tokens - tokens)
         return cls(
+            tokens,
             before,
             replace(before, used_tokens=after, percentage_used=None, remaining_tokens=None),
         )
 
     @property
-    def tokens(self) -> int:
-        """The tokens that are free again."""
-        return max(0, (self.before.used_tokens or 0) - (self.after.used_tokens or 0))
-
-    @property
     def gauge(self) -> str:
-        """``54 % → 50 %``; with a decimal where whole numbers would hide the change; empty if the window is not known."""
+        """``54 % → 50 %``, with a decimal where whole numbers would hide the change; empty if the window is not known."""
         was, becomes = self.before.shown_percentage, self.after.shown_percentage
         if was is None or becomes is None:
             return ""
+        if was == becomes:
+            return f"{int(was)} %"
         if int(was) != int(becomes):
             was, becomes = int(was), int(becomes)
         return f"{was} % → {becomes} %"
@@ -285,7 +289,7 @@ class CopyOrder(NamedTuple):
       block. ``first_prompt`` locates that message; without it, the writer reads the chain once more.
     - ``used_tokens``: the size of the copy. Usage numbers above it are lowered, because agents decide by them when to
       compact; None leaves them. Numbers before ``live_from`` stay, because their content is no longer sent. The replies at
-      ``measured_at`` get exactly this number.
+      ``measured_at`` get exactly this number. ``removed_tokens`` is by how much the last usage falls.
     - ``left_out``: removed content to put back.
     - ``project``: another project folder for the copy.
     - ``folder``, ``file``: where to write, other than where the agent looks: into this folder, or as this file.
@@ -298,6 +302,7 @@ class CopyOrder(NamedTuple):
     first_prompt: Place | None = None
     live_from: Place | None = None
     used_tokens: int | None = None
+    removed_tokens: int = 0
     measured_at: Sequence[Place] = ()
     left_out: RemovedContent = RemovedContent()
     project: Path | None = None

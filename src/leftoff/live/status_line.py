@@ -110,7 +110,12 @@ def _status_line(agent: Agent, given: StatusInput) -> StatusLine | None:
     if given.transcript:
         with suppress(TranscriptError):  # a new session has no file yet
             occupancy = agent.occupancy(Path(given.transcript))
-    metrics = Gauge(settings.windows).metrics(agent, session_id, occupancy, given.folder, now)
+    parent = None
+    if given.window_tokens is None and given.transcript and os.path.exists(given.transcript):  # noqa: PTH110 - quicker
+        parent = agent.open(Path(given.transcript)).parent
+    metrics = Gauge(settings.windows).metrics(
+        agent, session_id, occupancy, given.folder, now, parent.session_id if parent else None
+    )
     marks = settings.thresholds
     left = levels.turns_left(metrics, marks, occupancy.turn_ends_tokens)
     ahead = next((level for level, turns in left.items() if turns != 0), None)

@@ -66,18 +66,26 @@ def unused_keys(session_state: Mapping[str, Any], *, with_plugins: bool) -> list
 
     With plugins, which may read keys of their own, only those that look like a mistake are named.
     """
-    from difflib import get_close_matches  # noqa: PLC0415 - needed only for a mistake
-
     unknown = [key for key in session_state if key not in _KNOWN_KEYS]
-    nearest = {key: get_close_matches(str(key), _NAMEABLE_KEYS, n=1) for key in unknown}
+    nearest = {key: _nearest_key(str(key)) for key in unknown}
     return [
         InvalidValueError(
             f"session_state[{str(key)[:60]!r}] is not in the log: a session state has no such key."
-            + (f" Did you mean {near[0]}?" if near else f" It has: {', '.join(_NAMEABLE_KEYS)}.")
+            + (f" Did you mean {near}?" if near else f" It has: {', '.join(_NAMEABLE_KEYS)}.")
         )
         for key, near in nearest.items()
         if near or not with_plugins
     ]
+
+
+def _nearest_key(key: str) -> str | None:
+    """Return the key that was probably meant: the most similar one, also to a key's beginning, as in ``mision``."""
+    from difflib import get_close_matches  # noqa: PLC0415 - needed only for a mistake
+
+    begins = {known[: len(key) + 1]: known for known in _NAMEABLE_KEYS}
+    return next(
+        (begins.get(near, near) for near in get_close_matches(key, [*_NAMEABLE_KEYS, *begins], n=1)), None
+    )
 
 
 def from_todos(session_id: str, todos: Iterable[Mapping[str, Any]], metrics: ContextMetrics) -> ResumeLog:

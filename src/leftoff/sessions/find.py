@@ -12,7 +12,7 @@ from pathlib import Path
 from leftoff.agents.registry import agent_by_id, agent_of, load_agents
 from leftoff.core import quantities
 from leftoff.core.session import MIN_PREFIX_CHARS, Session, SessionEntry, unique_prefixes
-from leftoff.errors import AmbiguousSessionError, Choice, NotFoundError, NothingFoundError
+from leftoff.errors import AmbiguousSessionError, Choice, NotFoundError, NothingFoundError, UsageError
 from leftoff.platform import clock
 from leftoff.sessions.listing import (
     entries_from_files,
@@ -33,6 +33,10 @@ _HELP = "leftoff sessions lists what there is."
 
 def open_session(words: str = LATEST, working_folder: Path | None = None) -> Session:
     """Return the session that ``words`` name, ready to be read."""
+    if not isinstance(words, str):
+        raise UsageError(
+            f"words is {words!r:.60}: an id, a path, a number of the list last shown, or 'latest' was expected."
+        )
     return find_session(words, Workspace.open(working_folder)).session
 
 
@@ -170,3 +174,12 @@ def _describe(entry: SessionEntry, now: datetime) -> str:
 def ref_of(entry: SessionEntry) -> SessionRef:
     """Return the session of an entry in the list."""
     return SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript), entry=entry)
+
+
+def ref_of_session(session: Session) -> SessionRef:
+    """Return an opened session as one that was found; UsageError for anything else than a session."""
+    if not isinstance(session, Session):
+        raise UsageError(
+            f"session is {session!r:.60}: a session was expected. leftoff.open_session() opens one."
+        )
+    return SessionRef(agent=agent_by_id(session.agent), transcript=Path(session.transcript))

@@ -3,8 +3,8 @@
 The same facts give the same numbers everywhere, because every screen comes through ``Gauge``: what the transcript says, the
 settings, and two facts that only hooks and status lines learn and that are kept in the state folder. An agent tells its status
 line how large the window is, one file per session. A server can move an agent's compaction point at any time, so the session's
-own last compaction, or recent ones of the same model under the same client version, say more than a table. Commands only read
-these files: what a screen shows never depends on which command ran before. Losing them costs accuracy and nothing else.
+own last compaction, or recent ones of the same model under the same client version, say more than a table. Commands learn
+nothing: what a screen shows never depends on which command ran before. Losing the files costs accuracy and nothing else.
 """
 
 from __future__ import annotations
@@ -41,11 +41,25 @@ class Gauge:
         self._agent_windows: dict[tuple[str | int | None, ...], AgentWindow] = {}
 
     def metrics(
-        self, agent: Agent, session_id: str, occupancy: Occupancy, project: str | None, at: datetime
+        self,
+        agent: Agent,
+        session_id: str,
+        occupancy: Occupancy,
+        project: str | None,
+        at: datetime,
+        parent_id: str | None = None,
     ) -> ContextMetrics:
-        """Return how full the window is; ``project`` is the folder whose agent settings count."""
-        if occupancy.window_tokens is None and self._has_window_file(agent.id, session_id):
-            occupancy = occupancy._replace(window_tokens=load_window(agent.id, session_id))
+        """Return how full the window is; ``project`` is the folder whose agent settings count.
+
+        A copy that the client has not opened yet has the window of its parent.
+        """
+        if occupancy.window_tokens is None:
+            known = (
+                each for each in (session_id, parent_id) if each and self._has_window_file(agent.id, each)
+            )
+            occupancy = occupancy._replace(
+                window_tokens=next((load_window(agent.id, each) for each in known), None)
+            )
         return measure(
             occupancy,
             self._agent_window(agent, occupancy, project),

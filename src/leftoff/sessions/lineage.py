@@ -33,6 +33,7 @@ from leftoff.platform import clock
 from leftoff.platform.files import open_regular_file
 
 if TYPE_CHECKING:
+    from leftoff.core.metrics import Occupancy
     from leftoff.core.trim_plan import TrimPlan
 
 # Metadata are on the first line, or on the user's first line if the transcript begins in the middle of a conversation.
@@ -40,6 +41,7 @@ _FIRST_LINES, _FIRST_BYTES = 64, 1024 * 1024
 _LONGEST_LINE_BYTES = 64 * 1024 * 1024  # a first prompt can hold images
 _TIMES = {"trim_metadata": "trimmed_at", "continue_metadata": "continued_at"}
 _MAX_LISTED = 12
+_KNOWN_OF_WINDOW = ("model", "window_tokens", "compacted_at_tokens", "baseline_tokens")
 _MAX_CHAIN = 1000
 _HEAD_BYTES = 4096
 
@@ -101,20 +103,18 @@ def continue_metadata(
     at: datetime,
     *,
     summary_included: bool,
-    model: str | None = None,
-    baseline_tokens: int | None = None,
+    occupancy: Occupancy | None = None,
 ) -> JsonObject:
     """Return the metadata of a fresh session that continues another.
 
-    Until its first reply, ``model`` and ``baseline_tokens`` (what the agent sends besides the conversation) tell the gauge how
-    large and how full its window is.
+    What ``occupancy`` knows tells the gauge how large and how full the window is until the session's own replies say more.
     """
+    known = occupancy._asdict() if occupancy else {}
     own: JsonObject = {
         "continued_at": clock.format_rfc3339(at),
         "continuation_type": "rollover",
         "summary_included": summary_included,
-        **({"model": model} if model else {}),
-        **({"baseline_tokens": baseline_tokens} if baseline_tokens is not None else {}),
+        **{name: known[name] for name in _KNOWN_OF_WINDOW if known.get(name) is not None},
     }
     return {"continue_metadata": _parent_metadata(session) | own}
 

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from leftoff.agents.registry import agent_by_id, agent_from_argument, load_agents
+from leftoff.agents.registry import agent_from_argument, load_agents
 from leftoff.config.load import thresholds
 from leftoff.core import levels
 from leftoff.core.metrics import ContextMetrics, Level, Occupancy, Thresholds
@@ -17,7 +17,7 @@ from leftoff.core.session import Session, SessionEntry
 from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
 from leftoff.platform import clock
-from leftoff.sessions.find import find_session, ref_of
+from leftoff.sessions.find import find_session, ref_of, ref_of_session
 from leftoff.sessions.learned_windows import Gauge, learn_compaction_point
 from leftoff.sessions.listing import entries, entries_of_project, list_transcripts
 from leftoff.workspace import SessionRef, Workspace
@@ -107,8 +107,7 @@ def _require_readable(ref: SessionRef) -> None:
 
 def measure(session: Session) -> ContextMetrics:
     """Return how full the window of an opened session is."""
-    ref = SessionRef(agent=agent_by_id(session.agent), transcript=Path(session.transcript))
-    return status_of(ref, Workspace.open()).metrics
+    return status_of(ref_of_session(session), Workspace.open()).metrics
 
 
 def status_of(ref: SessionRef, workspace: Workspace, *, is_live: bool = False) -> Status:
@@ -120,7 +119,7 @@ def status_of(ref: SessionRef, workspace: Workspace, *, is_live: bool = False) -
     if is_live:
         learn_compaction_point(ref.agent.id, occupancy)
     return _Statuses(workspace).status(
-        ref.agent, ref.session_id, str(ref.transcript), ref.project, occupancy, clock.now()
+        ref.agent, ref.session_id, str(ref.transcript), ref.project, occupancy, clock.now(), ref.parent_id
     )
 
 
@@ -139,8 +138,9 @@ class _Statuses:
         project: str | None,
         occupancy: Occupancy,
         at: datetime,
+        parent_id: str | None,
     ) -> Status:
-        metrics = self._gauge.metrics(agent, session_id, occupancy, project, at)
+        metrics = self._gauge.metrics(agent, session_id, occupancy, project, at, parent_id)
         return Status(
             session_id=session_id,
             agent=agent.id,
@@ -163,8 +163,10 @@ class ListedSession(NamedTuple):
     def to_dict(self) -> JsonObject:
         """Return the shape that scripts rely on."""
         parent = self.entry.parent
+        status = self.status.to_dict()
+        del status["turns_left"]  # a list has no forecast
         return {
-            **self.status.to_dict(),
+            **status,
             "first_prompt": self.entry.first_prompt,
             "size_bytes": self.entry.size_bytes,
             "modified_at": clock.format_rfc3339(self.entry.modified_at),
@@ -194,6 +196,7 @@ def list_sessions(
             entry.project,
             entry.occupancy,
             entry.modified_at,
+            entry.parent.session_id if entry.parent else None,
         )
         yield ListedSession(entry=entry, status=status)
 

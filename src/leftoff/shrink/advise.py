@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from leftoff.core.metrics import ContextMetrics, whole_percentage
-from leftoff.core.trim_plan import Savings, TrimPlan
+from leftoff.core.trim_plan import Savings
 from leftoff.core.wire import JsonObject
 from leftoff.errors import StorageError
 from leftoff.sessions.find import find_session
@@ -74,13 +74,13 @@ def _measure(ref: SessionRef, workspace: Workspace, gauge: ContextMetrics) -> Ad
     options = (
         Option(
             how="as-is",
-            savings=Savings(gauge, gauge),
+            savings=Savings(0, gauge, gauge),
             loses="nothing; the agent compacts when the window is full",
             cache_write_tokens=0,
         ),
         _trim_option(trim, "the middle of long results; both ends stay"),
         _trim_option(smart, "what later work has overtaken; a line stays of each"),
-        _rollover_option(ref, workspace, trim.plan),
+        _rollover_option(ref, workspace),
     )
     recommended = recommend(gauge, trim.savings.after, smart.savings.after)
     return _advice(ref.session_id, gauge, recommended, options)
@@ -106,11 +106,9 @@ def _trim_option(planned: PlannedTrim, loses: str) -> Option:
     )
 
 
-def _rollover_option(ref: SessionRef, workspace: Workspace, plan: TrimPlan) -> Option:
+def _rollover_option(ref: SessionRef, workspace: Workspace) -> Option:
     """Estimate a rollover with the longest first message allowed; the exact size would need the resume log."""
-    savings = expect_fresh_session(
-        ref, ref.agent, workspace.settings.restore.max_chars, workspace, plan
-    ).savings
+    savings = expect_fresh_session(ref, ref.agent, workspace.settings.restore.max_chars, workspace).savings
     return Option(
         how="rollover",
         savings=savings,

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from leftoff.agents.registry import agent_from_argument
 from leftoff.core import markdown
 from leftoff.core.markdown import fence
-from leftoff.core.metrics import Occupancy
+from leftoff.core.metrics import USUAL_TOKENS_PER_CHAR, Occupancy
 from leftoff.core.protocols import Agent
 from leftoff.core.records import RecordKind
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import Session, SessionNode
-from leftoff.core.trim_plan import FreshOrder, LivePieces, Savings, TrimPlan
+from leftoff.core.trim_plan import FreshOrder, Savings
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NothingToDoError, StorageError
 from leftoff.platform import clock, files, paths
@@ -76,7 +76,7 @@ class PlannedRollover(NamedTuple):
     message: str
     summary_included: bool
     savings: Savings
-    baseline_tokens: int | None
+    occupancy: Occupancy  # of the fresh session before its first reply
 
     @property
     def nothing_to_gain(self) -> bool:
@@ -85,10 +85,10 @@ class PlannedRollover(NamedTuple):
 
     def describe_sizes(self) -> str:
         """Say how large the fresh session would be, and how large this one is."""
-        before, after = self.savings
+        after = self.savings.after.used_tokens or 0
         return (
-            f"a fresh session would begin with about {after.used_tokens or 0:,} tokens, and this one holds "
-            f"{before.used_tokens or 0:,}."
+            f"a fresh session would begin with about {after:,} tokens, and this one holds "
+            f"{(self.savings.before.used_tokens or after):,}."
         )
 
     def to_dict(self) -> JsonObject:
@@ -146,8 +146,7 @@ def roll_over_of(ref: SessionRef, workspace: Workspace, options: RolloverOptions
                 session,
                 at,
                 summary_included=plan.summary_included,
-                model=session.model if is_same_agent else None,
-                baseline_tokens=plan.baseline_tokens,
+                occupancy=plan.occupancy,
             ),
             parent_id=session.session_id if is_same_agent else None,
             model=session.model if is_same_agent else None,
@@ -211,41 +210,60 @@ def _compose(
         # With the rules as summariser, the log itself is the summary.
         summary_included=summary is not None or options.with_summary,
         savings=expected.savings,
-        baseline_tokens=expected.baseline_tokens,
+        occupancy=expected.occupancy,
     )
 
 
 class ExpectedFreshSession(NamedTuple):
-    """How full the window of a fresh session would be, and how much of that the agent sends in any case."""
+    """What a fresh session saves, and what it is told about its window until its own replies say more."""
 
     savings: Savings
-    baseline_tokens: int | None
+    occupancy: Occupancy
 
 
 def expect_fresh_session(
-    ref: SessionRef,
-    to: Agent,
-    message_chars: int,
-    workspace: Workspace,
-    live: LivePieces | TrimPlan | None = None,
+    ref: SessionRef, to: Agent, message_chars: int, workspace: Workspace
 ) -> ExpectedFreshSession:
-    """Estimate a fresh session by the gauge it will have. ``live`` saves reading the session once more.
+    """Estimate a fresh session by the gauge it will have before its first reply.
 
-    The same agent sends the same instructions and tools again: what its window holds besides the conversation. Where that is
-    more than any agent sends, the transcript begins in the middle of a conversation, and the usual size is taken.
+    The same agent sends the same instructions and tools again, and compacts where it did before.
     """
     before = status_of(ref, workspace).metrics
-    empty = Occupancy(used_tokens=None, tail_chars=message_chars)
-    baseline = to.window(empty, ref.project).baseline_tokens
+    fresh = Occupancy(used_tokens=None, tail_chars=message_chars)
+    usual = to.window(fresh, ref.project).baseline_tokens
     if to.id == ref.agent.id:
-        live = live or live_pieces(copying_agent(ref.agent), ref.session)
-        own = max(0, live.live_tokens - int(live.live_chars * live.tokens_per_char))
-        baseline = own if baseline is None or own <= _MOST_BASELINE_TOKENS else baseline
-        empty = empty._replace(model=ref.session.model)
-    gauge = Gauge(workspace.settings.windows)
-    occupancy = empty._replace(baseline_tokens=baseline)
-    after = gauge.metrics(to, ref.session_id, occupancy, str(workspace.folder), clock.now())
-    return ExpectedFreshSession(Savings(before, after), baseline)
+        parent = ref.agent.occupancy(ref.transcript)
+        fresh = fresh._replace(
+            model=parent.model or ref.session.model,
+            window_tokens=parent.window_tokens,
+            compacted_at_tokens=parent.compacted_at_tokens,
+        )
+        usual = _first_request_tokens(ref, usual)
+    fresh = fresh._replace(baseline_tokens=usual)
+    after = Gauge(workspace.settings.windows).metrics(
+        to, ref.session_id, fresh, str(workspace.folder), clock.now()
+    )
+    held = before.used_tokens
+    if held is None:
+        held = live_pieces(copying_agent(ref.agent), ref.session).live_tokens
+    return ExpectedFreshSession(Savings(max(0, held - (after.used_tokens or 0)), before, after), fresh)
+
+
+def _first_request_tokens(ref: SessionRef, usual: int | None) -> int | None:
+    """Return what the agent sent with its first request besides the messages; the usual size if the file does not begin there.
+
+    A transcript that begins in the middle of a conversation seems to send more than any agent does.
+    """
+    chars = 0
+    for record in ref.session.records:
+        if record.actor is not None:
+            continue
+        if record.usage is not None:
+            sent = record.usage.occupancy_tokens - record.usage.output_tokens
+            own = sent - round(chars * USUAL_TOKENS_PER_CHAR)
+            return own if 0 < own <= _MOST_BASELINE_TOKENS else usual
+        chars += len(record.text) if record.messages else 0
+    return usual
 
 
 def _ask_for_summary(session: Session, log: ResumeLog, target: Workspace) -> str | None:

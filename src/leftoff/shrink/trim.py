@@ -196,6 +196,7 @@ def _order(ref: SessionRef, plan: TrimPlan) -> CopyOrder:
         at=at,
         metadata=trim_metadata(ref.session, plan, at),
         used_tokens=plan.usage_after,
+        removed_tokens=plan.removed_tokens,
         first_prompt=plan.first_prompt,
         live_from=plan.live_from,
     )

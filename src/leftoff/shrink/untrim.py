@@ -56,8 +56,7 @@ class Untrimmed:
     given_back: int
     thoughts_given_back: int
     tokens_given_back: int
-    before: ContextMetrics
-    after: ContextMetrics
+    change: Savings  # of the gauge; its tokens are negative
     left: tuple[str, ...]
     resume_command: tuple[str, ...] | None
     folder: Path | None = None
@@ -72,8 +71,8 @@ class Untrimmed:
             "given_back": self.given_back,
             "thoughts_given_back": self.thoughts_given_back,
             "tokens_given_back": self.tokens_given_back,
-            "percentage_before": self.before.shown_percentage,
-            "percentage_after": self.after.shown_percentage,
+            "percentage_before": self.change.before.shown_percentage,
+            "percentage_after": self.change.after.shown_percentage,
             "left": [*self.left],
             "resume_command": None if self.resume_command is None else shlex.join(self.resume_command),
             **left_behind_to_dict(self.left_behind),
@@ -288,8 +287,7 @@ def _untrimmed(
         given_back=len(restorable.changes),
         thoughts_given_back=restorable.left_out.thoughts,
         tokens_given_back=tokens,
-        before=before,
-        after=Savings.expect(before, -tokens).after,
+        change=Savings.expect(before, -tokens),
         left=restorable.left,
         resume_command=resume_command(ref.agent, copy.session_id) if copy else None,
         folder=Path(ref.project) if ref.project else None,

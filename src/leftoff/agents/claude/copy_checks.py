@@ -17,7 +17,7 @@ from leftoff.agents.claude.chain import CHAINED_TYPES, live_chain
 from leftoff.agents.claude.shrinkable import is_empty
 from leftoff.agents.claude.usage import USAGE_KEYS
 from leftoff.agents.claude.versions import known, version
-from leftoff.agents.copy_usage import UsageTally, scale_usage
+from leftoff.agents.copy_usage import UsageTally, lowered_usage, scale_usage
 from leftoff.agents.copy_writer import (
     Outliner,
     SignedThinking,
@@ -148,11 +148,12 @@ OUTLINER = Outliner(outline_unchanged, outline_changed)
 
 
 class UsageCap:
-    """Scales down every usage that exceeds the limit."""
+    """Lowers every usage that exceeds the limit; ``removed_tokens`` is what the copy has fewer than the session."""
 
-    def __init__(self, limit_tokens: int) -> None:
+    def __init__(self, limit_tokens: int, removed_tokens: int) -> None:
         self.tally = UsageTally(USAGE_KEYS)
         self._limit = limit_tokens
+        self._removed = removed_tokens
         # The last usage and its replacement: the lines of one reply repeat it.
         self._old = self._new = b"-"
 
@@ -175,18 +176,23 @@ class UsageCap:
 
     def cap_line(self, line: JsonObject) -> JsonObject:
         """Cap the usage of a decoded line in place."""
-        usage = table(table(line, "message"), "usage")
-        return self.set_usage(line) if _used_tokens(usage) > self._limit else line
+        used = _used_tokens(table(table(line, "message"), "usage"))
+        if used <= self._limit:
+            return line
+        return self._set_usage(line, lowered_usage(used, self._limit, self._removed))
 
     def set_usage(self, line: JsonObject) -> JsonObject:
         """Scale the usage of a decoded line to exactly the limit, in place, also if it was less."""
+        return self._set_usage(line, self._limit)
+
+    def _set_usage(self, line: JsonObject, tokens: int) -> JsonObject:
         message = table(line, "message")
         usage = table(message, "usage")
         used = _used_tokens(usage)
         if line.get("type") == "assistant" and used:
             reply_id = text(message, "id")
-            self.tally.add(to_json(reply_id) if reply_id else None, usage, self._limit, used)
-            message["usage"] = from_json(scale_usage(to_json(usage), self._limit, used))
+            self.tally.add(to_json(reply_id) if reply_id else None, usage, tokens, used)
+            message["usage"] = from_json(scale_usage(to_json(usage), tokens, used))
         return line
 
     def _replacement(self, raw: bytes, begin: int, at: int, end: int) -> tuple[int, int, bytes | None]:
@@ -207,8 +213,9 @@ class UsageCap:
             if used <= self._limit:
                 return at, at, None
             reply_id = _REPLY_ID.search(raw, message, at)
-            self.tally.add(reply_id[1] if reply_id else None, usage[0], self._limit, used)
-            self._old, self._new = found[0], scale_usage(found[0], self._limit, used)
+            tokens = lowered_usage(used, self._limit, self._removed)
+            self.tally.add(reply_id[1] if reply_id else None, usage[0], tokens, used)
+            self._old, self._new = found[0], scale_usage(found[0], tokens, used)
         return at, at + len(self._old), self._new
 
     def _cap_decoded(self, raw: bytes) -> bytes | None:

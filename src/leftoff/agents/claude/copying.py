@@ -141,7 +141,7 @@ class _CopyWriter:
         self._block_at = _first_prompt(session, order)
         self._id_swaps = [*_id_swaps(session, session_id)]
         self._folder_swaps = [*_folder_swaps(session, order)]
-        self._cap = UsageCap(order.used_tokens) if order.used_tokens is not None else None
+        self._cap = None if order.used_tokens is None else UsageCap(order.used_tokens, order.removed_tokens)
         self._cap_from = order.live_from.start if order.live_from else 0
         self._removed: dict[
             bytes, bytes

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from orjson import loads
 
+from leftoff.agents.base import add_fresh_metadata
 from leftoff.agents.claude.records import read_record
 from leftoff.agents.claude.user_text import chars
 from leftoff.agents.claude.versions import Known, KnownModel, known
@@ -50,7 +51,9 @@ def read_tail(lines: JsonLines, *, with_history: bool) -> Occupancy:
         tail = _read_steps(
             lines, with_history=True
         )  # what no reply has counted is estimated by the ratio of earlier ones
-    return tail.occupancy()._replace(compacted_at_tokens=_last_automatic_compaction(lines))
+    occupancy = tail.occupancy()._replace(compacted_at_tokens=_last_automatic_compaction(lines))
+    fresh = table(lines.first_object(b'"continue_metadata"'), "continue_metadata")
+    return add_fresh_metadata(occupancy, fresh) if fresh else occupancy
 
 
 def _last_automatic_compaction(lines: JsonLines) -> int | None:
@@ -72,7 +75,6 @@ def _read_steps(lines: JsonLines, *, with_history: bool) -> _Tail:
     newest: list[_Step] = []
     progress = _Progress()
     version: str | None = None
-    fresh: JsonObject = {}  # what leftoff wrote into a session that has no reply yet
     limit: int | None = None
     for piece in lines.newest_first():
         if limit is None:
@@ -81,7 +83,6 @@ def _read_steps(lines: JsonLines, *, with_history: bool) -> _Tail:
             break
         record = read_record(piece)
         version = version or (text(piece.value, "version") if piece.value else None)
-        fresh = fresh or (table(piece.value, "continue_metadata") if piece.value else {})
         if record.actor is None:
             newest.append(
                 _Step(
@@ -94,9 +95,7 @@ def _read_steps(lines: JsonLines, *, with_history: bool) -> _Tail:
                 )
             )
             progress.add(record)
-    tail = _Tail(
-        client_version=version, model=text(fresh, "model"), baseline_tokens=count(fresh, "baseline_tokens")
-    )
+    tail = _Tail(client_version=version)
     for step in reversed(newest):
         tail.add(step)
     return tail
@@ -166,10 +165,9 @@ class _Reply:
 class _Tail:
     """The end of a transcript, added up step by step."""
 
-    def __init__(self, client_version: str | None, model: str | None, baseline_tokens: int | None) -> None:
+    def __init__(self, client_version: str | None) -> None:
         self.client_version = client_version
-        self.model = model
-        self.baseline_tokens = baseline_tokens
+        self.model: str | None = None
         self._earlier: list[list[_Reply]] = []  # before each compaction
         self._replies: list[_Reply] = []  # since the last one
         self._compaction: Compaction | None = None
@@ -201,7 +199,6 @@ class _Tail:
             sample_tokens=sample_tokens,
             model=self.model,
             client_version=self.client_version,
-            baseline_tokens=self.baseline_tokens,
             turn_ends_tokens=tuple(ends[-TURNS:]),
         )
 

@@ -18,7 +18,7 @@ from leftoff.agents.codex import shrinkable
 from leftoff.agents.codex.rollouts import readable
 from leftoff.agents.codex.shrinkable import item_of
 from leftoff.agents.codex.versions import known, version
-from leftoff.agents.copy_usage import UsageTally, scale_usage
+from leftoff.agents.copy_usage import UsageTally, lowered_usage, scale_usage
 from leftoff.agents.copy_writer import (
     CopyLines,
     Outliner,
@@ -138,11 +138,12 @@ OUTLINER = Outliner(outline_unchanged, outline_changed)
 
 
 class UsageCap:
-    """Scales down every usage that exceeds the limit."""
+    """Lowers every usage that exceeds the limit; ``removed_tokens`` is what the copy has fewer than the session."""
 
-    def __init__(self, limit_tokens: int) -> None:
+    def __init__(self, limit_tokens: int, removed_tokens: int) -> None:
         self.tally = UsageTally(_KEYS)
         self._limit = limit_tokens
+        self._removed = removed_tokens
         # The last usage and its replacement: two lines repeat it for the same reply.
         self._old = self._new = b""
 
@@ -184,8 +185,9 @@ class UsageCap:
         used = count(usage, "total_tokens") or 0
         if used <= self._limit:
             return None
-        self.tally.add(raw, usage, self._limit, used)  # the numbers identify a reply: no two have the same
-        self._old, self._new = raw, scale_usage(raw, self._limit, used)
+        tokens = lowered_usage(used, self._limit, self._removed)
+        self.tally.add(raw, usage, tokens, used)  # the numbers identify a reply: no two have the same
+        self._old, self._new = raw, scale_usage(raw, tokens, used)
         return self._new
 
 

@@ -134,7 +134,7 @@ class _CopyWriter:
             self._edits.add(self._block_at)
         self._repeated = RepeatedContent(changes)
         self._first_change = min((change.place.start for change in changes), default=0)
-        self._cap = UsageCap(order.used_tokens) if order.used_tokens is not None else None
+        self._cap = None if order.used_tokens is None else UsageCap(order.used_tokens, order.removed_tokens)
         self._cap_from = _cap_from(segments, order) if self._cap else None
         self.reserved = ReservedUsage(self._cap.tally if self._cap else None)
         self._old_ids = {session.session_id, *(segment.meta.session_id for segment in segments)}

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from leftoff.agents.base import add_fresh_metadata
 from leftoff.agents.codex import items, rollouts
 from leftoff.agents.codex.records import read_record
 from leftoff.agents.codex.versions import known, version
@@ -42,11 +43,13 @@ def occupancy(transcript: Path, home: Path) -> Occupancy:
 def read_tail(lines: JsonLines, segments: tuple[rollouts.Segment, ...], *, with_history: bool) -> Occupancy:
     """Read the occupancy; the ends of turns only with history, because they are further back."""
     if with_history:
-        return _read_tail(lines, segments, sample_chars=SAMPLE_CHARS, turn_ends=TURN_ENDS)
-    found = _read_tail(lines, segments, sample_chars=0, turn_ends=0)
-    if not found.tail_chars:
-        return found
-    return _read_tail(lines, segments, sample_chars=SAMPLE_CHARS, turn_ends=0)
+        found = _read_tail(lines, segments, sample_chars=SAMPLE_CHARS, turn_ends=TURN_ENDS)
+    else:
+        found = _read_tail(lines, segments, sample_chars=0, turn_ends=0)
+        if found.tail_chars:
+            found = _read_tail(lines, segments, sample_chars=SAMPLE_CHARS, turn_ends=0)
+    fresh = table(table(lines.first_object(b'"continue_metadata"'), "payload"), "continue_metadata")
+    return add_fresh_metadata(found, fresh) if fresh else found
 
 
 def _read_tail(
@@ -57,11 +60,9 @@ def _read_tail(
     sample = _Sample(enough_chars=sample_chars)
     turns = _Turns(enough=turn_ends)
     model = window_tokens = None
-    fresh: JsonObject = {}  # what leftoff wrote into a session that has no reply yet
     for piece in rollouts.newest_first(lines, segments):
         record = read_record(piece)
-        fresh = fresh or table(table(piece.value or {}, "payload"), "continue_metadata")
-        model = model or record.model or text(fresh, "model")
+        model = model or record.model
         window_tokens = window_tokens or record.window_tokens
         step = _Step(
             record.kind,
@@ -82,7 +83,6 @@ def _read_tail(
         model=model,
         window_tokens=window_tokens,
         client_version=client_version,
-        baseline_tokens=count(fresh, "baseline_tokens"),
         turn_ends_tokens=tuple(reversed(turns.ends)),
     )
 
