@@ -12,7 +12,6 @@ from leftoff.platform import paths
 from leftoff.sessions.ancestry import load_family
 from leftoff.sessions.find import open_session
 from leftoff.shrink import rollover, trim
-from leftoff.shrink.derive import live_pieces
 from leftoff.shrink.rollover import RolloverOptions, first_message, shortened_summary, summary_prompt
 from leftoff.shrink.trim import prepare_trim, write_trim
 from leftoff.testing.builders import Story
@@ -179,15 +178,13 @@ def test_rolling_over_twice_keeps_mission_and_next_steps(home):
     assert "Step 0 of src/ledger.py" in after
 
 
-def test_savings_are_estimated_as_for_a_trim(source):
-    """The agent's own instructions and tools are in both sessions."""
+def test_a_fresh_session_is_expected_to_begin_as_this_one_did(source):
+    """The agent sends its instructions and tools again: what the first request held besides the prompt."""
     planned = rollover.preview_rollover(str(source), Workspace.open(), RolloverOptions())
-    agent = planned.ref.agent
-    live = live_pieces(agent, planned.ref.session)
-    besides = live.live_tokens - int(live.live_chars * live.tokens_per_char)
-    usual = agent.window(agent.occupancy(source), None).baseline_tokens
-    assert planned.baseline_tokens == (besides if besides <= 100_000 else usual)
-    message = planned.savings.after.used_tokens - planned.baseline_tokens
+    first = next(each.usage for each in planned.ref.session.records if each.usage is not None)
+    sent = first.occupancy_tokens - first.output_tokens
+    assert planned.occupancy.baseline_tokens == pytest.approx(sent, abs=50)
+    message = planned.savings.after.used_tokens - planned.occupancy.baseline_tokens
     assert message == pytest.approx(len(planned.message) * 0.32, rel=0.25)
     derived = rollover.roll_over(str(source), Workspace.open(), RolloverOptions())
     assert abs(derived.savings.tokens - planned.savings.tokens) < 100

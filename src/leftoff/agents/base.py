@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from leftoff.agents.jsonl import JsonLines, Piece, count, pieces, size, text
+from leftoff.agents.jsonl import JsonLines, Piece, count, pieces, size, table, text
 from leftoff.core.metrics import AgentWindow, Occupancy
 from leftoff.core.records import Block, Image, Opaque, Record, RecordKind, Text, Thinking, ToolResult, ToolUse
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         """All that an adapter does with hooks."""
 
 
+OWN_METADATA = b'_metadata"'  # a first line with this may say more than its replies
+_SAMPLE_CHARS = 100_000
 USUAL_IMAGE_CHARS = 4_000  # an image costs about 1,500 tokens, at 2.7 characters to a token
 
 
@@ -218,13 +220,20 @@ class JsonlAgent(ABC):
         return None
 
 
-def add_fresh_metadata(occupancy: Occupancy, metadata: JsonObject) -> Occupancy:
-    """Return the occupancy of a session that leftoff began, with what its metadata say where nothing newer is known."""
+def add_own_metadata(occupancy: Occupancy, line: JsonObject) -> Occupancy:
+    """Return the occupancy of a session that leftoff wrote, with what its metadata say where nothing newer is known.
+
+    A copy has usage that was rewritten, so its replies no longer show how many tokens a character takes; its metadata do.
+    """
+    begun = table(line, "continue_metadata")
+    ratio = table(table(line, "trim_metadata"), "stats").get("tokens_per_char")
+    if isinstance(ratio, float) and 0 < ratio < 1:
+        occupancy = occupancy._replace(sample_chars=_SAMPLE_CHARS, sample_tokens=int(ratio * _SAMPLE_CHARS))
     return occupancy._replace(
-        model=occupancy.model or text(metadata, "model"),
-        window_tokens=occupancy.window_tokens or count(metadata, "window_tokens"),
-        compacted_at_tokens=occupancy.compacted_at_tokens or count(metadata, "compacted_at_tokens"),
-        baseline_tokens=count(metadata, "baseline_tokens"),
+        model=occupancy.model or text(begun, "model"),
+        window_tokens=occupancy.window_tokens or count(begun, "window_tokens"),
+        compacted_at_tokens=occupancy.compacted_at_tokens or count(begun, "compacted_at_tokens"),
+        baseline_tokens=count(begun, "baseline_tokens"),
     )
 
 

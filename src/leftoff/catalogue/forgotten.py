@@ -242,21 +242,22 @@ def letters_only(text: str) -> str:
 
 
 def spellings(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the text as typed and, if it may come from JSON, with its escapes decoded; each with its letters.
+    """Return the text as typed, as in a URL, and, if it may come from JSON, with its escapes decoded; each with its letters.
 
     The letters are empty where the decoded text has too few of them to be compared by letters alone.
     """
-    typed = text, letters_only(text)
+    typed = [(text, letters_only(text))]
+    if " " in text:
+        encoded = text.replace(" ", "%20")
+        typed.append((encoded, letters_only(encoded)))
     try:
         read = str(json.loads(f'"{text}"', strict=False)) if "\\" in text else text
     except ValueError:
-        return (typed,)
+        return tuple(typed)
     letters = letters_only(read)
-    return (
-        (typed,)
-        if letters in {"", typed[1]}
-        else (typed, (read, letters if len(letters) >= _MIN_DECODED else ""))
-    )
+    if letters not in {"", typed[0][1]}:
+        typed.append((read, letters if len(letters) >= _MIN_DECODED else ""))
+    return tuple(typed)
 
 
 def letter_positions(text: str) -> list[int]:

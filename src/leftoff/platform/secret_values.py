@@ -65,7 +65,14 @@ _ALGORITHM: Final = (
     r"|sha|ssl|tls|utf|v|win|x)[0-9]{0,5}(?:id|i|d)?"
 )
 _AMOUNT: Final = r"(?i)[0-9]{1,3}(?:bit|byte|char|digit|st|nd|rd|th)?s?(?:[-+]|$)"
-_DESCRIPTION: Final = r"(?i)(?:able|ed|en|ent|ible|ing|ive|ory|own)$"
+_DESCRIPTION: Final = (
+    r"(?i)(?:able|ed|en|ent|ible|ing|ive|ory|own|correct|wrong|valid|empty|same|weak|strong|safe)$"
+)
+# "S3-backed", "3rd-party", "end-to-end-encrypted", "what-you-typed", "RFC2617": words and names of standards.
+_COMPOUND: Final = (
+    r"(?i)(?:^|-)(?:[a-z]{2,}(?:able|ed|ing)|and|based|before|end|free|in|of|only|party|the|to|you)(?:-|$)"
+    r"|^(?:cve|din|iso|pep|rfc)-?[0-9]"
+)
 _UNIT: Final = r"[ ][a-z]"
 _USER_BEFORE: Final = (
     r"(?i)(?:user(?:name)?|login|account|benutzer(?:name)?)[ :=]{1,3}\\{0,15}[\"'`]?[\w.@+-]{1,64}\\{0,15}[\"'`]?[ ,;/]{1,3}"
@@ -124,6 +131,8 @@ def is_password_in_prose(match: re.Match[str]) -> bool:
 def _is_told_password(value: str, match: re.Match[str]) -> bool:
     if value.isdigit():
         return _compiled(_UNIT).match(match.string, match.end()) is None
+    if _matches(_COMPOUND, value):
+        return False
     if not is_wordy(value):
         return _matches("[A-Za-z]", value)
     if _has_digit(value):  # as hunter2 has; settings.key2 and user_2 are names

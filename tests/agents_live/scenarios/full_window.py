@@ -103,7 +103,7 @@ def restore_after_opaque_compaction(agent: Agent, sandbox: Sandbox) -> None:
     run = require_success(agent.prompt(sandbox, f"{RULE}\n{fill}", "-c", "model_provider=openai"))
     assert len(run.summary_requests) == 1
     messages = "\n".join(shown_to_user(agent, sandbox, run))
-    assert "The summary of this compaction cannot be read; leftoff put back 1 rules" in messages, messages
+    assert "The summary of this compaction cannot be read; leftoff put back 1 rule" in messages, messages
     (restored,) = restored_texts(run.last_messages)
     assert RULE in restored
 
@@ -186,7 +186,10 @@ def check_receipt(sandbox: Sandbox, messages: str, restored: str) -> None:
     facts = facts_by_kind(json.loads(log.read_text(encoding="utf-8"))["critical_context"])
     lost = re.findall(r"(\d+) of (\d+) (\w+)", receipt[1])
     put_back = re.findall(r"\d+", receipt[2])
-    counts = {kind: (count, total, back) for (count, total, kind), back in zip(lost, put_back, strict=True)}
+    counts = {
+        f"{kind.removesuffix('s')}s": (count, total, back)
+        for (count, total, kind), back in zip(lost, put_back, strict=True)
+    }
     assert counts == {
         kind: (str(len(items)), str(len(items)), str(sum(item in restored for item in items)))
         for kind, items in facts.items()

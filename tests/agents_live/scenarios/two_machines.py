@@ -39,7 +39,7 @@ def two_machines(agent: Agent, sandbox: Sandbox) -> None:
     install(agent, sandbox)
     assert saved_logs(sandbox) == []
     output = run_leftoff(sandbox, "resume", "--remote")
-    assert f"paths under {old} now stand under this checkout" in output, output
+    assert f"under {old} rewritten to this checkout" in output, output
     with open_client(agent, sandbox) as screen:
         submit(agent, screen, "continue", "going on")
     log = restored_log(request_with(sandbox, "continue\n"))

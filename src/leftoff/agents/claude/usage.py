@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from orjson import loads
 
-from leftoff.agents.base import add_fresh_metadata
+from leftoff.agents.base import OWN_METADATA, add_own_metadata
 from leftoff.agents.claude.records import read_record
 from leftoff.agents.claude.user_text import chars
 from leftoff.agents.claude.versions import Known, KnownModel, known
@@ -52,8 +52,8 @@ def read_tail(lines: JsonLines, *, with_history: bool) -> Occupancy:
             lines, with_history=True
         )  # what no reply has counted is estimated by the ratio of earlier ones
     occupancy = tail.occupancy()._replace(compacted_at_tokens=_last_automatic_compaction(lines))
-    fresh = table(lines.first_object(b'"continue_metadata"'), "continue_metadata")
-    return add_fresh_metadata(occupancy, fresh) if fresh else occupancy
+    line = lines.first_object(OWN_METADATA)
+    return add_own_metadata(occupancy, line) if line else occupancy
 
 
 def _last_automatic_compaction(lines: JsonLines) -> int | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from leftoff.agents.base import add_fresh_metadata
+from leftoff.agents.base import OWN_METADATA, add_own_metadata
 from leftoff.agents.codex import items, rollouts
 from leftoff.agents.codex.records import read_record
 from leftoff.agents.codex.versions import known, version
@@ -48,8 +48,8 @@ def read_tail(lines: JsonLines, segments: tuple[rollouts.Segment, ...], *, with_
         found = _read_tail(lines, segments, sample_chars=0, turn_ends=0)
         if found.tail_chars:
             found = _read_tail(lines, segments, sample_chars=SAMPLE_CHARS, turn_ends=0)
-    fresh = table(table(lines.first_object(b'"continue_metadata"'), "payload"), "continue_metadata")
-    return add_fresh_metadata(found, fresh) if fresh else found
+    payload = table(lines.first_object(OWN_METADATA), "payload")
+    return add_own_metadata(found, payload) if payload else found
 
 
 def _read_tail(
