@@ -183,7 +183,7 @@ def test_a_fresh_session_is_expected_to_begin_as_this_one_did(source):
     planned = rollover.preview_rollover(str(source), Workspace.open(), RolloverOptions())
     first = next(each.usage for each in planned.ref.session.records if each.usage is not None)
     sent = first.occupancy_tokens - first.output_tokens
-    assert planned.occupancy.baseline_tokens == pytest.approx(sent, abs=50)
+    assert planned.occupancy.baseline_tokens == pytest.approx(sent, abs=200)
     message = planned.savings.after.used_tokens - planned.occupancy.baseline_tokens
     assert message == pytest.approx(len(planned.message) * 0.32, rel=0.25)
     derived = rollover.roll_over(str(source), Workspace.open(), RolloverOptions())
