@@ -16,6 +16,7 @@ from leftoff.testing.builders import Story, call
 from tests.support.fixtures import CLAUDE_ID, Home
 
 MEMORY_BYTES = 160 * 1024 * 1024  # a command takes 60 to 100 MB
+HOOK_MEMORY_BYTES = 84 * 1024 * 1024  # a hook takes less than 30 MB, and at most 60 MB more
 GIGABYTE = 1024**3
 EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 COMMANDS = (
@@ -83,7 +84,14 @@ def as_nested_json(path: Path) -> None:
     path.write_bytes(b"[" + b"[]," * 1_600_000 + b"[]]")
 
 
-@pytest.fixture(params=[as_pipe, as_endless_device, as_gigabyte, as_many_short_lines, as_nested_json])
+def as_large_object(path: Path) -> None:
+    """Plant a JSON object just within the size of a log, which takes thirty times as much memory when it is parsed."""
+    path.write_text('{"a":[' + "[]," * 1_600_000 + "[]]}", encoding="utf-8")
+
+
+@pytest.fixture(
+    params=[as_pipe, as_endless_device, as_gigabyte, as_many_short_lines, as_nested_json, as_large_object]
+)
 def hostile(request: pytest.FixtureRequest, home: Home) -> Path:
     """Plant every file that leftoff reads in a project, and return a transcript of a session there."""
     plant: Callable[[Path], None] = request.param
@@ -96,7 +104,9 @@ def hostile(request: pytest.FixtureRequest, home: Home) -> Path:
     return home.claude(story)
 
 
-def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def run(
+    *arguments: str, stdin: bytes = b"", memory_bytes: int = MEMORY_BYTES
+) -> subprocess.CompletedProcess[bytes]:
     """Run leftoff with little memory; a hang ends the test."""
     return subprocess.run(
         [sys.executable, "-m", "leftoff", *arguments],
@@ -104,7 +114,7 @@ def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[byte
         capture_output=True,
         check=False,
         timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes)),
     )
 
 
@@ -118,7 +128,8 @@ def test_hooks_answer(hostile: Path, isolated_home: Path) -> None:
             "source": "startup",
             "prompt": ">resume",
         }
-        assert run("hook", "claude", stdin=json.dumps(event).encode()).returncode == 0
+        ended = run("hook", "claude", stdin=json.dumps(event).encode(), memory_bytes=HOOK_MEMORY_BYTES)
+        assert ended.returncode == 0
     log = isolated_home / ".local/state/leftoff/leftoff.log"
     assert "MemoryError" not in (log.read_text(encoding="utf-8") if log.exists() else "")
 

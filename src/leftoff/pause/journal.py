@@ -37,6 +37,7 @@ ActionType = Literal[
     "pause_started", "tool_call", "assistant_response", "user_message", "system_event", "pause_finalized"
 ]
 ACTION_TYPES: tuple[str, ...] = get_args(ActionType)
+_LONGEST_LINE_BYTES = 1_250_000  # parsed, a hostile line takes thirty times as much
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)  # json.dumps would build one for every line
 
 
@@ -238,7 +239,7 @@ def read_lines(data: bytes) -> Iterator[Line]:
 
 def _parse_line(raw: bytes) -> PauseAction | None:
     """Return the action on a line; None if the line is torn, foreign, or its id could not be used as a file name."""
-    if not raw.lstrip().startswith(b"{"):
+    if len(raw) > _LONGEST_LINE_BYTES or not raw.lstrip().startswith(b"{"):
         return None
     try:
         try:
@@ -252,7 +253,12 @@ def _parse_line(raw: bytes) -> PauseAction | None:
 
 
 def _line(action: PauseAction) -> bytes:
-    return action.to_json_line().encode() + b"\n"
+    line = action.to_json_line().encode() + b"\n"
+    if len(line) > _LONGEST_LINE_BYTES:
+        raise UsageError(
+            f"The data of this action take {len(line):,} bytes; a line of a pause holds at most {_LONGEST_LINE_BYTES:,}."
+        )
+    return line
 
 
 def _file_kind(mode: int) -> str:

@@ -26,7 +26,7 @@ own_lock = len(sys.argv) > 3
 SMALLEST, LARGEST = 200, 1_000_000
 MOST_TRIES = 4000
 dice = random.Random(who)
-text = "".join(dice.choices("abcdefghijklmnopqrstuvwxyz0123456789 ", k=LARGEST))
+text = "".join(dice.choices("xyz ", k=LARGEST))  # letters in which redaction can find no credential by chance
 
 
 def home_of(folder: str) -> PauseHome:
