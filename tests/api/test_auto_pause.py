@@ -94,6 +94,13 @@ REPLIES = {
         "cache_read_input_tokens": None,
         "cache_creation": None,
     },
+    "the same cached tokens in two forms": {
+        "prompt_tokens": 180_513,
+        "completion_tokens": 487,
+        "prompt_tokens_details": {"cached_tokens": 180_000},
+        "cache_read_input_tokens": 180_000,
+        "cache_creation_input_tokens": 0,
+    },
     "only a total": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 181_000},
     "the tracker's own names": {
         "input_tokens": 3,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leftoff.catalogue.forgotten import spellings
+from leftoff.catalogue.forgotten import MASK, spellings
 from leftoff.errors import UsageError
 from leftoff.forget.matcher import Matcher, require_distinctive
 from leftoff.search.file_texts import unit_texts
@@ -107,3 +107,10 @@ def test_a_folder_is_found_with_what_is_below_it_and_no_other_folder(text, maske
     matcher = Matcher(folders=[Path("/home/ada/shop")], other_folders=[Path("/home/ada/shop/inner")])
     assert matcher.mask(text) == (masked or text)
     assert matcher.may_be_in(text.encode()) or masked is None
+
+
+def test_a_text_is_found_as_it_is_written_in_a_url():
+    matcher = Matcher(texts=["koala sleeps"])
+    assert (
+        matcher.mask("see https://x.example/?q=Koala%20sleeps&p=1") == f"see https://x.example/?q={MASK}&p=1"
+    )

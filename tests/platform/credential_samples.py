@@ -428,7 +428,9 @@ PROSE = (
     ], [
         "the password is required, the password is hashed with bcrypt, the password is stored in Vault, the password is 8-20 characters",
         "arguments to pass to `subprocess_run2`, the password is `required`, the passphrase is \"${PASSPHRASE}\"",
-        "The password is sha256-hashed, base64-encoded, case-sensitive and end-to-end-encrypted; password to access the vault",
+        "The password is sha256-hashed, base64-encoded, case-sensitive and end-to-end-encrypted; password to access the vault. "
+        "The password is S3-backed, the password is K8s-managed, the password is 3rd-party-made, change the password to Argon2id. "
+        "The password is \"correct\"; the password is what-you-typed-before; the password is RFC2617 style; the password is CVE-2021-44228",
     ]),
 )  # fmt: skip
 

@@ -151,6 +151,8 @@ def _is_told_password(value: str, match: re.Match[str]) -> bool:
 
 def _names_an_algorithm(value: str) -> bool:
     """Return whether a value says how a password is kept or how long it is: ``sha256``, ``base64-encoded``, ``8-character``."""
+    if _compiled(_ALGORITHM).fullmatch(value):
+        return True
     if not is_wordy(value):
         return False
     first = _compiled("[A-Za-z0-9]*").match(value)
