@@ -54,7 +54,7 @@ def test_savings_are_tokens_and_the_gauge_before_and_after():
     full = ContextMetrics(total_budget=160_000, used_tokens=86_400)
     assert str(Savings.expect(full, 6_400)) == "54 % → 50 %, 6,400 tokens"
     assert str(Savings.expect(full, 160)) == "54 % → 53 %, 160 tokens"
-    assert str(Savings.expect(full, 0)) == "54.0 % → 54.0 %, 0 tokens"
+    assert str(Savings.expect(full, 0)) == "54 %, 0 tokens"
     assert str(Savings.expect(ContextMetrics(160_000, 87_000), 400)) == "54.3 % → 54.1 %, 400 tokens"
     unknown = ContextMetrics(total_budget=None, used_tokens=86_400)
     assert str(Savings.expect(unknown, 6_400)) == "6,400 tokens"

@@ -26,7 +26,6 @@ from leftoff.workspace import Workspace
 
 _MAX_READ = 30
 _MAX_UNKNOWN = 10  # logs that this machine did not write: copied by hand, or from a clone
-_MAX_SHOWN = 100  # of logs that this machine did not write
 _LARGEST_UNKNOWN_BYTES = 1_000_000  # a log that leftoff wrote is far smaller
 ENDED = "ended"  # the key of a log's metadata that says how its session ended
 LAST_ACTIVITY = "last_activity"  # the key that says when its session last did anything
@@ -119,7 +118,7 @@ def _candidates(found: Iterable[LogFiles]) -> list[Candidate]:
     known_paths = register.noted_paths()
     readable = [(files, path) for files in found if (path := files.json) is not None]
     known = [each for each in readable if str(each[1]) in known_paths][:_MAX_READ]
-    others = [each for each in readable if str(each[1]) not in known_paths][:_MAX_SHOWN]
+    others = [each for each in readable if str(each[1]) not in known_paths]
     checked = [path for _, path in others[:_MAX_UNKNOWN] if _size_bytes(path) <= _LARGEST_UNKNOWN_BYTES]
     standings = register.standings((*(path for _, path in known), *checked))
     read = (_candidate(files, path, standings.get(path)) for files, path in (*known, *others))
