@@ -182,9 +182,7 @@ def _draw_rollover(planned: PlannedRollover) -> None:
     output.say(output.visible(planned.message))
     output.say("")
     if planned.nothing_to_gain:
-        output.say(
-            f"Nothing to gain with these {len(planned.message):,} characters: {planned.describe_sizes()} Nothing was written."
-        )
+        output.say(f"Nothing to gain: {planned.describe_sizes()} Nothing was written.")
         return
     output.say(
         f"A fresh session of {planned.to.name} with these {len(planned.message):,} characters: {planned.savings} fewer. "

@@ -77,18 +77,18 @@ class PlannedRollover(NamedTuple):
     summary_included: bool
     savings: Savings
     occupancy: Occupancy  # of the fresh session before its first reply
+    live_chars: int  # of the conversation so far
 
     @property
     def nothing_to_gain(self) -> bool:
-        """Whether the fresh session would be no smaller."""
-        return self.savings.tokens == 0
+        """Whether the fresh session would be no smaller; what the agent sends besides the conversation is in both."""
+        return len(self.message) >= self.live_chars
 
     def describe_sizes(self) -> str:
         """Say how large the fresh session would be, and how large this one is."""
-        after = self.savings.after.used_tokens or 0
         return (
-            f"a fresh session would begin with about {after:,} tokens, and this one holds "
-            f"{(self.savings.before.used_tokens or after):,}."
+            f"a fresh session would begin with {len(self.message):,} characters, and this conversation has "
+            f"{self.live_chars:,}."
         )
 
     def to_dict(self) -> JsonObject:
@@ -211,6 +211,7 @@ def _compose(
         summary_included=summary is not None or options.with_summary,
         savings=expected.savings,
         occupancy=expected.occupancy,
+        live_chars=expected.live_chars,
     )
 
 
@@ -219,6 +220,7 @@ class ExpectedFreshSession(NamedTuple):
 
     savings: Savings
     occupancy: Occupancy
+    live_chars: int  # of the session that it continues
 
 
 def expect_fresh_session(
@@ -243,10 +245,10 @@ def expect_fresh_session(
     after = Gauge(workspace.settings.windows).metrics(
         to, ref.session_id, fresh, str(workspace.folder), clock.now()
     )
-    held = before.used_tokens
-    if held is None:
-        held = live_pieces(copying_agent(ref.agent), ref.session).live_tokens
-    return ExpectedFreshSession(Savings(max(0, held - (after.used_tokens or 0)), before, after), fresh)
+    live = live_pieces(copying_agent(ref.agent), ref.session)
+    held = live.live_tokens if before.used_tokens is None else before.used_tokens
+    saved = max(0, held - (after.used_tokens or 0))
+    return ExpectedFreshSession(Savings(saved, before, after), fresh, live.live_chars)
 
 
 def _first_request_tokens(ref: SessionRef, usual: int | None) -> int | None:
