@@ -169,9 +169,18 @@ def test_a_mistake_is_reported_with_file_line_and_nearest_key(load: Load, text: 
         (b"context_management: {}\n# \x00\n", ": not YAML: unacceptable character #x0000"),
         (b"\xff\xfe\x00", ": cannot be read: not UTF-8 text."),
         (bytes(range(256)) * 40, ": cannot be read: not UTF-8 text."),
-        (b"- a\n", ": holds no mapping named context_management."),
-        (b"hello", ": holds no mapping named context_management."),
-        (b"context_management: 5\n", ": holds no mapping named context_management."),
+        (
+            b"- a\n",
+            ": has no settings below context_management:. Put them there, indented, or empty the file.",
+        ),
+        (
+            b"hello",
+            ": has no settings below context_management:. Put them there, indented, or empty the file.",
+        ),
+        (
+            b"context_management: 5\n",
+            ": has no settings below context_management:. Put them there, indented, or empty the file.",
+        ),
         (b"%YAML 3.0\n---\na: 1\n", ":1: not YAML: found incompatible YAML document"),
         (b"a: 1\n" * 2_000_000, ": cannot be read: it is larger than 32 KB."),
     ],

@@ -290,7 +290,7 @@ def test_a_resolved_failure_is_cut_and_an_unresolved_one_is_kept() -> None:
     ]
     plan = planned(conversation)
     assert [cut.rationale for cut in plan.cuts] == ["failed, and passed when it was tried again"]
-    assert "line 7: Tool failed, and nothing has mended it since" in plan.kept
+    assert "line 7: Tool failed, and nothing has fixed it since" in plan.kept
 
 
 def test_only_the_last_todo_list_is_kept() -> None:

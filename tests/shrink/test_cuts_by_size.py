@@ -90,8 +90,8 @@ def test_an_error_is_kept_until_the_same_call_passes() -> None:
     ]
     plan = cut_by_size(live(*calls), ALL, SESSION)
     assert lines_of(plan) == [2]
-    assert "line 5: Bash failed, and nothing has mended it since" in plan.kept
-    assert "line 8: Web failed, and nothing has mended it since" in plan.kept
+    assert "line 5: Bash failed, and nothing has fixed it since" in plan.kept
+    assert "line 8: Web failed, and nothing has fixed it since" in plan.kept
 
 
 def test_thoughts_before_the_last_turn_are_removed() -> None:

@@ -83,7 +83,7 @@ def test_an_unresolved_error_is_neither_shown_nor_cut() -> None:
     assert "\n3\t" in proposal_prompt(here, [])
     plan = cut_lines(here, [(1, "old", "a run"), (2, "old", "a run")], SESSION)
     assert [cut.place.line_idx for cut in plan.cuts] == [2]
-    assert plan.kept == ("line 2: Bash failed, and nothing has mended it since",)
+    assert plan.kept == ("line 2: Bash failed, and nothing has fixed it since",)
 
 
 def test_the_settings_say_how_many_turns_are_protected() -> None:

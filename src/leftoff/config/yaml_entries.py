@@ -51,7 +51,7 @@ def entries(text: str, *, section: str, groups: Set[str]) -> Iterator[Entry]:
         if key.value == section and (node.id == "mapping" or _is_empty(node)):
             yield from _flatten_nodes(node, "", groups)
             return
-    raise NotYamlError(f"holds no mapping named {section}")
+    raise NotYamlError(f"has no settings below {section}:. Put them there, indented, or empty the file")
 
 
 def _compose(text: str) -> Any:

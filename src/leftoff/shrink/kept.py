@@ -70,6 +70,4 @@ def is_unresolved(piece: Piece, unresolved: frozenset[str]) -> bool:
 
 def unresolved_note(piece: Piece) -> str:
     """Say why the result stays."""
-    return (
-        f"line {piece.place.line_idx + 1}: {piece.tool or 'a tool'} failed, and nothing has mended it since"
-    )
+    return f"line {piece.place.line_idx + 1}: {piece.tool or 'a tool'} failed, and nothing has fixed it since"
