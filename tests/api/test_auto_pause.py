@@ -170,6 +170,21 @@ def test_a_discarded_pause_stays_discarded_until_usage_falls_and_rises_again(han
     assert handler.is_pause_active()
 
 
+@pytest.mark.parametrize(
+    "unsaid", [{"output_tokens": 800}, {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0}]
+)
+def test_a_reply_that_does_not_say_what_it_was_sent_leaves_the_gauge_and_a_discarded_pause_alone(
+    handler, unsaid
+):
+    """The end of a stream counts the answer only, and an error of the API counts nothing."""
+    handler.on_usage_update(usage(181_000))
+    handler.pause_manager.discard_pause()
+    assert handler.on_usage_update(unsaid) is None
+    assert handler.get_status()["used_tokens"] == 181_000
+    assert handler.on_usage_update(usage(182_000)) is None
+    assert not handler.is_pause_active()
+
+
 def test_after_a_reset_a_discarded_pause_can_begin_again(handler):
     """A reset begins another session."""
     handler.on_usage_update(usage(181_000))

@@ -130,7 +130,7 @@ class _MeasuredReply:
 
     @property
     def sent_tokens(self) -> int:
-        return self.usage.occupancy_tokens - self.usage.output_tokens if self.usage else 0
+        return self.usage.sent_tokens if self.usage else 0
 
     @property
     def has_mostly_results(self) -> bool:

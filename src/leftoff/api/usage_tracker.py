@@ -133,7 +133,9 @@ class ResponseTracker:
             manager.update_token_usage(reply.input_tokens, reply.output_tokens, stop_reason)
         else:
             name = model if isinstance(model, str) else None
-            manager.observe_occupancy(reply.occupancy_tokens, stop_reason, model=name)
+            # The end of a stream says what was answered, not what is in the window.
+            used_tokens = reply.occupancy_tokens if reply.sent_tokens else manager.metrics.used_tokens or 0
+            manager.observe_occupancy(used_tokens, stop_reason, model=name)
         is_news = self._announce_crossing(session_id, manager.metrics) or stop_reason in CUT_OFF
         logs, metrics = manager.resume_logs, manager.metrics
         # Without news only the registered conditions decide, or every reply above a threshold would save again.

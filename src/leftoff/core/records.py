@@ -111,7 +111,12 @@ class Usage(NamedTuple):
     @property
     def occupancy_tokens(self) -> int:
         """The tokens in the window after this reply: the sum of all four, but of one reply only."""
-        return self.input_tokens + self.cache_read_tokens + self.cache_creation_tokens + self.output_tokens
+        return self.sent_tokens + self.output_tokens
+
+    @property
+    def sent_tokens(self) -> int:
+        """The tokens that the reply answers; 0 if the API does not say, as at the end of a stream."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_creation_tokens
 
 
 class Compaction(NamedTuple):

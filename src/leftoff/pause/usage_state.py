@@ -39,15 +39,17 @@ def new_session_id() -> str:
 def add_usage(state: UsageState, reply: Usage, budget: Budget, *, is_occupancy: bool = False) -> UsageState:
     """Return the state after one more reply.
 
-    With ``is_occupancy`` the percentage is of what the reply leaves in the window, otherwise of the input and output of all replies.
+    With ``is_occupancy`` the percentage is of what the reply leaves in the window, otherwise of the input and output of all replies. A
+    reply that does not say what it was sent changes nothing of the first: it may be the end of a stream, or an error of the API.
     """
+    occupancy_tokens = reply.occupancy_tokens if reply.sent_tokens else state.occupancy_tokens or 0
     summed = replace(
         state,
         cumulative_input_tokens=state.cumulative_input_tokens + reply.input_tokens,
         cumulative_output_tokens=state.cumulative_output_tokens + reply.output_tokens,
         cache_creation_tokens=state.cache_creation_tokens + reply.cache_creation_tokens,
         cache_read_tokens=state.cache_read_tokens + reply.cache_read_tokens,
-        occupancy_tokens=reply.occupancy_tokens if is_occupancy else None,
+        occupancy_tokens=occupancy_tokens if is_occupancy else None,
         last_updated=_now(),
     )
     metrics = summed.metrics(budget.tokens)

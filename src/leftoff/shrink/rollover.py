@@ -261,8 +261,7 @@ def _first_request_tokens(ref: SessionRef, usual: int | None) -> int | None:
         if record.actor is not None:
             continue
         if record.usage is not None:
-            sent = record.usage.occupancy_tokens - record.usage.output_tokens
-            own = sent - round(chars * USUAL_TOKENS_PER_CHAR)
+            own = record.usage.sent_tokens - round(chars * USUAL_TOKENS_PER_CHAR)
             return own if 0 < own <= _MOST_BASELINE_TOKENS else usual
         chars += len(record.text) if record.messages else 0
     return usual

@@ -159,7 +159,7 @@ class _Reply:
     @property
     def sent_tokens(self) -> int:
         """What was in the window before it."""
-        return self.usage.occupancy_tokens - self.usage.output_tokens
+        return self.usage.sent_tokens
 
 
 class _Tail:
