@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sqlite3
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.catalogue.database import FILE_NAME, library_folder
+from leftoff.catalogue.database import FILE_NAME, library_folder, translate_errors
+from leftoff.errors import StorageError
 from leftoff.testing.builders import Story, call
 from tests.support.fixtures import CLAUDE_ID, Home
 
@@ -38,6 +40,7 @@ def leftoff(command: str, *, limit_bytes: int = 0) -> subprocess.CompletedProces
         text=True,
         check=False,
         timeout=120,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python itself would leave half a file
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, resource.RLIM_INFINITY)),
     )
 
@@ -56,6 +59,14 @@ def test_a_rebuild_that_fails_leaves_the_library_as_it_was(saved_session: Path, 
     assert "What was there is intact." in ended.stderr
     assert _pieces() == before > 0
     assert not [*Path(library_folder()).glob("*.new.*")]
+
+
+def test_no_room_for_shared_memory_is_called_a_full_disk() -> None:
+    """SQLite calls it an I/O error, which sounds like a broken disk."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+    with pytest.raises(StorageError, match="the disk is full. Free some space"), translate_errors(FILE_NAME):
+        raise error
 
 
 def test_a_rebuild_replaces_the_library(saved_session: Path) -> None:

@@ -202,7 +202,7 @@ def translate_errors(path: str) -> Iterator[None]:
                 f"{path}: other processes have been writing for too long. Nothing was changed; try again.",
                 path=path,
             ) from error
-        why = _FULL if "full" in str(error) else str(error)
+        why = _FULL if _is_disk_full(error) else str(error)
         raise StorageError(f"{path}: not written: {why}. What was there is intact.", path=path) from error
     except sqlite3.DatabaseError as error:
         raise DocumentError(
@@ -211,6 +211,11 @@ def translate_errors(path: str) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise StorageError(f"{path}: not written: {describe_os_error(error)}.", path=path) from error
+
+
+def _is_disk_full(error: sqlite3.OperationalError) -> bool:
+    """Whether there is no room left, also for the memory that SQLite's processes share: it calls that an I/O error."""
+    return "full" in str(error) or getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
 
 
 @contextmanager
