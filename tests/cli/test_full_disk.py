@@ -95,3 +95,12 @@ def test_an_export_names_its_file_and_leaves_no_half(saved_session: Path) -> Non
     assert ended.returncode == 1
     assert "session.md: not written" in ended.stderr
     assert not Path("session.md").exists()
+
+
+@pytest.mark.parametrize("limit_bytes", [0, 100])
+def test_half_a_project_is_not_left(saved_session: Path, limit_bytes: int) -> None:
+    ended = leftoff("project init Shop", limit_bytes=limit_bytes)
+    assert ended.returncode == 1
+    assert "not written" in ended.stderr
+    assert leftoff("project list").returncode == 3
+    assert "Begun: 01-shop" in leftoff("project init Shop", limit_bytes=resource.RLIM_INFINITY).stdout

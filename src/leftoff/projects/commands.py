@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -45,11 +46,15 @@ def init(name: str, workspace: Workspace) -> Home:
         if not project.in_git:
             paths.make_project_folder(project)  # marks the root, so that the folders below it find it
         files.make_folder(home.folder)
-    for folder in (home.planning, home.resources, *([home.working] if home.working else [])):
-        files.make_folder(folder)
-    for part, text in _DOCUMENTS.items():
-        files.create_file(home.part(part), text.format(name=name.strip()).encode())  # type: ignore[arg-type]
-    return _create_state(projects, home, name)
+    try:
+        for folder in (home.planning, home.resources, *([home.working] if home.working else [])):
+            files.make_folder(folder)
+        for part, text in _DOCUMENTS.items():
+            files.create_file(home.part(part), text.format(name=name.strip()).encode())  # type: ignore[arg-type]
+        return _create_state(projects, home, name)
+    except StorageError:
+        shutil.rmtree(home.folder, ignore_errors=True)  # half a project would keep its number
+        raise
 
 
 def init_plain(name: str, workspace: Workspace) -> Home:
