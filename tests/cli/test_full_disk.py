@@ -95,6 +95,15 @@ def test_an_export_names_its_file_and_leaves_no_half(saved_session: Path) -> Non
     assert not Path("session.md").exists()
 
 
+def test_forgetting_on_a_full_disk_says_that_it_is_not_complete(saved_session: Path) -> None:
+    """Files are deleted before the library can be changed; the same command completes it."""
+    ended = leftoff(f"forget {CLAUDE_ID} --yes", limit_bytes=0)
+    assert ended.returncode == 1
+    assert "is only partly erased" in ended.stderr
+    assert "type the same command again" in ended.stderr
+    assert leftoff(f"forget {CLAUDE_ID} --yes", limit_bytes=resource.RLIM_INFINITY).returncode == 0
+
+
 @pytest.mark.parametrize("limit_bytes", [0, 100])
 def test_half_a_project_is_not_left(saved_session: Path, limit_bytes: int) -> None:
     ended = leftoff("project init Shop", limit_bytes=limit_bytes)

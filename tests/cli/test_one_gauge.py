@@ -197,6 +197,16 @@ def test_a_window_that_the_client_reported_holds_for_copies_too(home, capsys, le
     assert machine.gauges(trimmed)["status"][1] == machine.gauges(machine.transcript)["status"][1] > 900_000
 
 
+def test_a_window_learned_later_holds_for_the_copy_of_a_copy(home, capsys):
+    machine = Machine(home, capsys, _CLAUDE)
+    for _ in range(3):
+        machine.do("long turn")
+    trimmed = machine._json("trim", str(machine.transcript))["output_file"]
+    restored = Path(machine._json("untrim", trimmed)["output_file"])
+    machine.do("status line 1M")
+    assert machine.gauges(restored)["status"][1] == machine.gauges(machine.transcript)["status"][1] > 900_000
+
+
 def test_the_own_compaction_of_a_session_counts_on_the_first_look(home, capsys):
     """Earlier, the glance knew it only after ``status`` had looked."""
     machine = Machine(home, capsys, _CLAUDE)

@@ -205,6 +205,18 @@ def test_a_rollover_that_frees_nothing_is_not_written(home):
     assert rollover.roll_over(str(source), Workspace.open(), RolloverOptions(force=True)).session_id
 
 
+def test_a_rollover_is_written_if_the_reported_tokens_promise_a_gain(home):
+    """A window can be full of what the transcript does not show: the preview, advise and the command agree that it helps."""
+    story = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    source = home.claude(
+        story.asked("Hello").replied("Hi.", used=40_000).asked("More").replied("Yes.", used=150_000)
+    )
+    planned = rollover.preview_rollover(str(source), Workspace.open(), RolloverOptions())
+    assert planned.savings.tokens > 50_000
+    assert not planned.nothing_to_gain
+    assert rollover.roll_over(str(source), Workspace.open(), RolloverOptions()).session_id
+
+
 def test_the_lineage_block_ends_with_the_session_s_own_file(source, tmp_path):
     fresh = rollover.roll_over(str(source), Workspace.open(), RolloverOptions()).output_file
     assert f"\n2. {fresh.name} (current)\n" in opening_of(fresh)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from leftoff.catalogue.database import LOCK_NAME, library_folder
 from leftoff.chat.page import looks_like_id
-from leftoff.errors import NothingToDoError, UsageError
+from leftoff.errors import NothingToDoError, StorageError, UsageError
 from leftoff.forget import index, masking, places, session_copies
 from leftoff.forget.forget_remote import RemoteResult, RemoteTask, forget_remote, remote_name
 from leftoff.forget.index import KnownSession
@@ -275,7 +275,14 @@ def forget(plan: ForgetPlan) -> ForgetResult:
     if plan.is_empty:
         raise NothingToDoError(f"leftoff keeps nothing of {plan.description}.")
     with _no_sending(plan), _no_indexing():
-        result = _erase(plan)
+        try:
+            result = _erase(plan)
+        except (
+            StorageError
+        ) as error:  # a full disk, for one: masking writes a new file before it removes the old one
+            raise StorageError(
+                f"{plan.description} is only partly erased: {error} Solve that and type the same command again; it completes the work."
+            ) from error
     is_known = plan.is_local or plan.agents_own or plan.agents_unread or result.remote.erased
     if not is_known and result.remote.trouble is None:
         raise NothingToDoError(f"leftoff keeps nothing of {plan.description}, and neither does the remote.")

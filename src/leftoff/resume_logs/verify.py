@@ -14,7 +14,7 @@ from leftoff.core.actions import Action, Changed, Moved, Ran, Removed, Wrote
 from leftoff.core.protocols import Agent
 from leftoff.core.records import Place, Record, ToolResult, ToolUse
 from leftoff.core.resume_log import ResumeLog
-from leftoff.errors import NotFoundError, TranscriptError
+from leftoff.errors import NothingFoundError, NotFoundError, TranscriptError
 from leftoff.platform import files
 from leftoff.resume_logs import verify_items
 from leftoff.resume_logs.verify_items import Event, Evidence, Finding, Verdict
@@ -88,6 +88,8 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
     if not wanted_id:
         found = [each for each in found if each.has_content()]
     exact = [each for each in found if each.session_id == wanted_id] or found
+    if not exact and selector == LATEST:
+        raise NothingFoundError("This project has no resume log yet. leftoff log save makes one.")
     if not exact:
         raise NotFoundError(
             f"There is no resume log {selector[:60]!r} in {folder}. leftoff log list shows what there is."

@@ -10,7 +10,7 @@ nothing: what a screen shows never depends on which command ran before. Losing t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -51,12 +51,11 @@ class Gauge:
     ) -> ContextMetrics:
         """Return how full the window is; ``project`` is the folder whose agent settings count.
 
-        A copy that the client has not opened yet has the window of its parent.
+        A copy that the client has not opened yet has the window of its nearest ancestor that has one.
         """
         if occupancy.window_tokens is None:
-            known = (
-                each for each in (session_id, parent_id) if each and self._has_window_file(agent.id, each)
-            )
+            line = self._ancestral_line(session_id, parent_id)
+            known = (each for each in line if self._has_window_file(agent.id, each))
             occupancy = occupancy._replace(
                 window_tokens=next((load_window(agent.id, each) for each in known), None)
             )
@@ -67,6 +66,21 @@ class Gauge:
             observed_compaction_tokens=self._compaction_point(agent.id, occupancy),
             at=at,
         )
+
+    def _ancestral_line(self, session_id: str, parent_id: str | None) -> Iterator[str]:
+        """Yield the session, its parent, and then as far back as the registry of copies goes."""
+        yield session_id
+        seen = {session_id}
+        while parent_id is not None and parent_id not in seen:
+            yield parent_id
+            seen.add(parent_id)
+            parent_id = self._parents.get(parent_id)
+
+    @cached_property
+    def _parents(self) -> Mapping[str, str]:
+        from leftoff.sessions.ancestry import load_family  # noqa: PLC0415 - only copies of copies need it
+
+        return {each.session_id: each.parent_id for each in load_family().derived}
 
     def _agent_window(self, agent: Agent, occupancy: Occupancy, project: str | None) -> AgentWindow:
         """Look up once per model and project; again for a session that holds more than such a window should."""

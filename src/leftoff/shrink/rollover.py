@@ -81,8 +81,8 @@ class PlannedRollover(NamedTuple):
 
     @property
     def nothing_to_gain(self) -> bool:
-        """Whether the fresh session would be no smaller; what the agent sends besides the conversation is in both."""
-        return len(self.message) >= self.live_chars
+        """Whether neither the characters of the conversation nor the tokens that the agent reports promise a smaller session."""
+        return len(self.message) >= self.live_chars and not (self.savings.tokens or 0) > 0
 
     def describe_sizes(self) -> str:
         """Say how large the fresh session would be, and how large this one is."""
