@@ -36,7 +36,9 @@ def test_an_empty_list_is_nothing_to_do(capsys, command):
     assert (code, json.loads(out)) == (3, [])
 
 
-@pytest.mark.parametrize("command", ["status", "resume", "show", "log save", "log show", "log verify", "trim", "lineage"])
+@pytest.mark.parametrize(
+    "command", ["status", "resume", "show", "log save", "log show", "log verify", "trim", "lineage"]
+)
 def test_no_session_at_all_is_nothing_to_do(capsys, command):
     """Nothing was named, and there is nothing."""
     code, out, err = ends(capsys, *command.split())

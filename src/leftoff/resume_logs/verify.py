@@ -14,7 +14,7 @@ from leftoff.core.actions import Action, Changed, Moved, Ran, Removed, Wrote
 from leftoff.core.protocols import Agent
 from leftoff.core.records import Place, Record, ToolResult, ToolUse
 from leftoff.core.resume_log import ResumeLog
-from leftoff.errors import NothingFoundError, NotFoundError, TranscriptError
+from leftoff.errors import NotFoundError, NothingFoundError, TranscriptError
 from leftoff.platform import files
 from leftoff.resume_logs import verify_items
 from leftoff.resume_logs.verify_items import Event, Evidence, Finding, Verdict
