@@ -491,58 +491,100 @@ def test_new_records_are_folded_in_the_background(live):
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        (">pin The server is quokka", "leftoff: pinned as number 1: The server is quokka"),
-        (">pin", "leftoff: say what to pin"),
+        (">pin The server is called quokka and is down", "leftoff: pinned as number 1: The server is called"),
+        (">PIN Quokka", "leftoff: pinned as number 1: Quokka"),
         (">pins", "leftoff: nothing is pinned here."),
-        (">unpin", "leftoff: say which one"),
-        (">unpin 7", "leftoff: "),
-        (">pickup", "leftoff: no log number 1 to go on from. There is none"),
+        (">Pins", "leftoff: nothing is pinned here."),
+        (">unpin 7", "leftoff: This project has no pin 7."),
+        (">pickup", "leftoff: no log number 1 to continue from. There is none"),
         (">trim", "leftoff: there is nothing to trim yet."),
         (">trim yes", "leftoff: there is nothing to trim yet."),
-        (">handoff", "leftoff: there is nothing to save yet."),
+        (">TRIM Yes", "leftoff: there is nothing to trim yet."),
+        (">Handoff", "leftoff: there is nothing to save yet."),
     ],
 )
 def test_a_trigger_is_answered_and_not_sent(live, prompt, answer):
-    """A trigger is answered by the hook and spends no tokens."""
+    """A trigger is answered by the hook and spends no tokens, whatever its case."""
     response = live.hook("UserPromptSubmit", prompt=prompt)
     assert response["decision"] == "block"
     assert response["reason"].startswith(answer)
 
 
 @pytest.mark.parametrize(
-    "prompt",
+    ("prompt", "usage"),
     [
-        ">pins are sharp",
-        ">pins 3",
-        ">handoff 5",
-        ">trim 3",
-        ">trim yes please",
-        ">resume the work",
-        "> pin x",
-        ">unpin two",
-        "what does >pin do?",
-        ">pin a\nb",
-        ">nothing",
+        (">trim 800", ">trim yes   writes the copy"),
+        (">trim -20", ">trim yes"),
+        (">trim help", ">trim       shows"),
+        (">trim cancel", ">trim yes"),
+        (">trim yes please", ">trim yes"),
+        (">resume please", ">resume   saves"),
+        (">resume the work", ">resume   saves"),
+        (">handoff 5", ">handoff   writes"),
+        (">pins are sharp", ">pins   lists"),
+        (">pin", ">pin never push to main   keeps"),
+        (">unpin", ">unpin 2   removes"),
+        (">unpin two", ">pins      lists"),
+        (">pickup 0b54f7aa", ">pickup 2   hands over the second"),
+        (">pickup 99999999999999999999", ">pickup"),
     ],
 )
-def test_only_a_whole_prompt_is_a_trigger(live, prompt):
+def test_a_short_trigger_that_cannot_be_run_is_answered_with_its_usage(live, prompt, usage):
+    """In a full window a mistyped trigger must not cost a turn."""
+    response = live.hook("UserPromptSubmit", prompt=prompt)
+    assert response["decision"] == "block"
+    assert response["reason"].startswith("leftoff: nothing was done. What you can type:\n")
+    assert f"  {usage}" in response["reason"]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        ">resume the work on the parser",
+        ">trim the long lines in it",
+        "> pin x",
+        "what does >pin do?",
+        ">pin a\nb",
+        ">trim\nyes",
+        ">trim\u2028yes",
+        ">session",
+        ">trimmed output",
+        ">",
+    ],
+)
+def test_a_longer_line_or_several_lines_go_to_the_agent(live, prompt):
+    """They are the user's text: nothing is answered and nothing is added."""
     assert live.hook("UserPromptSubmit", prompt=prompt) == {}
+
+
+@pytest.mark.parametrize("agent_id", ["claude", "codex"])
+def test_the_answer_to_a_trigger_holds_only_what_the_agent_understands(isolated_home, agent_id):
+    """Claude Code need not repeat the prompt below the answer; Codex refuses an answer with a key it does not know."""
+    response = LiveSession(isolated_home, agent_id).hook("UserPromptSubmit", prompt=">pins")
+    if agent_id == "codex":
+        assert response == {"decision": "block", "reason": "leftoff: nothing is pinned here."}
+    else:
+        assert response["hookSpecificOutput"] == {
+            "hookEventName": "UserPromptSubmit",
+            "suppressOriginalPrompt": True,
+        }
+        assert response["reason"].endswith("\n(Your line is back in the input box; Ctrl+U clears it.)")
 
 
 def test_pins_are_listed_and_removed(live):
     """Pins are removed by the numbers that the list shows."""
     live.hook("UserPromptSubmit", prompt=">pin one")
     live.hook("UserPromptSubmit", prompt=">pin two")
-    assert live.hook("UserPromptSubmit", prompt=">pins")["reason"].endswith("  1  one\n  2  two")
-    assert live.hook("UserPromptSubmit", prompt=">unpin 1")["reason"] == "leftoff: no longer pinned: one"
+    assert "  1  one\n  2  two" in live.hook("UserPromptSubmit", prompt=">pins")["reason"]
+    assert "leftoff: no longer pinned: one" in live.hook("UserPromptSubmit", prompt=">unpin 1")["reason"]
 
 
 @pytest.mark.parametrize("trigger", [">resume", ">continue"])
 def test_a_hand_off_saves_and_says_how_to_continue(live, trigger):
-    """The command can be copied."""
+    """The command can be copied: it is on a line of its own."""
     live.turn(50_000)
     reason = live.hook("UserPromptSubmit", prompt=trigger)["reason"]
-    assert f"leftoff resume {SESSION}" in reason
+    assert f"  leftoff resume {SESSION} --run" in reason.splitlines()
     assert logs()
 
 
@@ -558,7 +600,7 @@ def test_a_hand_off_puts_the_id_on_the_clipboard(live, tmp_path, monkeypatch):
     copying.chmod(0o755)
     monkeypatch.setenv("PATH", f"{copying.parent}:{paths.environment()['PATH']}")
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    assert "the id is on the clipboard" in live.hook("UserPromptSubmit", prompt=">resume")["reason"]
+    assert "The id is on the clipboard" in live.hook("UserPromptSubmit", prompt=">resume")["reason"]
     assert (tmp_path / "board").read_text(encoding="utf-8") == SESSION
 
 
@@ -566,7 +608,7 @@ def test_pickup_hands_the_log_over_with_the_next_prompt(isolated_home, live):
     """The text of that prompt does not matter."""
     finished(isolated_home)
     reason = live.hook("UserPromptSubmit", prompt=">pickup 1")["reason"]
-    assert reason == f"leftoff: session {OTHER[:8]} is handed over with your next prompt."
+    assert reason.startswith(f"leftoff: session {OTHER[:8]} is handed over with your next prompt.\n")
     assert f"# Session Resume Log: {OTHER}" in agent_context(
         live.hook("UserPromptSubmit", prompt="What now?")
     )
@@ -592,7 +634,7 @@ def test_several_logs_are_numbered(isolated_home, live):
     assert "(1 more: >pickup 2" in live.message_to_user("SessionStart", source="startup")
     settled(live)
     reason = live.hook("UserPromptSubmit", prompt=">pickup 2")["reason"]
-    assert [line.split()[0] for line in reason.splitlines()[1:]] == ["1", "2"]
+    assert [line.split()[0] for line in reason.splitlines()[1:-1]] == ["1", "2"]
     assert f"# Session Resume Log: {OTHER}" in agent_context(
         live.hook("UserPromptSubmit", prompt="What now?")
     )
@@ -603,7 +645,7 @@ def test_another_prefix_is_noticed_and_named(live, monkeypatch):
     monkeypatch.setenv("LEFTOFF_TRIGGERS_PREFIX", "!!")
     assert live.hook("UserPromptSubmit", prompt=">pins") == {}
     reason = live.hook("UserPromptSubmit", prompt="!!unpin")["reason"]
-    assert reason == "leftoff: say which one: !!unpin 2; !!pins lists them."
+    assert "  !!unpin 2   removes the second pin\n  !!pins      lists them" in reason
     assert live.state.triggers_prefix == "!!"
 
 

@@ -362,15 +362,25 @@ def test_a_large_tail_is_looked_at_once(call: Call, isolated_home: Path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "prompt", [">pins", "  >pin x", "Save progress", "done for today.", "continue project 3"]
+    "prompt",
+    [">pins", "  >pin x", ">PINS", ">trim 800", "Save progress", "done for today.", "continue project 3"],
 )
 def test_a_typed_trigger_goes_to_the_full_program(
     call: Call, isolated_home: Path, tmp_path: Path, prompt: str
 ) -> None:
-    """The full program decides whether the whole prompt is a trigger."""
+    """The full program answers it."""
     state_file(isolated_home)
     assert call(event("UserPromptSubmit", tmp_path, prompt=prompt))
     assert not call(event("UserPromptSubmit", tmp_path, prompt="please " + prompt))
+
+
+@pytest.mark.parametrize("prompt", ["> a quotation", ">resume work on the parser", ">pin a\nb", ">trimmed"])
+def test_what_only_begins_like_a_trigger_needs_no_full_program(
+    call: Call, isolated_home: Path, tmp_path: Path, prompt: str
+) -> None:
+    """The same function decides in both programs."""
+    state_file(isolated_home)
+    assert not call(event("UserPromptSubmit", tmp_path, prompt=prompt))
 
 
 def test_a_subagent_is_recorded_and_never_handed_over(

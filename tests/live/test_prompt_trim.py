@@ -56,7 +56,7 @@ def test_trim_yes_writes_the_copy_and_says_what_to_type(live):
     reason = block_reason(live, ">trim yes")
     (new,) = sessions(live) - before
     command = " ".join(live.agent.resume_command(open_session(str(new)).session_id))
-    assert f"Go on in the trimmed copy: exit, then type: {command}" in reason
+    assert f"Continue in the trimmed copy: exit, then type:\n  {command}" in reason
 
 
 def test_trim_yes_says_what_could_not_be_copied(isolated_home, tmp_path):
@@ -70,7 +70,7 @@ def test_trim_yes_says_what_could_not_be_copied(isolated_home, tmp_path):
     wrote.symlink_to(wrote.rename(tmp_path / wrote.name))
     reason = block_reason(live, ">trim yes")
     assert f"\nNot taken along: what a subagent wrote ({wrote}): a symbolic link" in reason
-    assert "\nGo on in the trimmed copy: exit" in reason
+    assert "\nContinue in the trimmed copy: exit" in reason
 
 
 def test_under_leftoff_run_it_continues_automatically(live, monkeypatch):
@@ -88,7 +88,7 @@ def test_a_handoff_writes_a_fresh_session(live):
     before = sessions(live)
     reason = block_reason(live, ">handoff")
     (new,) = sessions(live) - before
-    assert reason.startswith("leftoff: Go on in a fresh session: exit, then type: ")
+    assert reason.startswith("leftoff: Continue in a fresh session: exit, then type:\n  ")
     assert open_session(str(new)).parent.derivation == "continued"
 
 

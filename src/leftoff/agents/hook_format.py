@@ -91,12 +91,18 @@ def event(
     )
 
 
-def reply(event: HookEvent, response: HookResponse) -> bytes:
-    """Return what the hook prints; nothing where there is nothing to say, or where the agent would ignore it."""
+def reply(event: HookEvent, response: HookResponse, when_blocked: JsonObject | None = None) -> bytes:
+    """Return what the hook prints; nothing where there is nothing to say, or where the agent would ignore it.
+
+    ``when_blocked`` is what only this agent understands about a blocked prompt: others refuse an answer with unknown keys.
+    """
     if event.kind == "before_compaction":  # plain text: an object would be refused
         return (response.to_summariser or "").encode()
     if response.blocks:
-        return orjson.dumps({"decision": "block", "reason": response.to_user or ""})
+        blocked: JsonObject = {"decision": "block", "reason": response.to_user or ""}
+        if when_blocked:
+            blocked["hookSpecificOutput"] = {"hookEventName": event.name, **when_blocked}
+        return orjson.dumps(blocked)
     output: JsonObject = {}
     if response.to_user and event.hears_user:
         output["systemMessage"] = response.to_user

@@ -41,6 +41,8 @@ LARGEST_LOG_BYTES = 1024 * 1024
 FARTHEST_BYTES = 64 * 1024 * 1024  # from the end: no reply is longer
 TOOLS, PROMPT, STOP = "tools", "prompt", "stop"  # kinds of event that need no full program
 PHRASES = ("save progress", "done for today", "continue project ")
+TRIGGERS = ("resume", "continue", "handoff", "pickup", "pin", "pins", "unpin", "trim")
+_MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent
 _POLL_SECONDS = 0.002
 _STEP_BYTES = 16 * 1024
 _MOST_TOKENS = 10**12
@@ -97,7 +99,7 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
     if kind == PROMPT:
         prompt = str(event.get("prompt")).strip()
         opening = " ".join(prompt[:40].lower().split())
-        if prompt.startswith(state.get("triggers_prefix") or ">") or opening.startswith(PHRASES):
+        if parse_trigger(prompt, state.get("triggers_prefix") or ">") or opening.startswith(PHRASES):
             return True
     if seen is None:
         return False
@@ -111,6 +113,21 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
         return True
     is_near = isinstance(mark, int) and used + (size - end) * _MOST_TOKENS_PER_BYTE >= mark
     return is_near and size - max(end, _count(state, "looked_bytes")) >= LOOK_BYTES
+
+
+def parse_trigger(prompt: str, prefix: str) -> "tuple[str, str] | None":
+    """Return the name and the argument of a trigger: one short line that begins with the prefix and one of the words.
+
+    None for any other prompt, which goes to the agent. Only what is pinned may be long.
+    """
+    lines = prompt.strip().splitlines()
+    if len(lines) != 1 or not lines[0].startswith(prefix):
+        return None
+    name, _, argument = lines[0][len(prefix) :].replace("\t", " ").partition(" ")
+    name, argument = name.lower(), argument.strip()
+    if name not in TRIGGERS or (name != "pin" and len(argument.split()) > _MOST_WORDS):
+        return None
+    return name, argument
 
 
 def _has_moved(state: "Json") -> bool:

@@ -26,12 +26,12 @@ from leftoff.core.hook_event import (
 from leftoff.core.protocols import Agent, HasHooks
 from leftoff.errors import ConfigError, NothingToDoError, StorageError, UsageError
 from leftoff.live import installed
+from leftoff.live.fast import TRIGGERS
 from leftoff.live.installed import Installation
 from leftoff.platform import files, paths
 from leftoff.workspace import Workspace
 
 PROMPT_EVENT = "UserPromptSubmit"
-_TRIGGERS = ("resume", "continue", "handoff", "pickup", "pins", "pin", "unpin", "trim")
 _LARGEST_BYTES = 1024 * 1024
 
 
@@ -312,7 +312,7 @@ def foreign_triggers(hooks: Iterable[Hook], prefix: str) -> list[str]:
 
 def _describe_foreign_hook(hook: Hook, prefix: str) -> str:
     who = f"Another tool reads your prompts too: {hook.command} (in {hook.source})."
-    triggers = [f"{prefix}{name}" for name in _TRIGGERS]
+    triggers = [f"{prefix}{name}" for name in TRIGGERS]
     shared = [trigger for trigger in triggers if any(trigger in text for text in _command_texts(hook))]
     if not shared:
         return who

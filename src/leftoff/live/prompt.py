@@ -1,23 +1,26 @@
 """Answer a prompt: triggers such as ``>pin``, phrases such as "save progress", the log that the first prompt asks for, warnings.
 
-A trigger must be the whole prompt; it is for leftoff alone, so the prompt is not sent to the agent. Phrases are sent too.
+A trigger is one short line for leftoff alone: it is run, or answered with what can be typed, and not sent to the agent. Phrases are
+sent too.
 ``>trim`` and ``>handoff`` write a smaller session beside the running one, which cannot be replaced. ``leftoff run`` starts the agent
 on it as soon as the user exits; otherwise the user reads what to type.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.quantities import count
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live.events import EventContext
+from leftoff.live.fast import parse_trigger
 from leftoff.platform import process
 
 if TYPE_CHECKING:
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 _CATCH_UP_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 _CLIENT_TEXT_PREFIX = "<"  # of prompts that the client writes in the user's name
-_WITHOUT_ARGUMENT = frozenset({"resume", "continue", "handoff", "pins"})
 _YES = "yes"
 _MOST_SHOWN = 5
 
@@ -37,7 +39,7 @@ def on_prompt(context: EventContext) -> HookResponse:
     if context.event.actor is not None:
         return NO_RESPONSE
     prompt = (context.event.prompt or "").strip()
-    trigger = _parse_trigger(prompt, context.settings.triggers_prefix)
+    trigger = parse_trigger(prompt, context.settings.triggers_prefix)
     if trigger is not None:
         return HookResponse(to_user=_run_trigger(context, *trigger), blocks=True)
     from leftoff.live.turns import measure, record  # the user waits for a trigger, which does not need it
@@ -106,29 +108,23 @@ def _wait_for_catch_up(context: EventContext) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def _parse_trigger(prompt: str, prefix: str) -> tuple[str, str] | None:
-    """Return the trigger's name and argument if the whole prompt is one; None for any other prompt."""
-    if not prompt.startswith(prefix):
-        return None
-    name, _, argument = prompt.removeprefix(prefix).partition(" ")
-    argument = argument.strip()
-    if name not in _TRIGGERS or "\n" in argument:
-        return None
-    if argument and name in _WITHOUT_ARGUMENT:
-        return None
-    if name == "trim":
-        return (name, argument) if argument in {"", _YES} else None
-    return (name, argument) if not argument or name == "pin" or argument.isdecimal() else None
-
-
 def _run_trigger(context: EventContext, name: str, argument: str) -> str:
     """Run a trigger and return the message for the user, errors too: the user typed it and waits."""
     with suppress(LeftoffError):
         context.update(lambda state: state)
+    trigger = _TRIGGERS[name]
+    if re.fullmatch(trigger.takes, argument, re.IGNORECASE) is None:
+        return _usage(trigger, context.settings.triggers_prefix)
     try:
-        return _TRIGGERS[name](context, argument)
+        return trigger.run(context, argument)
     except LeftoffError as error:
         return f"leftoff: {error.message}"
+
+
+def _usage(trigger: _Trigger, prefix: str) -> str:
+    width = max(map(len, trigger.usage))
+    lines = [f"  {prefix}{typed:<{width}}   {does}" for typed, does in trigger.usage.items()]
+    return "\n".join(["leftoff: nothing was done. What you can type:", *lines])
 
 
 def _save_log(context: EventContext) -> str:
@@ -142,8 +138,9 @@ def _save_log(context: EventContext) -> str:
 
 def _save_and_explain(context: EventContext, argument: str) -> str:  # noqa: ARG001 - every trigger is called alike
     session_id = context.event.session_id
-    copied = " (the id is on the clipboard)" if process.copy_to_clipboard(session_id) else ""
-    how = f"Go on from it: leftoff resume {session_id} --run   starts {context.agent.name}{copied}"
+    copied = " The id is on the clipboard." if process.copy_to_clipboard(session_id) else ""
+    # A command is on a line of its own, so that it survives 80 columns.
+    how = f"To start {context.agent.name} on it:{copied}\n  leftoff resume {session_id} --run"
     return f"{_save_log(context)}\n{how}"
 
 
@@ -155,7 +152,7 @@ def _hand_off(context: EventContext, argument: str) -> str:
         return _save_log(context)
     try:
         derived = rollover.roll_over_of(context.session_ref, context.workspace, rollover.RolloverOptions())
-        return f"leftoff: {_how_to_continue(context, derived, action='Go on in a fresh session')}"
+        return f"leftoff: {_how_to_continue(context, derived, action='Continue in a fresh session')}"
     except LeftoffError as error:
         return f"{_save_and_explain(context, argument)}\nNo fresh session was written: {error.message}"
 
@@ -167,7 +164,7 @@ def _pick_up(context: EventContext, argument: str) -> str:
     number = int(argument) if argument else 1
     if not 1 <= number <= len(candidates):
         count = f"There are {len(candidates)}" if candidates else "There is none"
-        return f"leftoff: no log number {number} to go on from. {count}; leftoff log list shows all."
+        return f"leftoff: no log number {number} to continue from. {count}; leftoff log list shows all."
     picked = candidates[number - 1]
     context.update(lambda state: state._replace(pickup=picked.path, offer_open=False))
     lines = [f"leftoff: session {short_id(picked.session_id)} is handed over with your next prompt."]
@@ -177,9 +174,6 @@ def _pick_up(context: EventContext, argument: str) -> str:
 
 
 def _pin(context: EventContext, argument: str) -> str:
-    if not argument:
-        prefix = context.settings.triggers_prefix
-        return f"leftoff: say what to pin, for example: {prefix}pin never push to main"
     from leftoff.resume_logs import pins
 
     pinned = pins.pin(argument, context.workspace)
@@ -199,9 +193,6 @@ def _list_pins(context: EventContext, argument: str) -> str:  # noqa: ARG001
 
 
 def _unpin(context: EventContext, argument: str) -> str:
-    if not argument:
-        prefix = context.settings.triggers_prefix
-        return f"leftoff: say which one: {prefix}unpin 2; {prefix}pins lists them."
     from leftoff.resume_logs import pins
 
     return f"leftoff: no longer pinned: {pins.unpin(int(argument), context.workspace).text}"
@@ -217,12 +208,13 @@ def _trim(context: EventContext, argument: str) -> str:
         raise LeftoffError("there is nothing to trim yet.")
     require_copyable(ref, "leftoff trim --force writes the copy all the same.")
     planned = prepare_trim_of(ref, context.workspace, TrimOptions(force=True))
-    if argument != _YES:
+    is_confirmed = argument.lower() == _YES
+    if not is_confirmed:
         planned = preview_trim(planned)
     if planned.plan.nothing_to_trim:
         why = planned.plan.kept[-1] if planned.plan.kept else "no tool result is long enough"
         return f"leftoff: nothing to trim: {why}."
-    if argument != _YES:
+    if not is_confirmed:
         trigger = f"{context.settings.triggers_prefix}trim {_YES}"
         return "\n".join([*_preview(planned), f"Write the copy: {trigger}   (this session stays as it is)"])
     trimmed = write_trim(planned)
@@ -233,7 +225,7 @@ def _trim(context: EventContext, argument: str) -> str:
             f"leftoff: {_describe_savings(planned)}.",
             *(["The same copy exists already; nothing new was written."] if trimmed.is_reused else []),
             *map(str, trimmed.left_behind),
-            _how_to_continue(context, trimmed, action="Go on in the trimmed copy"),
+            _how_to_continue(context, trimmed, action="Continue in the trimmed copy"),
         ]
     )
 
@@ -270,16 +262,49 @@ def _how_to_continue(context: EventContext, derived: DerivedSession, *, action: 
     command = (
         shlex.join(derived.resume_command) if derived.resume_command else f"session {derived.session_id}"
     )
-    return f"{action}: exit, then type: {command}"
+    return f"{action}: exit, then type:\n  {command}"
 
 
-_TRIGGERS: Mapping[str, Callable[[EventContext, str], str]] = {
-    "resume": _save_and_explain,
-    "continue": _save_and_explain,
-    "handoff": _hand_off,
-    "pickup": _pick_up,
-    "pin": _pin,
-    "pins": _list_pins,
-    "unpin": _unpin,
-    "trim": _trim,
+class _Trigger(NamedTuple):
+    """What a trigger does, the pattern of what may follow its name, and what to type for what."""
+
+    run: Callable[[EventContext, str], str]
+    takes: str
+    usage: Mapping[str, str]
+
+
+_NOTHING, _NUMBER = "", r"\d{1,4}"
+_TRIGGERS: Mapping[str, _Trigger] = {
+    "resume": _Trigger(
+        _save_and_explain, _NOTHING, {"resume": "saves the log of this session and says how to resume it"}
+    ),
+    "continue": _Trigger(
+        _save_and_explain, _NOTHING, {"continue": "saves the log of this session and says how to resume it"}
+    ),
+    "handoff": _Trigger(
+        _hand_off, _NOTHING, {"handoff": "writes a fresh session that begins with the log of this one"}
+    ),
+    "pickup": _Trigger(
+        _pick_up,
+        f"({_NUMBER})?",
+        {
+            "pickup": "hands over the log of the last session with your next prompt",
+            "pickup 2": "hands over the second log of the list",
+        },
+    ),
+    "pin": _Trigger(
+        _pin, ".+", {"pin never push to main": "keeps these words in every log, exactly as you typed them"}
+    ),
+    "pins": _Trigger(_list_pins, _NOTHING, {"pins": "lists what is pinned in this project"}),
+    "unpin": _Trigger(
+        _unpin, _NUMBER, {"unpin 2": "removes the second pin", "pins": "lists them with their numbers"}
+    ),
+    "trim": _Trigger(
+        _trim,
+        f"({_YES})?",
+        {
+            "trim": "shows what a trimmed copy of this session would leave out",
+            f"trim {_YES}": "writes the copy; this session stays as it is",
+        },
+    ),
 }

@@ -114,7 +114,7 @@ def typed_triggers(agent: Agent, sandbox: Sandbox) -> None:
         screen.wait_for("pinned as number 1")
         screen.press(CLEAR_LINE)  # the client puts a blocked prompt back into its input line
         screen.type(">handoff")
-        screen.wait_for("Go on in a fresh session")
+        screen.wait_for("Continue in a fresh session")
         assert len(sandbox.requests()) == before, "a trigger was sent to the API"
     (log,) = saved_logs(sandbox)
     assert "quokka" in log.read_text(encoding="utf-8")

@@ -89,6 +89,7 @@ FAST_PATH: FastPathRules = {
 # continue (2.1.325), so the agent gets none there.
 _HEARS_AGENT = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PostToolBatch")
 _HEARS_USER = (*_HEARS_AGENT, "Stop")
+_IN_INPUT_BOX = "(Your line is back in the input box; Ctrl+U clears it.)"
 
 
 class ClaudeHooks:
@@ -113,8 +114,10 @@ class ClaudeHooks:
         )
 
     def reply(self, event: HookEvent, response: HookResponse) -> bytes:
-        """Return what the hook prints."""
-        return hook_format.reply(event, response)
+        """Return what the hook prints; a blocked prompt is not repeated below the answer, but stays in the input box."""
+        if response.blocks:
+            response = response._replace(to_user=f"{response.to_user}\n{_IN_INPUT_BOX}")
+        return hook_format.reply(event, response, when_blocked={"suppressOriginalPrompt": True})
 
     def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
         """Return the file of that scope, last; before it those that it overrides."""
