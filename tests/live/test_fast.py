@@ -216,12 +216,18 @@ def call(isolated_home: Path, tmp_path: Path) -> Callable[..., list[str]]:
     note = f"import sys; open({str(noted)!r}, 'a').write(' '.join(sys.argv[1:] + [str(len(sys.stdin.read()))]) + chr(10))"
     (package / "__main__.py").write_text(note, encoding="utf-8")
 
-    def run(raw: dict[str, object] | bytes, agent: str = "claude") -> list[str]:
+    def run(
+        raw: dict[str, object] | bytes,
+        agent: str = "claude",
+        meanwhile: Callable[["subprocess.Popen[bytes]"], None] = lambda _: None,
+    ) -> list[str]:
         noted.unlink(missing_ok=True)
         data = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
         command = [python, "-I", "-S", fast.__file__, agent]
-        done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=60)
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), done
+        with subprocess.Popen(command, **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)) as hook:
+            threading.Thread(target=meanwhile, args=[hook]).start()
+            printed = hook.communicate(data, timeout=60)
+        assert (hook.returncode, *printed) == (0, b"", b""), printed
         return noted.read_text(encoding="utf-8").splitlines() if noted.exists() else []
 
     return run
@@ -381,6 +387,65 @@ def test_what_only_begins_like_a_trigger_needs_no_full_program(
     """The same function decides in both programs."""
     state_file(isolated_home)
     assert not call(event("UserPromptSubmit", tmp_path, prompt=prompt))
+
+
+# The end of a turn, before its reply is written
+
+
+def ended_turn(folder: Path) -> tuple[Path, bytes, dict[str, object]]:
+    """A turn whose reply crosses a mark and is not in the transcript yet: the transcript, the reply, the event."""
+    reply = transcript(folder, 800).read_bytes()
+    path = transcript(folder, 500)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "user", "message": {"role": "user", "content": "Next"}}) + "\n")
+    return path, reply, event("Stop", folder, last_assistant_message="Done.")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="sees in /proc that the hook reads the transcript")
+def test_a_reply_that_is_written_a_moment_after_the_end_of_its_turn_is_waited_for(
+    call: Call, isolated_home: Path, tmp_path: Path
+) -> None:
+    """The threshold that it crosses is then announced at once, not with the next prompt."""
+    state_file(isolated_home)
+
+    def is_noticed() -> bool:
+        path, reply, stop = ended_turn(tmp_path)
+
+        def write_reply(hook: "subprocess.Popen[bytes]") -> None:
+            while hook.poll() is None and not has_open(hook.pid, path):
+                time.sleep(0.001)
+            with path.open("ab") as file:
+                file.write(reply)
+
+        return call(stop, meanwhile=write_reply) != []
+
+    # Most of the time: on a busy machine the reply may come too late, or so early that nothing is waited for.
+    assert sum(is_noticed() for _ in range(20)) > 10
+
+
+def test_a_reply_that_never_comes_ends_the_wait(call: Call, isolated_home: Path, tmp_path: Path) -> None:
+    """Nothing is said and nothing fails."""
+    state_file(isolated_home)
+    _, _, stop = ended_turn(tmp_path)
+    assert call(stop) == []
+    assert log_of(isolated_home) == ""
+
+
+def test_a_reply_that_was_written_in_time_is_noticed(call: Call, isolated_home: Path, tmp_path: Path) -> None:
+    """The usual case, also where lines without a usage follow the reply."""
+    state_file(isolated_home)
+    path, reply, stop = ended_turn(tmp_path)
+    with path.open("ab") as file:
+        file.write(reply + b'{"type": "attachment"}\n{"type": "last-prompt"}\n')
+    assert call(stop)
+
+
+def has_open(pid: int, path: Path) -> bool:
+    """Whether a process has a file open; its entries in /proc may disappear at any time."""
+    try:
+        return any(each.readlink() == path for each in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return False
 
 
 def test_a_subagent_is_recorded_and_never_handed_over(

@@ -48,13 +48,20 @@ class ClearedRule(LineRule):
     saved: str
 
 
+class SentRule(LineRule):
+    """A line that the model was sent and replies to. ``mark`` is a text that every such line contains."""
+
+    mark: str
+
+
 class FastPathRules(TypedDict):
     """All rules of one agent.
 
     ``events`` maps the names of the agent's events that the fast path may handle alone to their kinds; every other event starts the
     full program. ``marks`` are texts: a line is parsed only if it contains one of them, which makes reading a long transcript fast.
     ``skip`` selects lines to ignore, such as those of subagents. ``summary`` selects lines after which the usage of an earlier reply
-    is out of date although no compaction was marked. ``format`` is the name under which older installed fast paths know the same
+    is out of date although no compaction was marked. ``sent`` is for agents that may report the end of a turn before its reply is in
+    the transcript: the fast path then waits a moment for a line with a usage that follows the last line sent. ``format`` is the name under which older installed fast paths know the same
     rules; a new adapter leaves it out.
     """
 
@@ -65,4 +72,5 @@ class FastPathRules(TypedDict):
     compaction: NotRequired[list[CompactionRule]]
     summary: NotRequired[list[LineRule]]
     cleared: NotRequired[list[ClearedRule]]
+    sent: NotRequired[list[SentRule]]
     format: NotRequired[str]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1  # of the state file; the full program deals with any other
 LOCK_WAIT_SECONDS = 0.1
+REPLY_WAIT_SECONDS = 0.15
 FOLD_BYTES = 64 * 1024  # new bytes of transcript that are worth a process to update the extraction
 LOOK_BYTES = 16 * 1024  # bytes behind the last usage that are worth an estimate by the full program
 LARGEST_LOG_BYTES = 1024 * 1024
@@ -79,6 +80,8 @@ def _handle(agent: str, folder: str, raw: bytes) -> None:
     if state.get("off") is True and kind != PROMPT:  # at a prompt the full program reads the settings again
         return
     actor = event.get("agent_id")
+    if kind == STOP and not actor and event.get("last_assistant_message"):
+        _wait_for_reply(rules, event.get("transcript_path"))
     seen = None if actor else look(rules, event.get("transcript_path"))
     pauses, pause = f"{folder}/pauses", f"{key}.jsonl"
     is_paused = bool(state.get("pause_id"))
@@ -140,17 +143,51 @@ def _has_moved(state: "Json") -> bool:
 
 def look(rules: "Json | None", path: "str | None") -> "Seen | None":
     """Return the last usage in a transcript and the file's size; None without rules or without a file."""
-    if not rules or not isinstance(path, str):
+    fd = _open_transcript(path) if rules else None
+    if fd is None:
         return None
-    try:
-        fd = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
-    except (OSError, ValueError):
-        return None  # a session has no file before its first prompt
     try:
         size = posix.lseek(fd, 0, 2)
         return (*last_usage(rules, newest_first(fd, size)), size)
     finally:
         posix.close(fd)
+
+
+def _open_transcript(path: "str | None") -> "int | None":
+    if not isinstance(path, str):
+        return None
+    try:
+        return posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None  # a session has no file before its first prompt
+
+
+def _wait_for_reply(rules: "Json", path: "str | None") -> None:
+    """Wait a moment for the reply that has just ended, in case the client has not written it yet."""
+    fd = _open_transcript(path) if rules.get("sent") else None
+    if fd is None:
+        return
+    deadline, size = monotonic() + REPLY_WAIT_SECONDS, 0
+    try:
+        while True:
+            before, size = size, posix.lseek(fd, 0, 2)
+            if (size != before and not _awaits_reply(rules, newest_first(fd, size))) or monotonic() >= deadline:
+                return
+            sleep(_POLL_SECONDS)
+    finally:
+        posix.close(fd)
+
+
+def _awaits_reply(rules: "Json", lines: "Lines") -> bool:
+    """Return whether what the model was last sent has no reply yet."""
+    marks = [mark.encode() for mark in (*rules.get("marks", ()), *(rule["mark"] for rule in rules["sent"]))]
+    for _, line in lines:
+        for value in reversed(objects(line)) if any(mark in line for mark in marks) else ():
+            if _rule(rules, "usage", value):
+                return False
+            if _rule(rules, "sent", value):
+                return True
+    return True
 
 
 def last_usage(rules: "Json", lines: "Lines") -> "Usage":
