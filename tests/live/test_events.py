@@ -16,6 +16,7 @@ from leftoff.platform import clock, locks, paths
 from leftoff.platform import log as platform_log
 from leftoff.resume_logs.pins import pin
 from leftoff.sessions import live_state
+from leftoff.testing.builders import call
 from leftoff.workspace import Workspace
 from tests.support.live_session import OTHER, RULE, SESSION, LiveSession, agent_context, wait_for
 
@@ -310,13 +311,46 @@ def test_a_first_prompt_that_names_its_files_gets_it_too(isolated_home, live):
 
 
 def test_an_unrelated_first_prompt_gets_nothing(isolated_home, live):
-    """An unrelated first prompt closes the offer."""
+    """Nor does a later one, unless it asks to continue."""
     finished(isolated_home)
     live.hook("SessionStart", source="startup")
     settled(live)
     assert live.hook("UserPromptSubmit", prompt="What is the weather like?") == {}
-    assert live.hook("UserPromptSubmit", prompt="continue") == {}
     assert not live.state.is_due
+    assert live.hook("UserPromptSubmit", prompt="What is in src/lock.py?") == {}
+
+
+@pytest.mark.parametrize("agent_id", ["claude", "codex"])
+def test_a_later_one_of_the_first_prompts_may_ask_to_continue(isolated_home, agent_id):
+    """Codex shows the offer only with the first prompt, so the answer to it is the second."""
+    finished(isolated_home)
+    live = LiveSession(isolated_home, agent_id)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    live.hook("UserPromptSubmit", prompt="hi there")
+    live.story.asked("hi there").replied("Hello.", call("shell", {"command": "git log"}, "none"), used=9000)
+    live.write()
+    response = live.hook("UserPromptSubmit", prompt="continue")
+    assert f"# Session Resume Log: {OTHER}" in agent_context(response)
+    assert "goes on from session" in response["systemMessage"]
+    assert agent_context(live.hook("UserPromptSubmit", prompt="continue")) == ""
+
+
+@pytest.mark.parametrize("agent_id", ["claude", "codex"])
+@pytest.mark.parametrize("has_changed", [True, False], ids=["changed a file", "had five prompts"])
+def test_continue_means_the_session_s_own_work_once_it_has_some(isolated_home, agent_id, has_changed):
+    """It has changed a file, or had five prompts."""
+    finished(isolated_home)
+    live = LiveSession(isolated_home, agent_id)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    live.hook("UserPromptSubmit", prompt="Write the parser")
+    for number in range(1 if has_changed else 5):
+        wrote = [call("write", {"path": "parser.py", "content": "x = 1\n"}, "done")] if has_changed else []
+        live.story.asked(f"Prompt {number}").replied("Well.", *wrote, used=9000)
+    live.write()
+    assert live.hook("UserPromptSubmit", prompt="continue") == {}
+    assert not live.state.may_continue
 
 
 def test_a_headless_run_is_offered_nothing(isolated_home, live, monkeypatch):
@@ -370,7 +404,19 @@ def test_a_session_that_was_killed_is_caught_up(isolated_home, live, monkeypatch
     live.hook("SessionStart", source="startup")
     response = live.hook("UserPromptSubmit", prompt="continue")
     assert f"# Session Resume Log: {OTHER}" in agent_context(response)
-    assert "ended without a log; it has one now" in response["systemMessage"]
+    assert response["systemMessage"] == f"leftoff: this session goes on from session {OTHER[:8]}."
+
+
+def test_a_session_that_was_killed_can_be_continued_by_a_later_prompt(isolated_home, live):
+    """Its log may be finished only after the first prompt; the message about it says what to type."""
+    killed = LiveSession(isolated_home, session_id=OTHER)
+    killed.turn(50_000)
+    live.hook("SessionStart", source="startup")
+    live.hook("UserPromptSubmit", prompt="hi there")
+    wait_for(lambda: not live.state.catching_up)
+    assert 'Say "continue" or type >pickup' in live.message_to_user("Stop")
+    response = live.hook("UserPromptSubmit", prompt="continue")
+    assert f"# Session Resume Log: {OTHER}" in agent_context(response)
 
 
 def test_a_session_whose_log_is_current_is_not_caught_up_again(isolated_home, live):

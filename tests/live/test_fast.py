@@ -19,6 +19,7 @@ from leftoff.errors import InvalidIdError, StorageError
 from leftoff.live import fast
 from leftoff.pause.journal import PauseAction
 from leftoff.platform import clock, files, locks, log, paths
+from tests.resume_logs.test_asks_to_continue import GOING_ON
 
 Append = Callable[[Path, bytes], bool]
 TOOLS = ("PostToolUse", "PostToolUseFailure", "PostToolBatch")
@@ -219,12 +220,14 @@ def call(isolated_home: Path, tmp_path: Path) -> Callable[..., list[str]]:
     def run(
         raw: dict[str, object] | bytes,
         agent: str = "claude",
-        meanwhile: Callable[["subprocess.Popen[bytes]"], None] = lambda _: None,
+        meanwhile: Callable[[subprocess.Popen[bytes]], None] = lambda _: None,
     ) -> list[str]:
         noted.unlink(missing_ok=True)
         data = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
         command = [python, "-I", "-S", fast.__file__, agent]
-        with subprocess.Popen(command, **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)) as hook:
+        with subprocess.Popen(
+            command, **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        ) as hook:
             threading.Thread(target=meanwhile, args=[hook]).start()
             printed = hook.communicate(data, timeout=60)
         assert (hook.returncode, *printed) == (0, b"", b""), printed
@@ -389,6 +392,22 @@ def test_what_only_begins_like_a_trigger_needs_no_full_program(
     assert not call(event("UserPromptSubmit", tmp_path, prompt=prompt))
 
 
+@pytest.mark.parametrize("prompt", GOING_ON.splitlines())
+def test_every_prompt_that_asks_to_continue_goes_to_the_full_program(prompt: str) -> None:
+    """The fast path only looks for words."""
+    assert fast.may_ask_to_continue(prompt)
+
+
+@pytest.mark.parametrize("may_continue", [True, False])
+def test_a_later_prompt_goes_to_the_full_program_only_if_it_may_take_up_an_offer(
+    call: Call, isolated_home: Path, tmp_path: Path, may_continue: bool
+) -> None:
+    """Other prompts cost no more than before."""
+    state_file(isolated_home, may_continue=may_continue)
+    assert bool(call(event("UserPromptSubmit", tmp_path, prompt="Please continue"))) == may_continue
+    assert not call(event("UserPromptSubmit", tmp_path, prompt="What does this do?"))
+
+
 # The end of a turn, before its reply is written
 
 
@@ -401,7 +420,9 @@ def ended_turn(folder: Path) -> tuple[Path, bytes, dict[str, object]]:
     return path, reply, event("Stop", folder, last_assistant_message="Done.")
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="sees in /proc that the hook reads the transcript")
+@pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="sees in /proc that the hook reads the transcript"
+)
 def test_a_reply_that_is_written_a_moment_after_the_end_of_its_turn_is_waited_for(
     call: Call, isolated_home: Path, tmp_path: Path
 ) -> None:
@@ -411,7 +432,7 @@ def test_a_reply_that_is_written_a_moment_after_the_end_of_its_turn_is_waited_fo
     def is_noticed() -> bool:
         path, reply, stop = ended_turn(tmp_path)
 
-        def write_reply(hook: "subprocess.Popen[bytes]") -> None:
+        def write_reply(hook: subprocess.Popen[bytes]) -> None:
             while hook.poll() is None and not has_open(hook.pid, path):
                 time.sleep(0.001)
             with path.open("ab") as file:

@@ -49,5 +49,5 @@ def test_another_users_process_is_alive(run_python):
 
 def test_a_system_without_proc_is_asked_otherwise():
     """Without ``/proc``, the start time comes from ``ps``."""
-    assert process._start_from_ps(os.getpid())
-    assert process._start_from_ps(2**22 + 7) is None
+    assert process._ask_ps(os.getpid(), "lstart=")
+    assert process._ask_ps(2**22 + 7, "lstart=") == ""

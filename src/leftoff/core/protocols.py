@@ -203,6 +203,17 @@ class HasFastPath(Protocol):
 
 
 @runtime_checkable
+class KeepsSessions(Protocol):
+    """An agent whose sessions may run in a background process, which keeps them for a while after the user has left."""
+
+    def open_screens(self, client_pid: int, project: Path) -> int | None:
+        """Return how many screens of that process are known to be open in the project; None if it is itself a screen."""
+
+    def is_at_work(self, transcript: Path) -> bool:
+        """Return whether a turn of the session is not finished yet, by its transcript."""
+
+
+@runtime_checkable
 class HasHooks(Protocol):
     """An agent that runs hook commands which its settings name.
 

@@ -43,6 +43,12 @@ FARTHEST_BYTES = 64 * 1024 * 1024  # from the end: no reply is longer
 TOOLS, PROMPT, STOP = "tools", "prompt", "stop"  # kinds of event that need no full program
 PHRASES = ("save progress", "done for today", "continue project ")
 TRIGGERS = ("resume", "continue", "handoff", "pickup", "pin", "pins", "unpin", "trim")
+# Every prompt that asks to continue (leftoff.resume_logs.restore) contains one of these.
+CONTINUING = (
+    *("continu", "resum", "proceed", "go on", "go ahead", "carry on", "keep", "pick", "take", "back to"),
+    *("where", "next", "finish"),
+)
+_OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
 _MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent
 _POLL_SECONDS = 0.002
 _STEP_BYTES = 16 * 1024
@@ -80,9 +86,7 @@ def _handle(agent: str, folder: str, raw: bytes) -> None:
     if state.get("off") is True and kind != PROMPT:  # at a prompt the full program reads the settings again
         return
     actor = event.get("agent_id")
-    if kind == STOP and not actor and event.get("last_assistant_message"):
-        _wait_for_reply(rules, event.get("transcript_path"))
-    seen = None if actor else look(rules, event.get("transcript_path"))
+    seen = None if actor else _look_at(kind, event, rules)
     pauses, pause = f"{folder}/pauses", f"{key}.jsonl"
     is_paused = bool(state.get("pause_id"))
     is_ended = is_paused and _changed_at(f"{pauses}/{pause}") is None  # a command has ended the pause
@@ -99,11 +103,8 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
     """Return whether the full program has something to say, save or restore."""
     if state.get("is_due") is True or state.get("off") is True:
         return True
-    if kind == PROMPT:
-        prompt = str(event.get("prompt")).strip()
-        opening = " ".join(prompt[:40].lower().split())
-        if parse_trigger(prompt, state.get("triggers_prefix") or ">") or opening.startswith(PHRASES):
-            return True
+    if kind == PROMPT and _may_be_for_us(str(event.get("prompt")), state):
+        return True
     if seen is None:
         return False
     used, end, about, size = seen
@@ -116,6 +117,15 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
         return True
     is_near = isinstance(mark, int) and used + (size - end) * _MOST_TOKENS_PER_BYTE >= mark
     return is_near and size - max(end, _count(state, "looked_bytes")) >= LOOK_BYTES
+
+
+def _may_be_for_us(prompt: str, state: "Json") -> bool:
+    """Return whether the full program must see a prompt: a trigger, a phrase, or a request to continue earlier work."""
+    if parse_trigger(prompt, state.get("triggers_prefix") or ">"):
+        return True
+    if " ".join(prompt[:_OPENING_CHARS].lower().split()).startswith(PHRASES):
+        return True
+    return state.get("may_continue") is True and may_ask_to_continue(prompt)
 
 
 def parse_trigger(prompt: str, prefix: str) -> "tuple[str, str] | None":
@@ -133,6 +143,12 @@ def parse_trigger(prompt: str, prefix: str) -> "tuple[str, str] | None":
     return name, argument
 
 
+def may_ask_to_continue(prompt: str) -> bool:
+    """Return whether a prompt may ask to continue earlier work; the full program decides."""
+    line = " ".join(prompt[:_FIRST_LINE_CHARS].lower().split())
+    return any(word in line for word in CONTINUING)
+
+
 def _has_moved(state: "Json") -> bool:
     """Return whether a document that the full program watches has changed since it last looked."""
     return any(_changed_at(path) != at for path, at in _table(state, "files").items())
@@ -141,10 +157,17 @@ def _has_moved(state: "Json") -> bool:
 # The end of a transcript.
 
 
+def _look_at(kind: str, event: "Json", rules: "Json") -> "Seen | None":
+    path = event.get("transcript_path")
+    if kind == STOP and event.get("last_assistant_message"):
+        _wait_for_reply(rules, path)
+    return look(rules, path)
+
+
 def look(rules: "Json | None", path: "str | None") -> "Seen | None":
     """Return the last usage in a transcript and the file's size; None without rules or without a file."""
     fd = _open_transcript(path) if rules else None
-    if fd is None:
+    if fd is None or not rules:
         return None
     try:
         size = posix.lseek(fd, 0, 2)
@@ -171,7 +194,9 @@ def _wait_for_reply(rules: "Json", path: "str | None") -> None:
     try:
         while True:
             before, size = size, posix.lseek(fd, 0, 2)
-            if (size != before and not _awaits_reply(rules, newest_first(fd, size))) or monotonic() >= deadline:
+            if (
+                size != before and not _awaits_reply(rules, newest_first(fd, size))
+            ) or monotonic() >= deadline:
                 return
             sleep(_POLL_SECONDS)
     finally:

@@ -197,7 +197,9 @@ def _hand_over(
     find_project.load_state(home)
     projects.require_trusted(home)
     # A user who continues a project wants that, and not the log of an earlier session.
-    context.update(lambda state: state._replace(project_state=str(home.state), offer_open=False))
+    context.update(
+        lambda state: state._replace(project_state=str(home.state), offer_open=False, may_continue=False)
+    )
     with _log_errors(f"the state of {home.id} was not updated"):  # then it is handed over as it is
         _update(context, projects, home)
     document = find_project.load_state(home)

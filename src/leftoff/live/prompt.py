@@ -15,8 +15,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from leftoff.core.actions import Changed, Moved, Removed, Wrote
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.quantities import count
+from leftoff.core.records import ToolUse
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live.events import EventContext
@@ -26,12 +28,15 @@ from leftoff.platform import process
 if TYPE_CHECKING:
     from leftoff.shrink.derive import DerivedSession
     from leftoff.shrink.trim import PlannedTrim
+    from leftoff.workspace import SessionRef
 
 _CATCH_UP_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 _CLIENT_TEXT_PREFIX = "<"  # of prompts that the client writes in the user's name
 _YES = "yes"
 _MOST_SHOWN = 5
+_FIRST_PROMPTS = 5
+_CHANGES = (Changed, Wrote, Removed, Moved)
 
 
 def on_prompt(context: EventContext) -> HookResponse:
@@ -75,19 +80,22 @@ def _answer_phrase(context: EventContext, prompt: str, also_sent: str | None) ->
 
 
 def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | None) -> HookResponse:
-    """Hand over the log that was picked up, or the one that the first prompt asks for.
+    """Hand over the log that was picked up, or the one that the first prompt, or one of the next, asks for.
 
     ``also_sent`` goes to the agent with it.
     """
     state = context.state
-    if state.pickup is None and (not state.offer_open or prompt.startswith(_CLIENT_TEXT_PREFIX)):
-        return NO_RESPONSE
-    from leftoff.live import compaction  # most prompts restore nothing
+    if state.pickup is None:
+        if not (state.offer_open or state.may_continue) or prompt.startswith(_CLIENT_TEXT_PREFIX):
+            return NO_RESPONSE
+        if not state.offer_open and not _takes_up_offer(context, prompt):
+            return NO_RESPONSE
+    from leftoff.live import compaction, saving  # most prompts restore nothing
     from leftoff.resume_logs.restore import asks_to_continue, is_wanted
 
     if asks_to_continue(prompt):
         _wait_for_catch_up(context)
-    context.update(lambda state: state._replace(offer_open=False, pickup=None))
+    context.update(lambda now: now._replace(offer_open=False, pickup=None, may_continue=state.pickup is None))
     candidates = compaction.offer(context, prompt).candidates
     if state.pickup is not None:
         wanted = next((each for each in candidates if each.path == state.pickup), None)
@@ -95,10 +103,41 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
         wanted = next((each for each in candidates[:1] if is_wanted(each, prompt)), None)
     if wanted is None:
         return NO_RESPONSE
+    offered = saving.caught_up_message(wanted.session_id, state)
+    context.update(
+        lambda now: now._replace(
+            may_continue=False, to_user=tuple(each for each in now.to_user if each != offered)
+        )
+    )
     return HookResponse(
         to_user=f"leftoff: this session goes on from session {short_id(wanted.session_id)}.",
         to_agent=compaction.full_text(wanted, context, also_sent),
     )
+
+
+def _takes_up_offer(context: EventContext, prompt: str) -> bool:
+    """Return whether a prompt after the first asks to continue and can only mean the work that was offered.
+
+    That is so for the first few prompts, until the session has changed a file: then it has work of its own.
+    """
+    from leftoff.resume_logs.restore import asks_to_continue
+
+    if not asks_to_continue(prompt):
+        return False
+    is_young = context.session_ref is None or _has_no_work_yet(context.session_ref)
+    if not is_young:
+        context.update(lambda state: state._replace(may_continue=False))
+    return is_young
+
+
+def _has_no_work_yet(ref: SessionRef) -> bool:
+    for turn in ref.session.turns():
+        if turn.number >= _FIRST_PROMPTS:  # the prompt that is being answered comes on top of them
+            return False
+        uses = (block for record in turn.records for block in record.blocks if isinstance(block, ToolUse))
+        if any(isinstance(each, _CHANGES) for use in uses for each in ref.agent.actions(use)):
+            return False
+    return True
 
 
 def _wait_for_catch_up(context: EventContext) -> None:
@@ -166,7 +205,7 @@ def _pick_up(context: EventContext, argument: str) -> str:
         count = f"There are {len(candidates)}" if candidates else "There is none"
         return f"leftoff: no log number {number} to continue from. {count}; leftoff log list shows all."
     picked = candidates[number - 1]
-    context.update(lambda state: state._replace(pickup=picked.path, offer_open=False))
+    context.update(lambda state: state._replace(pickup=picked.path, offer_open=False, may_continue=False))
     lines = [f"leftoff: session {short_id(picked.session_id)} is handed over with your next prompt."]
     if len(candidates) > 1:
         lines += compaction.list_lines(candidates, context)

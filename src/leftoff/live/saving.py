@@ -42,7 +42,9 @@ MOST_SECONDS = 300
 TASKS: Mapping[str, float] = {"fold": 0.0, "save": 60.0, "end": 120.0, "library": 120.0, "catch-up": 0.0}
 _LAST_SESSIONS = 3  # that are caught up: older ones have been abandoned
 _LAG_SECONDS = 5.0  # a client writes a little after its last event; that alone does not make a log outdated
-_CAUGHT_UP = "leftoff: session {} ended without a log; it has one now. To go on from it, type {}pickup."
+_CAUGHT_UP = (
+    'leftoff: session {} ended without a log; it has one now. Say "continue" or type {}pickup to continue it.'
+)
 
 
 def start_task(agent_id: str, task: str, session_id: str) -> int:
@@ -148,12 +150,17 @@ def catch_up(state: LiveState) -> None:
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
             save_session_log(ref, workspace, stop_reason="caught_up")
             if entry.session_id not in had_log:
-                message = _CAUGHT_UP.format(short_id(entry.session_id), state.triggers_prefix)
+                message = caught_up_message(entry.session_id, state)
     live_state.change(
         state.agent,
         state.session_id,
         lambda now: (now.with_messages(to_user=message)._replace(catching_up=False), None),
     )
+
+
+def caught_up_message(session_id: str, state: LiveState) -> str:
+    """Return what tells the user of a session that it can continue another one, whose log was missing when it began."""
+    return _CAUGHT_UP.format(short_id(session_id), state.triggers_prefix)
 
 
 def _sessions_behind(state: LiveState, workspace: Workspace) -> list[SessionEntry]:

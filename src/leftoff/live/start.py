@@ -41,7 +41,7 @@ def on_start(context: EventContext) -> HookResponse:
         case "compact":
             response = HookResponse(to_agent=_restoration(context))
         case "resume":
-            context.update(lambda state: state._replace(ended=None))
+            context.update(lambda state: state._replace(ended=None, may_continue=False))
             response = _greet_resumed(context)
         case "clear":
             context.update(lambda state: state._replace(ended=None))
@@ -208,11 +208,11 @@ def _abandoned_pause(context: EventContext) -> str | None:
 
 def _end_cleared_session(context: EventContext) -> None:
     """End the session that was cleared for this one, for agents that do not report its end."""
-    others = live_state.running_in_project(str(context.project.root), context.event.session_id)
     same_client = [
         each
-        for each in others
-        if each.agent == context.agent.id and each.client_pid == context.event.client_pid
+        for each in live_state.loaded_in_project(str(context.project.root))
+        if each.session_id != context.event.session_id
+        and (each.agent, each.client_pid) == (context.agent.id, context.event.client_pid)
     ]
     if len(same_client) != 1:  # none: it has ended properly; several: it is not known which
         return

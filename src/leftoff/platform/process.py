@@ -204,7 +204,9 @@ def process_start(pid: int) -> str | None:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return None if fields[0] == b"Z" else fields[_START_FIELD].decode("ascii")  # Z: a zombie
     except (OSError, IndexError):
-        return None if Path("/proc/self/stat").exists() else _start_from_ps(pid)  # without /proc: macOS
+        return (
+            None if Path("/proc/self/stat").exists() else _ask_ps(pid, "lstart=") or None
+        )  # without /proc: macOS
 
 
 def grandparent_pid() -> int | None:
@@ -214,6 +216,27 @@ def grandparent_pid() -> int | None:
         return int(fields[_PARENT_FIELD])
     except (OSError, IndexError, ValueError):
         return None
+
+
+def command_of(pid: int) -> tuple[str, ...]:
+    """Return a process's command line; empty if it does not run or is not known."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+        return tuple(word.decode("utf-8", "replace") for word in words)
+    except OSError:
+        return () if Path("/proc/self/stat").exists() else tuple(_ask_ps(pid, "args=").split())
+
+
+def commands_on_terminals(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Iterate over the command lines of the user's processes that read from a terminal in this folder or below it.
+
+    Nothing on a system without /proc.
+    """
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile, or is another user's
+            is_on_terminal = str((process / "fd/0").readlink()).startswith(("/dev/pts/", "/dev/tty"))
+            if is_on_terminal and (process / "cwd").readlink().is_relative_to(folder):
+                yield command_of(int(process.name))
 
 
 def is_alive(pid: int, start: str | None) -> bool:
@@ -233,12 +256,12 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _start_from_ps(pid: int) -> str | None:
+def _ask_ps(pid: int, column: str) -> str:
     try:
-        listing = run(["ps", "-o", "lstart=", "-p", str(pid)], timeout_seconds=_ASK_SECONDS)
+        listing = run(["ps", "-o", column, "-p", str(pid)], timeout_seconds=_ASK_SECONDS)
     except ProcessError:  # pragma: no cover - a system without ps
-        return None
-    return listing.stdout.decode("utf-8", "replace").strip() or None
+        return ""
+    return listing.stdout.decode("utf-8", "replace").strip()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ there is work for the full program; ``is_due`` says that there is work in any ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
+from leftoff.agents.registry import agent_by_id
 from leftoff.core.metrics import Level
+from leftoff.core.protocols import KeepsSessions
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, upgrade_document
 from leftoff.errors import DocumentError, LeftoffError
 from leftoff.platform import clock, files, locks, paths, process
@@ -58,6 +60,7 @@ class LiveState(NamedTuple):
     pause_declined: bool = False  # the user discarded it: no new one starts until the window has emptied
     triggers_prefix: str = ">"
     offer_open: bool = False  # the first prompt, which may ask for a resume log, has not come yet
+    may_continue: bool = False  # a later prompt may still take up the offer, if it asks to continue
     catching_up: bool = False  # a detached process may be writing the log that the first prompt asks for
     pickup: str | None = None  # the log to hand over with the next prompt
     project_state: str | None = None  # the resume state of the project being worked on
@@ -137,17 +140,41 @@ def change(agent_id: str, session_id: str, step: Callable[[LiveState], tuple[Liv
 
 
 def running_in_project(project: str, session_id: str) -> list[LiveState]:
-    """Return the other sessions running in the project, as far as their processes can be checked."""
+    """Return the other sessions that the user has open in the project, or that are at work, as far as it can be checked."""
+    loaded = loaded_in_project(project)
+    return [each for each in loaded if each.session_id != session_id and _is_open(each, loaded)]
+
+
+def loaded_in_project(project: str) -> list[LiveState]:
+    """Return the sessions of the project that have not ended and whose client still runs."""
     states = (state for path in _paths() if (state := _read(path)) is not None)
     return [
         each
         for each in states
         if each.project == project
-        and each.session_id != session_id
         and each.ended is None
         and each.client_pid is not None
         and process.is_alive(each.client_pid, each.client_begun)
     ]
+
+
+def _is_open(state: LiveState, loaded: Sequence[LiveState]) -> bool:
+    """Return whether a session is open, or at work. Some agents keep a session for a while that the user has left.
+
+    Which screen shows which session is not known. If there are fewer screens than sessions, those that are not at work do not
+    count as open: it is better to offer the log of one that is still open than to withhold that of one that was left.
+    """
+    try:
+        agent = agent_by_id(state.agent)
+    except LeftoffError:
+        return True  # its plugin is gone
+    if not isinstance(agent, KeepsSessions) or state.client_pid is None:
+        return True
+    screens = agent.open_screens(state.client_pid, Path(state.project or ""))
+    sharing = [each for each in loaded if (each.agent, each.client_pid) == (state.agent, state.client_pid)]
+    if screens is None or screens >= len(sharing):
+        return True
+    return state.transcript is not None and agent.is_at_work(Path(state.transcript))
 
 
 def cleared_by_same_client(state: LiveState) -> list[LiveState]:

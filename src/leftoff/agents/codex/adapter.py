@@ -218,6 +218,20 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
         return launch.write_fresh(self.home, order)
 
+    # Sessions in the background
+
+    def open_screens(self, client_pid: int, project: Path) -> int | None:
+        """Return how many screens of the daemon are known to be open in the project; None if the process is not a daemon."""
+        from leftoff.agents.codex import daemon
+
+        return daemon.open_screens(client_pid, project)
+
+    def is_at_work(self, transcript: Path) -> bool:
+        """Return whether a turn of the session is not finished yet."""
+        from leftoff.agents.codex import daemon
+
+        return daemon.is_at_work(transcript)
+
 
 @dataclass(frozen=True, slots=True)
 class _RecordsOfSegments:
