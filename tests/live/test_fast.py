@@ -154,8 +154,9 @@ def state_file(home: Path, **fields: object) -> Path:
     return path
 
 
-def transcript(folder: Path, tokens: int) -> Path:
-    message = {"id": "a", "model": "m", "usage": {"input_tokens": tokens}, "content": []}
+def transcript(folder: Path, tokens: int, text: str = "") -> Path:
+    content = [{"type": "text", "text": text}]
+    message = {"id": text or "a", "model": "m", "usage": {"input_tokens": tokens}, "content": content}
     path = folder / "t.jsonl"
     path.write_text(json.dumps({"type": "assistant", "message": message}) + "\n", encoding="utf-8")
     return path
@@ -413,11 +414,9 @@ def test_a_later_prompt_goes_to_the_full_program_only_if_it_may_take_up_an_offer
 
 def ended_turn(folder: Path) -> tuple[Path, bytes, dict[str, object]]:
     """A turn whose reply crosses a mark and is not in the transcript yet: the transcript, the reply, the event."""
-    reply = transcript(folder, 800).read_bytes()
-    path = transcript(folder, 500)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"type": "user", "message": {"role": "user", "content": "Next"}}) + "\n")
-    return path, reply, event("Stop", folder, last_assistant_message="Done.")
+    reply = transcript(folder, 800, "All of it\n\nis done. ").read_bytes()
+    path = transcript(folder, 500, "Half of it is done.")
+    return path, reply, event("Stop", folder, last_assistant_message="All of it\n\nis done.")
 
 
 @pytest.mark.skipif(

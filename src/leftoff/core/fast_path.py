@@ -27,12 +27,14 @@ class UsageRule(LineRule):
 
     ``add`` are the paths of the numbers whose sum that is. ``reply`` is the path of the reply's id, where a reply takes several lines:
     the largest sum among its lines counts. ``about`` are paths of a model's name or a window's size, the first that has a value
-    counts. When it changes, the fast path starts the full program.
+    counts. When it changes, the fast path starts the full program. ``text`` is the path of the reply's text, or of a list of objects
+    with a ``text``, for agents that may report the end of a turn before its reply is in the transcript: the fast path waits for it.
     """
 
     add: list[str]
     reply: NotRequired[str]
     about: NotRequired[list[str]]
+    text: NotRequired[str]
 
 
 class CompactionRule(LineRule):
@@ -48,20 +50,13 @@ class ClearedRule(LineRule):
     saved: str
 
 
-class SentRule(LineRule):
-    """A line that the model was sent and replies to. ``mark`` is a text that every such line contains."""
-
-    mark: str
-
-
 class FastPathRules(TypedDict):
     """All rules of one agent.
 
     ``events`` maps the names of the agent's events that the fast path may handle alone to their kinds; every other event starts the
     full program. ``marks`` are texts: a line is parsed only if it contains one of them, which makes reading a long transcript fast.
     ``skip`` selects lines to ignore, such as those of subagents. ``summary`` selects lines after which the usage of an earlier reply
-    is out of date although no compaction was marked. ``sent`` is for agents that may report the end of a turn before its reply is in
-    the transcript: the fast path then waits a moment for a line with a usage that follows the last line sent. ``format`` is the name under which older installed fast paths know the same
+    is out of date although no compaction was marked. ``format`` is the name under which older installed fast paths know the same
     rules; a new adapter leaves it out.
     """
 
@@ -72,5 +67,4 @@ class FastPathRules(TypedDict):
     compaction: NotRequired[list[CompactionRule]]
     summary: NotRequired[list[LineRule]]
     cleared: NotRequired[list[ClearedRule]]
-    sent: NotRequired[list[SentRule]]
     format: NotRequired[str]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1  # of the state file; the full program deals with any other
 LOCK_WAIT_SECONDS = 0.1
-REPLY_WAIT_SECONDS = 0.15
+REPLY_WAIT_SECONDS = 0.25  # it is usually there; seen up to 80 ms late
 FOLD_BYTES = 64 * 1024  # new bytes of transcript that are worth a process to update the extraction
 LOOK_BYTES = 16 * 1024  # bytes behind the last usage that are worth an estimate by the full program
 LARGEST_LOG_BYTES = 1024 * 1024
@@ -158,9 +158,9 @@ def _has_moved(state: "Json") -> bool:
 
 
 def _look_at(kind: str, event: "Json", rules: "Json") -> "Seen | None":
-    path = event.get("transcript_path")
-    if kind == STOP and event.get("last_assistant_message"):
-        _wait_for_reply(rules, path)
+    path, reply = event.get("transcript_path"), event.get("last_assistant_message")
+    if kind == STOP and isinstance(reply, str) and any("text" in rule for rule in rules.get("usage", ())):
+        _wait_for_reply(rules, path, " ".join(reply.split()))
     return look(rules, path)
 
 
@@ -185,34 +185,34 @@ def _open_transcript(path: "str | None") -> "int | None":
         return None  # a session has no file before its first prompt
 
 
-def _wait_for_reply(rules: "Json", path: "str | None") -> None:
-    """Wait a moment for the reply that has just ended, in case the client has not written it yet."""
-    fd = _open_transcript(path) if rules.get("sent") else None
+def _wait_for_reply(rules: "Json", path: "str | None", reply: str) -> None:
+    """Wait a moment for the reply of the turn that has just ended, in case the client has not written it yet."""
+    fd = _open_transcript(path)
     if fd is None:
         return
-    deadline, size = monotonic() + REPLY_WAIT_SECONDS, 0
+    deadline, size = monotonic() + REPLY_WAIT_SECONDS, -1
     try:
         while True:
             before, size = size, posix.lseek(fd, 0, 2)
-            if (
-                size != before and not _awaits_reply(rules, newest_first(fd, size))
-            ) or monotonic() >= deadline:
+            if size != before and _ends_with_reply(rules, newest_first(fd, size), reply):
+                return
+            if monotonic() >= deadline:
                 return
             sleep(_POLL_SECONDS)
     finally:
         posix.close(fd)
 
 
-def _awaits_reply(rules: "Json", lines: "Lines") -> bool:
-    """Return whether what the model was last sent has no reply yet."""
-    marks = [mark.encode() for mark in (*rules.get("marks", ()), *(rule["mark"] for rule in rules["sent"]))]
-    for _, line in lines:
-        for value in reversed(objects(line)) if any(mark in line for mark in marks) else ():
-            if _rule(rules, "usage", value):
-                return False
-            if _rule(rules, "sent", value):
-                return True
-    return True
+def _ends_with_reply(rules: "Json", lines: "Lines", reply: str) -> bool:
+    """Return whether the last reply in the transcript is this one, or its last part."""
+    for _, value in _values(rules, lines):
+        if usage := _rule(rules, "usage", value):
+            given = _at(value, usage.get("text", ""))
+            blocks = given if isinstance(given, list) else [{"text": given}]
+            texts = [str(block.get("text") or "") for block in blocks if isinstance(block, dict)]
+            written = " ".join(" ".join(texts).split())
+            return bool(written) and (written in reply or reply in written)
+    return False
 
 
 def last_usage(rules: "Json", lines: "Lines") -> "Usage":

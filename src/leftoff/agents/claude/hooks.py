@@ -73,6 +73,7 @@ FAST_PATH: FastPathRules = {
                 "requestedModel",
                 "message.model",
             ],  # only the former keeps the suffix of a larger window
+            "text": "message.content",  # Stop may run before the reply is written (2.1.325)
         }
     ],
     "compaction": [{"where": {"subtype": "compact_boundary"}, "tokens": "compactMetadata.postTokens"}],
@@ -84,9 +85,6 @@ FAST_PATH: FastPathRules = {
             "saved": "microcompactMetadata.tokensSaved",
         }
     ],
-    "sent": [
-        {"where": {"type": "user"}, "mark": '"user"'}
-    ],  # Stop may run before the reply is written (2.1.325)
 }
 # Which events pass an answer on to the agent, and which show it to the user. Additional context at Stop would make the turn
 # continue (2.1.325), so the agent gets none there.
