@@ -241,6 +241,10 @@ def test_schema_1_is_read() -> None:
     golden = Path(__file__).parents[1] / "golden" / "wire" / "extraction.v1.json"
     data = json.loads(golden.read_text(encoding="utf-8"))
     state = State.from_dict(data)
-    assert state.to_dict() == data
+    written = state.to_dict()
+    prompts = written["prompts"]
+    assert isinstance(prompts, list)
+    written["prompts"] = [row[:6] for row in prompts]  # a later version added the project
+    assert written == data
     assert [rule.text for rule in state.rules] == ["Never log ids."]
     assert state.files["/home/dev/project/a.py"].seen == (3, 7)

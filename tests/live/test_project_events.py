@@ -143,7 +143,7 @@ def test_the_manifest_is_counted_with_what_else_is_reported(live, project):
     context = agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
     assert "Next action" in context
     assert "w" * 3000 in context
-    assert "(more stands in the resume state)" in context
+    assert "(the resume state has more)" in context
     assert len(context) <= 9900
 
 

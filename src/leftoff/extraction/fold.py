@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from leftoff.core.actions import Action, Answer
+from leftoff.core.own_phrases import CONTINUE_PROJECT, HANDED_OVER, continued_project, only_saves
 from leftoff.core.records import Place, Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.core.wire import JsonValue
 from leftoff.extraction import statements, tool_calls, user_rules
@@ -37,6 +38,8 @@ _MAX_BRACKETS = 100  # a record with fewer cannot be nested too deeply
 # Compared for every record: a module constant is looked up in a third of the time that an enum member takes.
 _SIDE, _REPLY, _RESULT = RecordKind.SIDE, RecordKind.REPLY, RecordKind.RESULT
 _PROMPT, _COMPACTION, _BROKEN = RecordKind.PROMPT, RecordKind.COMPACTION, RecordKind.BROKEN
+_CONTEXT = RecordKind.CONTEXT
+_HANDED_OVER = HANDED_OVER.encode()
 _LIMIT_EVERY = 8  # lines of the transcript, so that any partition of the records gives the same state
 _TAIL_LENGTH = 12  # ids; a client rewinds to just before a prompt, give or take a few records of its own
 _END_OF_FILE = 10**12
@@ -107,6 +110,8 @@ def _fold_content(state: State, record: Record, reader: Reader) -> None:
         _fold_prompt(state, record, reader)
     elif kind is _COMPACTION:
         _fold_compaction(state, record)
+    elif kind is _CONTEXT and _HANDED_OVER in record.raw:
+        _fold_continued_project(state)
 
 
 def _fold_project_and_branch(state: State, record: Record) -> None:
@@ -128,13 +133,29 @@ def _fold_prompt(state: State, record: Record, reader: Reader) -> None:
     state.turns += 1
     state.tip = state.turns
     state.casual_prompts += typed.lstrip()[:1].islower()
+    project = continued_project(typed) or ""
     state.prompts.append(
-        Prompt(ref, truncate(typed, _MAX_PROMPT_CHARS), state.turns, previous_turn, state.calls)
+        Prompt(
+            ref,
+            truncate(typed, _MAX_PROMPT_CHARS),
+            state.turns,
+            previous_turn,
+            state.calls,
+            project=project,
+        )
     )
     if has_rewound:
         _update_rewinds(state, record.place)
-    user_rules.add_prompt(state, ref, typed)
+    if not project and not only_saves(typed):
+        user_rules.add_prompt(state, ref, typed)
     tool_calls.add_recent_text(state, ref, typed, "Asked")
+
+
+def _fold_continued_project(state: State) -> None:
+    """Note that the last prompt, which may call the project by an unquoted name, was answered with its state."""
+    match = CONTINUE_PROJECT.fullmatch(state.prompts[-1].text.strip()) if state.prompts else None
+    if match is not None:
+        state.prompts[-1] = state.prompts[-1]._replace(project=match["words"])
 
 
 def _end_turn(state: State) -> None:

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from leftoff.core.markdown import NOTHING_OPEN
+from leftoff.core.own_phrases import only_saves
 from leftoff.extraction import names, scoring, wording
 from leftoff.extraction.phrases import LISTS, any_of
 from leftoff.extraction.scoring import Shares
@@ -64,10 +65,14 @@ class Named(NamedTuple):
 
 
 def mission(state: State, shares: Shares) -> tuple[str, list[Ref]]:
-    """Return what the user asked first, what followed, and the latest request."""
-    asked = [prompt for prompt in state.prompts if not _GO_AHEAD.match(prompt.text)]
+    """Return what the user asked first, what followed, and the latest request; without any, the project continued."""
+    asked = [
+        prompt
+        for prompt in state.prompts
+        if not prompt.is_for_leftoff and not _GO_AHEAD.match(prompt.text)
+    ]
     if not asked:
-        return "", []
+        return _mission_of_project(state)
     first, last = asked[0], asked[-1]
     parts = [f"The user first asked: {_quote_prompt(first, shares.first_prompt)}"]
     chars_left = shares.mission - len(parts[0])
@@ -92,6 +97,16 @@ def mission(state: State, shares: Shares) -> tuple[str, list[Ref]]:
         parts.append(latest)
         quoted.append(last)
     return "\n\n".join(parts), [prompt.ref for prompt in quoted]
+
+
+def _mission_of_project(state: State) -> tuple[str, list[Ref]]:
+    continued = [prompt for prompt in state.prompts if prompt.project]
+    if not continued:
+        return "", []
+    names = " and ".join(dict.fromkeys(shorten(prompt.project, 80) for prompt in continued))
+    return f"The user had project {names} continued; its _resume.md says what it is for.", [
+        prompt.ref for prompt in continued
+    ]
 
 
 def _quote_prompt(prompt: Prompt, max_chars: int) -> str:
@@ -130,19 +145,31 @@ def _unfinished_request(state: State) -> Iterator[tuple[str, list[Ref]]]:
         answer is not None and answer.call == state.calls and not state.pending and answer.turn == last.turn
     )
     if not is_answered:
-        request = next((each for each in reversed(state.prompts) if not _GO_AHEAD.match(each.text)), last)
-        yield f"Go on with the request that is not finished: {_quote_prompt(request, 400)}", [request.ref]
+        yield from _request_to_finish(state)
     for waiting in state.pending.values():
         yield f"A call was under way and has no answer: {waiting.tool}", [waiting.ref]
+
+
+def _request_to_finish(state: State) -> Iterator[tuple[str, list[Ref]]]:
+    """Yield the last request, or the project that the user had continued after it."""
+    asked = [prompt for prompt in state.prompts if prompt.project or not prompt.is_for_leftoff]
+    if not asked:
+        return
+    last = next((prompt for prompt in reversed(asked) if not _GO_AHEAD.match(prompt.text)), asked[-1])
+    if last.project:
+        yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
+    else:
+        yield f"Go on with the request that is not finished: {_quote_prompt(last, 400)}", [last.ref]
 
 
 def _state_that_nothing_is_open(state: State) -> Iterator[tuple[str, list[Ref]]]:
     """Yield a step that says so explicitly, so that the next session does not look for open work."""
     if state.prompts and state.last_words is not None:
         last, reply = state.prompts[-1], state.last_words
-        answered = (
-            f"{_quote_prompt(last, 120)} was answered with {quote(first_sentences(reply.text, 160), 160)}"
-        )
+        answer = quote(first_sentences(reply.text, 160), 160)
+        answered = f"{_quote_prompt(last, 120)} was answered with {answer}"
+        if last.is_for_leftoff:
+            answered = f"the agent's last word was {answer}"
         yield f"{NOTHING_OPEN}: {answered}", [last.ref, reply.ref]
 
 
@@ -151,10 +178,11 @@ def _announced_steps(state: State) -> Iterator[tuple[str, list[Ref]]]:
     last = state.last_words
     if last is None or last.turn != state.turns:
         return
+    is_about_saving = bool(state.prompts) and only_saves(state.prompts[-1].text)
     about = [sentence for sentence in wording.sentences(last.text) if _NEXT.search(sentence)]
     if about:
         yield f"The agent's last word on it: {quote(' '.join(about[-4:]), 600)}", [last.ref]
-    elif last.call < state.calls or state.pending:
+    elif (last.call < state.calls or state.pending) and not is_about_saving:
         yield f"The agent was at: {quote(first_sentences(last.text, 300), 300)}", [last.ref]
 
 

@@ -222,7 +222,7 @@ def _list_is_done(state: State) -> bool:
 
 def _agent_says_done(state: State) -> bool:
     """Return whether the agent's last text says that the work is complete, and not that only a part is."""
-    last = state.last_words
-    assert last is not None, "a request without an answer is open"
-    sentences = [*wording.sentences(last.text)]
+    if state.last_words is None:
+        return False
+    sentences = [*wording.sentences(state.last_words.text)]
     return any(map(_COMPLETE.search, sentences)) and not any(map(_PARTLY.search, sentences))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
+from leftoff.core.own_phrases import only_saves
 from leftoff.core.provenance import EXCERPT_CHARS
 from leftoff.core.records import Place, Record
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, upgrade_document
@@ -50,6 +51,12 @@ class Prompt(NamedTuple):
     previous_turn: int  # 0 for none
     call: int  # tool calls made before it
     tail: tuple[str, ...] = ()  # ids of the last records of the turn, once it has ended
+    project: str = ""  # the project that it continues, as the user called it
+
+    @property
+    def is_for_leftoff(self) -> bool:
+        """Whether it was typed for leftoff and asks nothing of the agent."""
+        return bool(self.project) or only_saves(self.text)
 
 
 class Rule(NamedTuple):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.core.actions import Changed, Moved, Removed, Wrote
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
+from leftoff.core.own_phrases import CONTINUE_PREFIX, DONE_FOR_TODAY, SAVE_PROGRESS
 from leftoff.core.quantities import count
 from leftoff.core.records import ToolUse
 from leftoff.core.session import short_id
@@ -71,10 +72,10 @@ def _answer_phrase(context: EventContext, prompt: str, also_sent: str | None) ->
     from leftoff.live import project_events  # few prompts are one of them
 
     phrase = prompt.rstrip(".!").lower()
-    if phrase in {"save progress", "done for today"}:
-        about_project = project_events.save_progress(context, is_over=phrase == "done for today")
+    if phrase in {SAVE_PROGRESS, DONE_FOR_TODAY}:
+        about_project = project_events.save_progress(context, is_over=phrase == DONE_FOR_TODAY)
         return HookResponse(to_user="\n".join(filter(None, [_save_log(context), about_project])))
-    if " ".join(phrase.split()).startswith(project_events.CONTINUE_PREFIX):
+    if " ".join(phrase.split()).startswith(CONTINUE_PREFIX):
         return project_events.continue_project(context, prompt, also_sent)
     return NO_RESPONSE
 
