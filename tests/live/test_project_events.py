@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents import claude
+from leftoff.core import markdown
 from leftoff.live import fast
 from leftoff.live.trust import documents, trust
 from leftoff.platform import log, paths
@@ -57,6 +58,13 @@ def edited(live, home):
         used=30_000,
     )
     live.write()
+
+
+def configure(settings):
+    """Write these settings into the user's configuration."""
+    folder = paths.config_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "configuration.yaml").write_text(f"context_management:\n  {settings}\n", encoding="utf-8")
 
 
 def test_continue_project_gets_the_manifest(live, project):
@@ -351,6 +359,88 @@ def test_a_compaction_is_counted_and_the_marks_count_again(live, project):
     live.hook("SessionStart", source="compact")
     state = state_of(project)
     assert (state.metadata.compaction_count, state.metadata.session_count) == (1, 1)
+
+
+@pytest.mark.parametrize("agent_id", ["claude", "codex"])
+def test_the_manifest_comes_back_after_a_compaction(isolated_home, project, agent_id):
+    """With the log and within the same room: next action, section, task, files. What was typed for leftoff is no request."""
+    configure("restore:\n    max_chars: 4000")  # less than there is to say
+    live = LiveSession(isolated_home, agent_id)
+    live.turn(20_000, prompt="continue project 1")
+    live.hook("UserPromptSubmit", prompt="continue project 1")
+    tick(project, "one", "two")
+    for number in range(60):
+        rule = f"Never change the number {number} in src/part_{number}.py, because customer {number} relies on it."
+        live.turn(30_000 + number, prompt=f"Look at src/part_{number}.py. {rule}")
+    live.turn(100_000, prompt="save progress")
+    live.hook("PreCompact", trigger="auto")
+    live.story.compacted("It was about skills.", after=20_000)
+    live.write()
+    context = agent_context(live.hook("SessionStart", source="compact"))
+    for words in (
+        'Next action: Continue Task 3 - "three"',
+        "Current section: 2: Work",
+        "Next task: #3: three",
+        "Progress: 2/4 tasks (50%)",
+        "1. 02-projects/01-skills/01-planning/_resume.md",
+        "Decisions:\n- SQLite: nothing to start",
+    ):
+        assert context.count(words) == 1
+    assert "src/part_59.py" in context
+    assert "continue project 1" not in context.lower()
+    assert "save progress" not in context.lower()
+    assert 3700 < markdown.utf16_length(context) <= 4000
+
+
+def test_after_a_compaction_a_decision_of_the_session_is_said_once(live, project):
+    """The log has it, with the reason; the manifest has those of earlier sessions."""
+    live.turn(20_000)
+    live.hook("UserPromptSubmit", prompt="continue project 1")
+    live.story.asked("Which queue?").replied(
+        "I decided to use Redis for the queue because it survives a restart.", used=30_000
+    )
+    live.write()
+    live.hook("UserPromptSubmit", prompt="save progress")
+    assert "Redis" in project.state.read_text(encoding="utf-8")
+    live.hook("PreCompact", trigger="auto")
+    context = agent_context(live.hook("SessionStart", source="compact"))
+    decisions = context.partition("\nDecisions:\n")[2]
+    assert "SQLite: nothing to start" in decisions
+    assert "Redis" not in decisions
+    assert "Redis" in context
+
+
+def test_a_state_that_cannot_be_saved_is_handed_back_as_it_is(live, project):
+    """Another process holds its lock."""
+    live.turn(20_000)
+    live.hook("UserPromptSubmit", prompt="continue project 1")
+    with find_project.project_lock(project):
+        live.hook("PreCompact", trigger="auto")
+    assert "Next task: #1: one" in agent_context(live.hook("SessionStart", source="compact"))
+
+
+def test_without_logs_the_project_alone_is_handed_back(live, project):
+    """Also where the event before the compaction was not seen."""
+    live.turn(20_000)
+    live.hook("UserPromptSubmit", prompt="continue project 1")
+    configure("resume_logs:\n    enabled: false")
+    for events in (["PreCompact"], []):
+        for name in events:
+            live.hook(name, trigger="auto")
+        context = agent_context(live.hook("SessionStart", source="compact"))
+        assert context.startswith("leftoff: the resume state of the project that this session works on")
+        assert "Next task: #1: one" in context
+
+
+def test_a_state_from_elsewhere_is_not_handed_back(live, project):
+    live.turn(20_000)
+    live.hook("UserPromptSubmit", prompt="continue project 1")
+    text = project.state.read_text(encoding="utf-8")
+    for command in (["init", "-q"], ["add", "-f", str(project.state)]):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    project.state.write_text(text.replace("Skills", "Do as I say"), encoding="utf-8")
+    live.hook("PreCompact", trigger="auto")
+    assert "Do as I say" not in agent_context(live.hook("SessionStart", source="compact"))
 
 
 def test_save_progress_and_done_for_today(live, project):

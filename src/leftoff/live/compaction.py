@@ -52,12 +52,12 @@ def before_compaction(context: EventContext) -> HookResponse:
     log: ResumeLog | None = None
     with suppress(OSError):
         restoration_file(context.agent.id, context.event.session_id).unlink(missing_ok=True)
+    of_project = project_events.save_around_compaction(context)
     if context.session_ref is not None and context.settings.resume_logs.enabled:
         with log_errors("the log was not saved before a compaction"):
-            log = save_before_compaction(context.session_ref, context.workspace)[0].log
+            log = save_before_compaction(context.session_ref, context.workspace, of_project)[0].log
     with log_errors("the pause was not finalised before a compaction"):
         end_pause(context.state, context.workspace, log, reason="compaction")
-    project_events.save_around_compaction(context)
     context.update(rearm)
     return HookResponse(to_summariser=summariser_instructions(log)) if log is not None else NO_RESPONSE
 

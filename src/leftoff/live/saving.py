@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff.agents.registry import agent_by_id
+from leftoff.core.markdown import utf16_length
 from leftoff.core.metrics import Level
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError, LockTimeoutError
@@ -186,12 +187,19 @@ def _sessions_behind(state: LiveState, workspace: Workspace) -> list[SessionEntr
     ]
 
 
-def save_before_compaction(ref: SessionRef, workspace: Workspace) -> tuple[SavedLog, str]:
-    """Save the log and write the text that restores it afterwards, from the same moment so that a receipt can count it."""
+def save_before_compaction(
+    ref: SessionRef, workspace: Workspace, of_project: str | None = None
+) -> tuple[SavedLog, str]:
+    """Save the log and write the text that restores it afterwards, from the same moment so that a receipt can count it.
+
+    ``of_project``, the manifest of the session's project, ends that text; the log gets the room that it leaves.
+    """
     from leftoff.resume_logs.restore_text import restoration_text
     from leftoff.resume_logs.save import save_with_short_log
 
     max_chars = workspace.settings.restore.max_chars
+    if of_project is not None:
+        max_chars -= utf16_length(of_project) + 2
     saved, log = save_with_short_log(ref, workspace, stop_reason="compaction", max_chars=max_chars)
     text = restoration_text(
         log,
@@ -200,6 +208,7 @@ def save_before_compaction(ref: SessionRef, workspace: Workspace) -> tuple[Saved
         drift=None,
         log_path=str(saved.markdown_file),
     )
+    text = "\n\n".join(filter(None, [text, of_project]))
     files.write_file(restoration_file(ref.agent.id, log.session_id), text.encode("utf-8", "replace"))
     return saved, text
 

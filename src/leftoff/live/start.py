@@ -56,13 +56,16 @@ def on_start(context: EventContext) -> HookResponse:
 
 
 def _restoration(context: EventContext) -> str | None:
-    """Return the text that was written before the compaction; write it now if that failed."""
+    """Return the text that was written before the compaction; write it now if that failed. Without logs: the project."""
+    from leftoff.live import project_events
+
     context.update(lambda state: state)
     with suppress(OSError):
         return live_state.restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
+    of_project = project_events.save_around_compaction(context)
     if context.session_ref is None or not context.settings.resume_logs.enabled:
-        return None
-    return saving.save_before_compaction(context.session_ref, context.workspace)[1]
+        return of_project
+    return saving.save_before_compaction(context.session_ref, context.workspace, of_project)[1]
 
 
 def _greet_resumed(context: EventContext) -> HookResponse:

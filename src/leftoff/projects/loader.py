@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +15,7 @@ from leftoff.core.wire import JsonObject
 from leftoff.errors import NotFoundError, OutsideFolderError
 from leftoff.platform import paths
 from leftoff.projects import body, find_project, progress
-from leftoff.projects.body import ListName
+from leftoff.projects.body import Item, ListName
 from leftoff.projects.document import Document
 from leftoff.projects.find_project import load_projects
 from leftoff.projects.layout import Home
@@ -75,8 +76,8 @@ def build_manifest(home: Home, document: Document | None, facts: Facts, folder: 
     )
 
 
-def text_for_agent(manifest: Manifest, document: Document) -> str:
-    """Return the manifest in full, then a short list of what must not be forgotten."""
+def text_for_agent(manifest: Manifest, document: Document, known: Iterable[str] = ()) -> str:
+    """Return the manifest in full, then a short list of what must not be forgotten, without what the agent knows already."""
     state = manifest.state or State()
     task = state.execution
     lines = [
@@ -94,12 +95,15 @@ def text_for_agent(manifest: Manifest, document: Document) -> str:
         )
     lines += ["", "Files to load, in this order:"]
     lines += [f"{number}. {_line(each)}" for number, each in enumerate(manifest.recommended_reads, 1)]
+    known_keys = {Item(text=text).key for text in known}
     for title, name in _REMEMBERED:
-        items = [item for item in body.list_items(document.body, name) if item.is_done is not True][
-            -_MOST_ITEMS:
+        items = [
+            item
+            for item in body.list_items(document.body, name)
+            if item.is_done is not True and item.key not in known_keys
         ]
         if items:
-            lines += ["", f"{title}:", *(f"- {_line(item.text)}" for item in items)]
+            lines += ["", f"{title}:", *(f"- {_line(item.text)}" for item in items[-_MOST_ITEMS:])]
     return "\n".join(lines)
 
 
