@@ -213,7 +213,8 @@ def _draw_welcome(back: WelcomeBack, now: datetime) -> None:
     rule = ("━" if pretty else "-") * min(output.RULE_WIDTH, output.width() - 1)
     line = max(30, output.width() - 8)
     task = back.state.execution
-    output.say("Welcome back! Picking up where we left off:\n")
+    is_complete = back.loaded.action == "complete"
+    output.say(f"Welcome back! {'This project is complete' if is_complete else 'Picking up where we left off'}:\n")
     output.say(f"{pin}CURRENT STATE", {"bold": True})
     output.say(rule)
     output.say(f"Project: {output.one_line(back.state.project.project_name or back.loaded.id, line)}")
@@ -248,13 +249,19 @@ def _describe_location(back: WelcomeBack) -> list[str]:
 
 def _draw_choices(back: WelcomeBack) -> None:
     task, name = back.state.execution, back.short_id
+    if back.loaded.action == "complete":
+        output.say("\nNothing is left to do. You can still:")
+        output.say(f"1. Review completed work: leftoff project load {name}")
+        output.say("2. Add tasks to its steps: that opens it again")
+        output.say(f'3. Write down what you learned: leftoff project save --project {name} --decision "…"')
+        return
     what = f"Task {task.next_task_number}" if task.next_task_number is not None else "the work"
     output.say(
         f'\nReady to continue {what}: say "continue project {name}" to your agent. Or would you like to:'
     )
     output.say(f"1. Review completed work first: leftoff project load {name}")
     sections = f" ({output.one_line('; '.join(back.sections), 70)})" if len(back.sections) > 1 else ""
-    output.say(f'2. Jump to different section{sections}: leftoff project save --project {name} --next "…"')
+    output.say(f"2. Jump to different section{sections}: leftoff project save --project {name} --section N")
     output.say(f'3. Update the plan based on learnings: leftoff project save --project {name} --decision "…"')
 
 
@@ -303,6 +310,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _option("--skill", "skill", "Which skill is active."),
     _option("--step", "workflow_step", "Which step of its workflow.", output.WholeNumber(min=1)),
     _option("--next", "next_action", "What comes next, in your words; holds until the next task is done."),
+    _option(
+        "--section",
+        "section",
+        "Jump to this section: its first open task comes next, until the section is done.",
+        output.WholeNumber(min=0),
+    ),
     _repeatable_option("--done", "flags", "A document of the plan that is written.", click.Choice(FLAGS)),
     _repeatable_option("--decision", "decisions", "A decision and why."),
     _repeatable_option("--assumption", "assumptions", "What is taken for granted."),

@@ -356,20 +356,21 @@ def _changed_at(path: str) -> int | None:
 
 def _stopping_point(home: Home, context: EventContext) -> str:
     """Say where to stop: the end of a task or a section, passing tests."""
-    from leftoff.projects import progress
+    from leftoff.projects import find_project, progress
     from leftoff.sessions.facts import extract_facts
 
     ref = context.session_ref
     checks = _describe_checks(extract_facts(ref, context.workspace)) if ref is not None else None
-    where = ", ".join(filter(None, [_describe_task(progress.gather_facts(home).steps), checks]))
+    section = find_project.load_state(home).state.execution.current_section
+    where = ", ".join(filter(None, [_describe_task(progress.gather_facts(home).steps, section), checks]))
     return (
         f"a natural stopping point is near: {where or 'the end of this step'}. "
         'Then say "save progress", or "done for today".'
     )
 
 
-def _describe_task(tasks: Steps) -> str | None:
-    task = tasks.next
+def _describe_task(tasks: Steps, current_section: int | None) -> str | None:
+    task = tasks.next_task(current_section)
     if task is None:
         return "every task is done" if tasks.total else None
     section = tasks.section(task.section)

@@ -159,14 +159,9 @@ def complete(selector: str | None, tasks: str, workspace: Workspace) -> Complete
 def complete_section(selector: str | None, section: int, workspace: Workspace) -> CompletedTasks:
     """Tick every task of a section, and update the state."""
 
-    def tasks_of_section(found: Steps) -> Iterable[int]:
-        selected = found.section(section)
-        if selected is None:
-            known = ", ".join(f"{each.number}: {each.name}" for each in found.sections) or "none"
-            raise NotFoundError(f"There is no section {section}. There are: {known}.")
-        return [task.number for task in selected.tasks]
-
-    return _complete(selector, workspace, tasks_of_section)
+    return _complete(
+        selector, workspace, lambda found: [task.number for task in found.require_section(section).tasks]
+    )
 
 
 def _complete(

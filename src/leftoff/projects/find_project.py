@@ -49,12 +49,17 @@ class ProjectSet(NamedTuple):
             for home in self.homes
             if home.working is not None and self.folder.is_relative_to(home.folder)
         ]
-        candidates = inside or [home for home in self.homes if not self.is_complete(home)] or [*self.homes]
+        begun = [home for home in self.homes if home.is_begun]
+        candidates = inside or [home for home in begun if not self.is_complete(home)] or begun
         if not candidates:
             raise NotFoundError('There is no project here yet. To begin one: leftoff project init "NAME"')
         if len(candidates) > 1:
             some = ", ".join(home.id for home in candidates[:6])
-            raise UsageError(f"{len(candidates)} projects are open here: {some}. Say which one is meant.")
+            example = candidates[0].number or candidates[0].id
+            raise UsageError(
+                f"{len(candidates)} projects are open here: {some}. Say which one, by number or name: load and resume take "
+                f"it as it is (leftoff project load {example}), save, complete and close with --project {example}."
+            )
         return layout.require_real_files(candidates[0])
 
     @property

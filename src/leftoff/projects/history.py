@@ -144,7 +144,9 @@ def _start_of(step: StateChange) -> _Start:
     before, tasks = step.before, step.facts.steps
     number, section = before.execution.next_task_number, before.execution.current_section
     numbers = [each.number for each in tasks.sections]
-    earlier = map(str, numbers[: numbers.index(section)] if section in numbers else [])
+    before_it = tasks.sections[: numbers.index(section)] if section in numbers else ()
+    # After a jump, a section before the current one may still be open.
+    earlier = (str(each.number) for each in before_it if each.is_complete)
     return _Start(
         number=step.after.metadata.session_count or 1,
         day=f"{step.at:%Y-%m-%d}",

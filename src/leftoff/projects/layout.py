@@ -69,6 +69,11 @@ class Home(NamedTuple):
         return self.planning / OLDER_NAME
 
     @property
+    def is_begun(self) -> bool:
+        """Whether it has a resume state or any document; an empty folder is no project yet."""
+        return any(map(os.path.lexists, (self.state, self.older, *map(self.part, PARTS))))
+
+    @property
     def number(self) -> int | None:
         """The number at the start of its id; None if it has none."""
         match = _NUMBERED.fullmatch(self.id)

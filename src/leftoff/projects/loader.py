@@ -118,8 +118,10 @@ def _instructions(state: State | None, action: Action, project_id: str, has_read
     task = state.execution
     where = []
     if task.next_task_number is not None and state.location.current_phase == "execution":
+        is_task = state.next_action == progress.default_action(state)
+        first = "Continue with" if is_task else "Do the next action first, then"
         where = [
-            f"Continue with Task {task.next_task_number} of {task.progress_tasks_total}; do not repeat finished tasks."
+            f"{first} Task {task.next_task_number} of {task.progress_tasks_total}; do not repeat finished tasks."
         ]
     return [
         "Read the recommended files in order, the resume state first.",
@@ -196,22 +198,22 @@ def welcome_back(selector: str | None, workspace: Workspace) -> WelcomeBack:
         loaded=loaded,
         state=loaded.state or document.state,
         last_session=document.state.metadata.last_updated,
-        recent=tuple(_recent_progress(facts)),
+        recent=tuple(_recent_progress(facts, loaded.state)),
         key_context=tuple(_key_context(document.body)),
         sections=tuple(f"{each.number}: {each.name}" for each in facts.steps.sections),
     )
 
 
-def _recent_progress(facts: Facts) -> list[tuple[bool, str]]:
+def _recent_progress(facts: Facts, state: State | None) -> list[tuple[bool, str]]:
     """Return the section finished last, and the one in progress."""
     finished = [each for each in facts.steps.sections if each.is_complete]
     lines = [
         (True, f"Completed Section {each.number}: {each.name} ({count(len(each.counted), 'task')})")
         for each in finished[-1:]
     ]
-    task = facts.steps.next
-    section = facts.steps.section(task.section) if task is not None else None
-    if section is not None and section.done:
+    number = state.execution.current_section if state is not None else None
+    section = facts.steps.section(number) if number is not None else None
+    if section is not None and section.done and not section.is_complete:
         lines.append(
             (False, f"Section {section.number}: {section.done}/{len(section.counted)} tasks complete")
         )

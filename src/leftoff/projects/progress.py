@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from leftoff.errors import NothingToDoError
 from leftoff.projects import layout, steps
 from leftoff.projects.layout import PARTS, Home, Part
 from leftoff.projects.project_state import FLAGS, Execution, Flag, Location, Phase, Planning, State, Status
@@ -66,8 +67,8 @@ def gather_facts(home: Home, steps_text: str | None = None) -> Facts:
 
 
 def is_written(text: str | None) -> bool:
-    """Return whether the document has content: more than headings, and not the placeholder of a new project."""
-    if text is None or TO_DO in text:
+    """Return whether the document has content: more than headings and comments, such as that of a new project."""
+    if text is None:
         return False
     lines = [
         line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", "<!--"))
@@ -134,6 +135,7 @@ class UserInput(NamedTuple):
     skill: str | None = None
     workflow_step: int | None = None
     next_action: str | None = None
+    section: int | None = None  # to jump to
     flags: tuple[Flag, ...] = ()
     decisions: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
@@ -148,13 +150,19 @@ NO_INPUT = UserInput()
 
 
 def derive_state(before: State, facts: Facts, given: UserInput = NO_INPUT) -> State:
-    """Return the state that follows from the one before, the facts and what the user said."""
+    """Return the state that follows from the one before, the facts and what the user said.
+
+    The current section stays current until its last task is done, so a jump to another one holds.
+    """
     planning = _planning(before.planning, facts.planning, given)
-    phase = given.phase or _phase(before, planning, facts.steps)
+    phase = given.phase or _phase(before, planning, facts.steps, given)
+    section = before.execution.current_section if given.section is None else given.section
+    if given.section is not None and facts.steps.require_section(given.section).is_complete:
+        raise NothingToDoError(f"Section {given.section} has no open task.")
     after = before._replace(
         planning=planning,
         location=_location(before.location, phase, planning, given),
-        execution=_execution(facts.steps),
+        execution=_execution(facts.steps, section),
         project=before.project._replace(project_status=_status(before, phase, facts.steps, given)),
     )
     return after._replace(next_action=_next_action(before, after, given))
@@ -182,11 +190,11 @@ def _planning(before: Planning, found: Planning, given: UserInput) -> Planning:
     )
 
 
-def _phase(before: State, planning: Planning, tasks: Steps) -> Phase:
-    """Return the phase: research ends when it is written, execution begins with the first task ticked since."""
+def _phase(before: State, planning: Planning, tasks: Steps, given: UserInput) -> Phase:
+    """Return the phase: research ends when it is written, execution begins with the first task ticked or jumped to."""
     current = before.location.current_phase
     if current in {None, "research", "planning"}:
-        if tasks.done > (before.execution.progress_tasks_completed or 0):
+        if given.section is not None or tasks.done > (before.execution.progress_tasks_completed or 0):
             return "execution"
         if current != "planning" and planning.research and not before.planning.research:
             return "planning"
@@ -230,10 +238,10 @@ def _location(before: Location, phase: Phase, planning: Planning, given: UserInp
     )
 
 
-def _execution(tasks: Steps) -> Execution:
+def _execution(tasks: Steps, current_section: int | None) -> Execution:
     if not tasks.tasks:
         return Execution(progress_tasks_completed=0, progress_tasks_total=0, progress_percentage=0)
-    task = tasks.next
+    task = tasks.next_task(current_section)
     section = tasks.section(task.section) if task is not None else (tasks.sections or (None,))[-1]
     return Execution(
         current_section=section.number if section is not None else None,
@@ -250,6 +258,8 @@ def _next_action(before: State, after: State, given: UserInput) -> str:
     """Return the next action. The user's own is kept until the work moves on; finished work is never suggested."""
     if given.next_action is not None:
         return given.next_action
+    if given.section is not None:
+        return default_action(after)
     current = before.next_action
     is_own = current is not None and current != default_action(before)
     is_kept = is_own and _position(before) == _position(after)

@@ -92,16 +92,30 @@ class Steps(NamedTuple):
 
     @property
     def next(self) -> Task | None:
-        """The first open task; for a task with open sub-tasks, the first of those."""
+        """The first open task of all."""
+        return self.next_task(None)
+
+    def next_task(self, section: int | None) -> Task | None:
+        """Return the first open task of the section, else of all; for a task with open sub-tasks, the first of those."""
         parents: set[int] = set()  # tasks with an open sub-task
         for task in reversed(self.tasks):
             if task.parent and (task.mark == "open" or task.number in parents):
                 parents.add(task.parent)
-        return next((task for task in self.tasks if task.mark == "open" and task.number not in parents), None)
+        open_tasks = [task for task in self.tasks if task.mark == "open" and task.number not in parents]
+        return next((task for task in open_tasks if task.section == section), (open_tasks or [None])[0])
 
     def section(self, number: int) -> Section | None:
         """Return the section with that number; None if none exists."""
         return next((section for section in self.sections if section.number == number), None)
+
+
+    def require_section(self, number: int) -> Section:
+        """Return the section with that number; raise NotFoundError with those that exist."""
+        section = self.section(number)
+        if section is None:
+            known = ", ".join(f"{each.number}: {each.name}" for each in self.sections) or "none"
+            raise NotFoundError(f"There is no section {number}. There are: {known}.")
+        return section
 
 
 def parse_steps(text: str) -> Steps:

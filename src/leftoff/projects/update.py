@@ -153,17 +153,20 @@ def copy_unknown_keys(document: Document, other: Document, keys: Iterable[str]) 
 
 
 def _generated_blocks(document: Document, state: State, news: ProjectUpdate) -> dict[str, str]:
-    """Return the blocks that are rendered at every update. Those about a session stay as they are without one."""
+    """Return the blocks that are rendered at every update. That about tokens stays as it is without a session."""
     blocks = {
         "quick-context": render.quick_context(state, news.facts),
         "loading": render.loading(news.facts),
         "quick-start": render.quick_start(news.short_id),
     }
+    decided = {item.key for item in body.list_items(document.body, "decisions")}
+    made = news.work.decisions if news.work is not None else ()
+    blocks["checklist"] = render.checklist(
+        has_session=bool(state.metadata.session_count),
+        has_decisions=bool(decided or news.work) and all(Item(text=text).key in decided for text in made),
+    )
     if news.work is not None:
-        decided = {item.key for item in body.list_items(document.body, "decisions")}
-        missing = [text for text in news.work.decisions if Item(text=text).key not in decided]
         blocks["compaction"] = render.compaction(news.gauge)
-        blocks["checklist"] = render.checklist(has_session=True, has_decisions=not missing)
     return blocks
 
 
