@@ -13,6 +13,7 @@ from leftoff.platform import clock, files, git, paths
 from leftoff.platform.paths import Project
 from leftoff.projects import body, find_project, history, layout, project_state, steps, update
 from leftoff.projects.body import Item, ListName
+from leftoff.projects.condense import HistoryFile
 from leftoff.projects.document import Document
 from leftoff.projects.find_project import ProjectSet, SavedState, load_projects, own_folder
 from leftoff.projects.history import SessionWork, session_work, touched_projects
@@ -250,6 +251,7 @@ def close(
 def _checks(saved: SavedState, work: SessionWork | None, project: Project) -> Iterator[Check]:
     text = saved.document.body
     recorded = {item.key for item in body.list_items(text, "decisions")}
+    recorded |= HistoryFile(saved.document.moved).keys("decisions")
     decided = work.decisions if work is not None else ()
     missing = [decision for decision in decided if Item(text=decision).key not in recorded]
     has_none = not recorded and not decided

@@ -24,10 +24,11 @@ _GENERATED_READS = re.compile(rf"{READS_KEY}:[ \t]*# kept by leftoff (?P<hash>[0
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """The text of one resume state; ``where`` names its file in errors."""
+    """The text of one resume state; ``where`` names its file in errors, ``moved`` is the text of its history file."""
 
     text: str
     where: str
+    moved: str = ""
 
     @classmethod
     def of_bytes(cls, data: bytes, where: str) -> Document:

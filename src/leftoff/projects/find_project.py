@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -197,18 +198,35 @@ def load_state(home: Home) -> Document:
 def change_state(
     home: Home, step: Callable[[Document], Document], register: Register, at: datetime
 ) -> SavedState:
-    """Apply ``step`` to the resume state on disk. The caller holds the project's lock."""
-    before = load_state(home)
+    """Apply ``step`` to the resume state and the history file on disk. The caller holds the project's lock."""
+    before, moved_bytes = load_state(home), _read_history(home)
+    before = replace(before, moved=_decode(moved_bytes))
     after = step(before)
     standing = register.standing(home.state)
     if after.text == before.text:
         return SavedState(home=home, document=before, is_changed=False, standing=standing)
+    if after.moved != before.moved:  # first, so that an interruption leaves an entry in both files, never in none
+        moved = after.moved.encode("utf-8", "surrogateescape")
+        files.replace_if_unchanged(home.history, moved_bytes, moved)
+        if standing != "foreign":
+            register.note_written(home.history, home.id, at)
     files.replace_if_unchanged(home.state, before.to_bytes(), after.to_bytes())
     if standing == "trusted":
         register.trust(home.state, at)
     elif standing == "written":
         register.note_written(home.state, home.id, at)
     return SavedState(home=home, document=after, is_changed=True, standing=standing)
+
+
+def _read_history(home: Home) -> bytes | None:
+    """Return what was moved out of the resume state; None if nothing was."""
+    from leftoff.projects.document import LARGEST_BYTES  # noqa: PLC0415 - hooks load this module and seldom get here
+
+    return layout.read_bytes(home, home.history, LARGEST_BYTES)
+
+
+def _decode(data: bytes | None) -> str:
+    return "" if data is None else data.decode("utf-8", "surrogateescape")
 
 
 def create_state(home: Home, document: Document) -> bool:

@@ -29,9 +29,10 @@ from leftoff.workspace import SessionRef, Workspace
 PREFIX = "session."
 _HISTORY = re.compile(rf"## +{body.HISTORY}[ \t#]*")
 _COPIES = {"trimmed", "forked"}  # derivations that repeat the records of the parent
-_MOST_DECISIONS = 5
+_MOST_SECTIONS = 5
 _CURRENT = re.compile(r"^(### Session \d+) \(Current\):")
 _MOST_FILES = 40
+_NONE: Mapping[str, Block] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +71,14 @@ class _Start:
     compactions: int
 
 
-def count_session(document: Document, state: State, work: SessionWork) -> State:
+def count_session(
+    document: Document, state: State, work: SessionWork, moved: Mapping[str, Block] = _NONE
+) -> State:
     """Return the state with this session and its compactions counted; what was counted before counts once.
 
-    A copy repeats the compactions of the session that it was made from.
+    ``moved`` are entries in the history file. A copy repeats the compactions of the session that it was made from.
     """
-    blocks = body.find_blocks(document.text)
+    blocks = {**moved, **body.find_blocks(document.text)}
     known = blocks.get(work.block)
     counted = known or blocks.get(f"{PREFIX}{work.agent}.{work.copied_from}")
     before = _int_attribute(counted.attributes, "compactions") if counted is not None else 0
@@ -101,14 +104,18 @@ class StateChange:
 
 
 def record_session(
-    document: Document, step: StateChange, work: SessionWork, notes: tuple[str, ...]
+    document: Document,
+    step: StateChange,
+    work: SessionWork,
+    notes: tuple[str, ...],
+    moved: Mapping[str, Block] = _NONE,
 ) -> Document:
-    """Add or update the entry of this session, and mark it alone as the current one."""
-    found = body.find_blocks(document.text)
-    known = found.get(work.block)
-    start = _start_of(step) if known is None else _start_in_entry(known)
+    """Add or update the entry of this session, and mark it alone as the current one; one that was moved comes back."""
+    known = body.find_blocks(document.text).get(work.block)
+    earlier = known or moved.get(work.block)
+    start = _start_of(step) if earlier is None else _start_in_entry(earlier)
     attributes = _attributes(start, work)
-    content = _entry(known, start, step, work, notes)
+    content = _entry(earlier, start, step, work, notes)
     document = end_sessions(document, except_block=work.block)
     if known is None:
         return _append_entry(document, work.block, content, attributes)
@@ -130,8 +137,13 @@ def end_sessions(document: Document, except_block: str | None = None) -> Documen
     """Mark no session as the current one, apart from that of ``except_block``."""
     for name, block in body.find_blocks(document.text).items():
         if name.startswith(PREFIX) and name != except_block and block.is_unedited:
-            document = document.with_block(name, _CURRENT.sub(r"\1:", block.content))
+            document = document.with_block(name, as_ended(block.content))
     return document
+
+
+def as_ended(entry: str) -> str:
+    """Return an entry that is not marked as the current one."""
+    return _CURRENT.sub(r"\1:", entry)
 
 
 def has_session(document: Document, agent: str, session_id: str) -> bool:
@@ -201,8 +213,6 @@ def _entry_lines(start: _Start, state: State, facts: Facts, work: SessionWork) -
     if new := [flag for flag in FLAGS if getattr(state.planning, flag) and flag not in start.flags]:
         yield f"Completed {', '.join(new)}"
     yield from _finished_lines(start, facts.steps)
-    for each in work.decisions[:_MOST_DECISIONS]:
-        yield f"Decided: {render.short_line(each)}"
     if work.compactions:
         yield f"The conversation was compacted {'once' if work.compactions == 1 else f'{work.compactions} times'}"
     if state.next_action:
@@ -212,22 +222,34 @@ def _entry_lines(start: _Start, state: State, facts: Facts, work: SessionWork) -
 def _finished_lines(start: _Start, tasks: Steps) -> Iterator[str]:
     if tasks.done > start.done:
         yield f"Completed {count(tasks.done - start.done, 'task')} ({tasks.done}/{tasks.total})"
-    for section in tasks.sections:
-        if section.is_complete and str(section.number) not in start.sections:
-            yield f"Completed {render.section_line(section)} ({count(len(section.counted), 'task')})"
+    new = [each for each in tasks.sections if each.is_complete and str(each.number) not in start.sections]
+    for section in new[:_MOST_SECTIONS]:
+        yield f"Completed {render.section_line(section)} ({count(len(section.counted), 'task')})"
+    if len(new) > _MOST_SECTIONS:
+        yield f"Completed {count(len(new) - _MOST_SECTIONS, 'more section')}"
 
 
 def _append_entry(document: Document, name: str, content: str, attributes: Mapping[str, str]) -> Document:
-    """Add an entry at the end of the history, or after the last entry; only its numbers if a person removed both."""
-    text = document.text
-    at = _end_of_history(text, len(text) - len(document.body))
-    last = [block.end for each, block in body.find_blocks(text).items() if each.startswith(PREFIX)]
-    if at is None and not last:
-        entry = body.match_line_ends(text, f"\n{body.render_block(name, '', attributes)}")
-        return document.with_text(lambda whole: whole + entry)
-    place = at if at is not None else max(last)
-    entry = body.match_line_ends(text, f"\n\n{body.render_block(name, content, attributes)}\n")
-    return document.with_text(lambda whole: whole[:place].rstrip("\r\n") + entry + whole[place:])
+    """Add an entry to the history; only its numbers if a person removed that with all entries."""
+    text, start = document.text, len(document.text) - len(document.body)
+    is_removed = _end_of_history(text, start) is None and _end_of_entries(text) is None
+    entry = body.render_block(name, "" if is_removed else content, attributes)
+    return document.with_text(lambda whole: insert_entry(whole, start, entry))
+
+
+def insert_entry(text: str, start: int, entry: str) -> str:
+    """Insert a block at the end of the history, or after the last entry; without both, at the end of the text."""
+    at = _end_of_history(text, start)
+    place = at if at is not None else _end_of_entries(text)
+    if place is None:
+        return text + body.match_line_ends(text, f"\n{entry}")
+    return text[:place].rstrip("\r\n") + body.match_line_ends(text, f"\n\n{entry}\n") + text[place:]
+
+
+def _end_of_entries(text: str) -> int | None:
+    return max(
+        (block.end for name, block in body.find_blocks(text).items() if name.startswith(PREFIX)), default=None
+    )
 
 
 def _end_of_history(text: str, start: int) -> int | None:

@@ -18,6 +18,7 @@ from leftoff.errors import NotFoundError, OutsideFolderError, StorageError, Usag
 from leftoff.platform import paths
 
 STATE_NAME = "_resume.md"
+HISTORY_NAME = "_resume-history.md"
 OLDER_NAME = "resume-context.md"
 PLAIN_FOLDER = "project"
 Part = Literal["overview", "plan", "steps", "research"]
@@ -62,6 +63,11 @@ class Home(NamedTuple):
     def state(self) -> Path:
         """The path of its ``_resume.md``, which may not exist."""
         return self.planning / STATE_NAME
+
+    @property
+    def history(self) -> Path:
+        """The path of what was moved out of its ``_resume.md``, which may not exist."""
+        return self.planning / HISTORY_NAME
 
     @property
     def older(self) -> Path:
@@ -153,7 +159,7 @@ def find_home(homes: Sequence[Home], selector: str, names: Mapping[str, str]) ->
 def require_real_files(home: Home) -> Home:
     """Return the project if none of its folders and documents is a link or outside the repository; raise otherwise."""
     folders = [home.planning, home.resources, *([home.working] if home.working is not None else [])]
-    for path in (*folders, home.state, *map(home.part, PARTS)):
+    for path in (*folders, home.state, home.history, *map(home.part, PARTS)):
         paths.require_inside(home.root, path)
         if is_link(path):
             raise OutsideFolderError(

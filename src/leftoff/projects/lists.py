@@ -2,7 +2,7 @@
 
 What the user says is never lost: if a person has edited a generated list, the entry goes into a new block below it; if they
 wrote the list themselves, below that; if they removed it, it is put back. What a session did goes only into unedited lists,
-because a person may have removed it on purpose. Entries are never dropped.
+because a person may have removed it on purpose. Entries are never dropped; old ones may move to the history file.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ from leftoff.projects.document import Document
 from leftoff.projects.history import SessionWork
 from leftoff.projects.progress import UserInput
 
-_MOST_ENTRIES = 200  # sessions add no more to a list than this; the user can
-_NUMBERED = frozenset({"decisions"})
 
+def with_lists(
+    document: Document,
+    given: UserInput,
+    work: SessionWork | None,
+    moved_decisions: frozenset[str] = frozenset(),
+) -> Document:
+    """Add what the user said and what a session did to the lists; no entry is added twice.
 
-def with_lists(document: Document, given: UserInput, work: SessionWork | None) -> Document:
-    """Add what the user said and what a session did to the lists; no entry is added twice."""
+    ``moved_decisions`` are in the history file; a session does not bring them back.
+    """
     work = work or SessionWork(agent="", session_id="")
     # A file that was created earlier and changed now is still listed as created.
     created = {item.key for item in body.list_items(document.body, "created")}
@@ -37,7 +42,7 @@ def with_lists(document: Document, given: UserInput, work: SessionWork | None) -
         "pending": [Item(text=text) for text in given.pending],
     }
     by_session: dict[ListName, Iterable[Item]] = {
-        "decisions": [Item(text=text) for text in work.decisions],
+        "decisions": [item for item in map(Item, work.decisions) if item.key not in moved_decisions],
         "created": [Item(text=f"`{path}`") for path in work.created],
         "modified": [Item(text=f"`{path}`") for path in modified],
     }
@@ -74,8 +79,8 @@ def _add_items(document: Document, name: str, where: tuple[str, str], items: Seq
     unedited = next((block for block in own if blocks[block].is_unedited), None)
     if unedited is not None:
         all_items = [*body.parse_items(blocks[unedited].content), *new.values()]
-        return document.with_block(unedited, render.render_list(all_items, numbered=name in _NUMBERED))
-    content = render.render_list(new.values(), numbered=name in _NUMBERED)
+        return document.with_block(unedited, render.render_list(all_items, numbered=name in render.NUMBERED))
+    content = render.render_list(new.values(), numbered=name in render.NUMBERED)
     if not own:
         return _with_new_block(document, name, where, content)
     free = next(f"{name}.{number}" for number in count(2) if f"{name}.{number}" not in blocks)
@@ -86,19 +91,27 @@ def _add_items(document: Document, name: str, where: tuple[str, str], items: Seq
 def _add_session_items(
     document: Document, name: ListName, items: Sequence[Item], touched: set[str]
 ) -> Document:
-    """Add what a session did to an unedited list; remove pending files that it touched."""
+    """Add what a session did to an unedited list; remove pending files that it touched.
+
+    Files that it touched again move to the end, where the newest are. Decisions keep their place.
+    """
     block = body.find_blocks(document.text).get(name)
     if block is None or not block.is_unedited:
         return document
-    known = {item.key for item in body.list_items(document.body, name)}
+    new = {item.key: item for item in items}
     before = body.parse_items(block.content)
-    kept = [item for item in before if name != "pending" or _item_path(item) not in touched]
-    added = {item.key: item for item in items if item.key not in known}
-    space = max(0, _MOST_ENTRIES - len(kept))
-    after = [*kept, *[*added.values()][:space]]
+    if name == "decisions":
+        known = {item.key for item in body.list_items(document.body, name)}
+        new = {key: item for key, item in new.items() if key not in known}
+    kept = [
+        item
+        for item in before
+        if item.key not in new and (name != "pending" or _item_path(item) not in touched)
+    ]
+    after = [*kept, *new.values()]
     if not after and not before:
         return document
-    return document.with_block(name, render.render_list(after, numbered=name in _NUMBERED))
+    return document.with_block(name, render.render_list(after, numbered=name in render.NUMBERED))
 
 
 def _tick_resolved(document: Document, parts: Sequence[str]) -> Document:

@@ -13,6 +13,7 @@ from leftoff.projects.project_state import State
 from leftoff.projects.steps import Section
 
 NOTE = "Note: "
+NUMBERED = frozenset({"decisions"})  # lists whose entries have numbers
 _NONE = "- (none yet)"
 _DONE, _ONGOING, _OPEN = "✅", "🔄", "⬜"
 _LONGEST = 300

@@ -12,6 +12,7 @@ from datetime import datetime
 from leftoff.platform import clock
 from leftoff.projects import body, find_project, history, lists, progress, project_state, render
 from leftoff.projects.body import Item
+from leftoff.projects.condense import HistoryFile, condense
 from leftoff.projects.document import Document
 from leftoff.projects.find_project import ProjectSet, SavedState
 from leftoff.projects.history import SessionWork
@@ -64,18 +65,23 @@ def update_document(document: Document, news: ProjectUpdate) -> Document:
     """Return the document with the news in it; the same document if nothing is new."""
     before = document.state
     after = derive_state(before, news.facts, news.given)
+    moved = HistoryFile(document.moved)
+    moved_sessions = moved.sessions
     if news.work is not None:
-        after = history.count_session(document, after, news.work)
+        after = history.count_session(document, after, news.work, moved_sessions)
     after = after._replace(files_to_load=before.files_to_load)
     changes: dict[str, Plain] = project_state.changed_keys(before, after)
     updated = document.with_values(changes).with_reads(news.facts.reads)
-    updated = lists.with_lists(updated, news.given, news.work)
+    updated = lists.with_lists(updated, news.given, news.work, moved.keys("decisions"))
     if news.work is not None:
         step = history.StateChange(before=before, after=after, facts=news.facts, at=news.at)
-        updated = history.record_session(updated, step, news.work, news.given.notes)
+        updated = history.record_session(updated, step, news.work, news.given.notes, moved_sessions)
     updated = lists.with_notes(updated, history.notes_without_entry(updated, news.work, news.given.notes))
-    for name, content in _generated_blocks(updated, after, news).items():
+    blocks = _generated_blocks(updated, after, news)
+    blocks["header"] = render.header(after, before.metadata.last_updated or news.at)
+    for name, content in blocks.items():
         updated = updated.with_block(name, content)
+    updated = condense(updated)
     if updated.text == document.text:
         return document
     moment = news.at.replace(microsecond=0)
@@ -160,6 +166,7 @@ def _generated_blocks(document: Document, state: State, news: ProjectUpdate) -> 
         "quick-start": render.quick_start(news.short_id),
     }
     decided = {item.key for item in body.list_items(document.body, "decisions")}
+    decided |= HistoryFile(document.moved).keys("decisions")
     made = news.work.decisions if news.work is not None else ()
     blocks["checklist"] = render.checklist(
         has_session=bool(state.metadata.session_count),
