@@ -51,7 +51,10 @@ def steps(capsys):
 def test_the_jump_of_the_welcome_screen_jumps(capsys, steps):
     """Section, next task, next action and instructions agree, in the file and on the screen."""
     screen = output_of(capsys, "resume")
-    assert "2. Jump to different section (1: Setup; 2: Work; 3: Tests): leftoff project save --project 1 --section N" in screen
+    assert (
+        "2. Jump to different section (1: Setup; 2: Work; 3: Tests): leftoff project save --project 1 --section N"
+        in screen
+    )
     output_of(capsys, "save", "--project", "1", "--section", "3")
     found = json_of(capsys, "load")
     state = found["state"]

@@ -37,11 +37,12 @@ def test_a_session_has_one_entry_and_keeps_its_notes(home):
         "- Completed 1 task (4/5)",
         "compacted 3 times",
         "- Note: hello",
-        "- Decided: SQLite",
+        "1. SQLite",
         "- `x.py`",
         "- `y.py`",
     ):
-        assert words in text, words
+        assert text.count(words) == 1, words
+    assert "Decided" not in text, "a decision is listed once"
     assert (document.state.metadata.session_count, document.state.metadata.compaction_count) == (1, 3)
     assert body.list_items(document.body, "pending") == []
     document = update.update_document(

@@ -214,7 +214,9 @@ def _draw_welcome(back: WelcomeBack, now: datetime) -> None:
     line = max(30, output.width() - 8)
     task = back.state.execution
     is_complete = back.loaded.action == "complete"
-    output.say(f"Welcome back! {'This project is complete' if is_complete else 'Picking up where we left off'}:\n")
+    output.say(
+        f"Welcome back! {'This project is complete' if is_complete else 'Picking up where we left off'}:\n"
+    )
     output.say(f"{pin}CURRENT STATE", {"bold": True})
     output.say(rule)
     output.say(f"Project: {output.one_line(back.state.project.project_name or back.loaded.id, line)}")

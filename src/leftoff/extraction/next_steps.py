@@ -67,9 +67,7 @@ class Named(NamedTuple):
 def mission(state: State, shares: Shares) -> tuple[str, list[Ref]]:
     """Return what the user asked first, what followed, and the latest request; without any, the project continued."""
     asked = [
-        prompt
-        for prompt in state.prompts
-        if not prompt.is_for_leftoff and not _GO_AHEAD.match(prompt.text)
+        prompt for prompt in state.prompts if not prompt.is_for_leftoff and not _GO_AHEAD.match(prompt.text)
     ]
     if not asked:
         return _mission_of_project(state)

@@ -135,7 +135,9 @@ def _turn_summaries(state: State, shares: Shares) -> Iterator[Fact]:
         prompt = prompts.get(each.turn)
         if prompt is not None:
             words = first_sentences(each.text, shares.account if number < 3 else shares.account // 2)
-            text = words if prompt.is_for_leftoff else f"Asked {quote(prompt.text, shares.prompt // 2)}: {words}"
+            text = (
+                words if prompt.is_for_leftoff else f"Asked {quote(prompt.text, shares.prompt // 2)}: {words}"
+            )
             yield Fact(text, 0.9 + scoring.recency(each.call, state.calls), each.call, [prompt.ref, each.ref])
 
 

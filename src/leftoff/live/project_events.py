@@ -180,11 +180,11 @@ def save_around_compaction(context: EventContext) -> str | None:
 
 def _save_decisions(context: EventContext, projects: ProjectSet, home: Home) -> tuple[str, ...]:
     """Save the state and return the decisions of this session; none if that fails, and the state stays as it was."""
+    decisions: tuple[str, ...] = ()
     with _log_errors("the state of a project was not saved around a compaction"):
-        work = _update(context, projects, home)[1]
+        decisions = _update(context, projects, home)[1].decisions
         _remember_documents(context)
-        return work.decisions
-    return ()
+    return decisions
 
 
 def close(state: LiveState, ref: SessionRef, workspace: Workspace) -> None:

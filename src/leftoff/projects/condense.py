@@ -175,7 +175,9 @@ def _with_pointer(document: Document) -> Document:
 def _insert(document: Document, content: str) -> Document:
     """Insert the pointer block before the first entry of a session, else at the end of the history."""
     text, entry = document.text, body.render_block(_BLOCK, content)
-    starts = [block.start for name, block in body.find_blocks(text).items() if name.startswith(history.PREFIX)]
+    starts = [
+        block.start for name, block in body.find_blocks(text).items() if name.startswith(history.PREFIX)
+    ]
     if not starts:
         start = len(text) - len(document.body)
         return document.with_text(lambda whole: history.insert_entry(whole, start, entry))

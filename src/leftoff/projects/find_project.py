@@ -205,7 +205,9 @@ def change_state(
     standing = register.standing(home.state)
     if after.text == before.text:
         return SavedState(home=home, document=before, is_changed=False, standing=standing)
-    if after.moved != before.moved:  # first, so that an interruption leaves an entry in both files, never in none
+    if (
+        after.moved != before.moved
+    ):  # first, so that an interruption leaves an entry in both files, never in none
         moved = after.moved.encode("utf-8", "surrogateescape")
         files.replace_if_unchanged(home.history, moved_bytes, moved)
         if standing != "foreign":

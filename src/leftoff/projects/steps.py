@@ -102,12 +102,12 @@ class Steps(NamedTuple):
             if task.parent and (task.mark == "open" or task.number in parents):
                 parents.add(task.parent)
         open_tasks = [task for task in self.tasks if task.mark == "open" and task.number not in parents]
-        return next((task for task in open_tasks if task.section == section), (open_tasks or [None])[0])
+        first = next(iter(open_tasks), None)
+        return next((task for task in open_tasks if task.section == section), first)
 
     def section(self, number: int) -> Section | None:
         """Return the section with that number; None if none exists."""
         return next((section for section in self.sections if section.number == number), None)
-
 
     def require_section(self, number: int) -> Section:
         """Return the section with that number; raise NotFoundError with those that exist."""
