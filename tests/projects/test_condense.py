@@ -190,6 +190,22 @@ def test_line_ends_stay_as_they_are(home):
     assert len(data) < 8192
 
 
+def test_an_entry_edited_in_the_history_file_stays_as_it_is(home):
+    """Only its numbers follow when its session is resumed and moved again."""
+    save(home, 1)
+    for number in range(2, 12):
+        save(home, number)
+    text = home.history.read_text(encoding="utf-8")
+    home.history.write_text(text.replace("### Session 1:", "### My first day:"), encoding="utf-8")
+    save(home, 1)
+    for number in range(12, 16):
+        saved = save(home, number)
+    moved = home.history.read_text(encoding="utf-8")
+    assert "### My first day:" in moved
+    assert "### Session 1:" not in moved
+    assert saved.document.state.metadata.session_count == 15
+
+
 def test_what_was_moved_can_be_forgotten(home, capsys):
     """The history file is one of leftoff's documents."""
     for number in range(1, 14):

@@ -19,7 +19,7 @@ from leftoff.projects.document import Document
 from leftoff.projects.layout import HISTORY_NAME
 
 MOST_BYTES = 7800  # and about 200 for the line that says what was moved
-_BLOCK = "earlier"  # the generated block that stands for what was moved
+_BLOCK = "earlier"  # the generated block that says what was moved
 _HEADING = re.compile(r"### Session (?P<number>\d+)(?: \(Current\))?: (?P<title>.*) \((?P<day>[\d-]+)\)")
 _NOT_TELLING = ("- Resumed at", "- Began at", "- Next: ")  # lines of an entry that a later one repeats
 _LONGEST_LINE = 120
@@ -57,8 +57,13 @@ class HistoryFile(NamedTuple):
         return frozenset(item.key for item in body.list_items(self.text, name))
 
     def with_session(self, block: Block) -> HistoryFile:
-        """Return the file with the entry at the end of the history; it replaces an older one of the same session."""
+        """Return the file with the entry at the end of the history; it replaces an older one of the same session.
+
+        Of one that a person edited, only the numbers change.
+        """
         text, known = self.text or _NEW_HISTORY, self.sessions.get(block.name)
+        if known is not None and not known.is_unedited:
+            return HistoryFile(body.replace_attributes(text, block.name, block.attributes))
         if known is not None:
             text = text[: known.start].rstrip("\n") + "\n" + text[known.end :]
         entry = body.render_block(block.name, history.as_ended(block.content), block.attributes)
