@@ -146,11 +146,11 @@ def test_the_manifest_is_counted_with_what_else_is_reported(live, project):
     live.turn(20_000)
     live.hook("SessionStart", source="startup")
     live_state.change(
-        "claude", live.session_id, lambda state: (state.with_messages(to_agent="w" * 3000), None)
+        "claude", live.session_id, lambda state: (state.with_messages(to_agent="w" * 4500), None)
     )
     context = agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
     assert "Next action" in context
-    assert "w" * 3000 in context
+    assert "w" * 4500 in context
     assert "(the resume state has more)" in context
     assert len(context) <= 9900
 
