@@ -17,7 +17,7 @@ LeftoffError                       1  something could not be done
  │   ├─ UnreachableError           1  the server of a storage backend does not answer
  │   ├─ UnreadableFileError        1  a file that is too large, no regular file, or that the system does not let us read
  │   └─ OutsideFolderError         1  a path that leads out of the folder it must stay in
- ├─ NotTrustedError                1  a document that this machine did not write
+ ├─ NotTrustedError                1  a document that came from elsewhere
  ├─ ProcessError                   1  another program failed or took too long
  ├─ PluginError                    1  a plugin failed and was skipped
  └─ InvalidValueError              1  a value that contradicts itself"""
@@ -152,7 +152,7 @@ class OutsideFolderError(StorageError):
 
 
 class NotTrustedError(LeftoffError):
-    """A document or setting that this machine did not write and the user has not trusted."""
+    """A document or setting that came from elsewhere and that the user has not trusted."""
 
 
 class ProcessError(LeftoffError):

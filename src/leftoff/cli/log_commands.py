@@ -198,6 +198,7 @@ def _list_remote(*, as_json: bool) -> int:
 def _notes(log: list_logs.ListedLog) -> str:
     notes = (
         log.origin if log.origin != list_logs.OWN else "",
+        "not trusted" if log.judgement.standing == "foreign" else "",
         "edited" if log.edited else "",
         "compressed" if log.files.is_compressed else "",
         "cannot be read" if log.trouble else "",
@@ -257,9 +258,10 @@ def show(*, log: str, as_json: bool) -> int:
     """
     found = list_logs.show_log(log, Workspace.open())
     if as_json:
-        output.as_json(found.log().to_dict() | {"origin": found.origin})
+        output.as_json(found.log().to_dict() | {"origin": found.origin, **found.judgement.to_dict()})
     else:
-        click.echo_via_pager(output.visible(found.text()))
+        mark = found.judgement.mark(found.files.path)
+        click.echo_via_pager(output.visible(f"{mark}\n\n{found.text()}" if mark else found.text()))
     return 0
 
 

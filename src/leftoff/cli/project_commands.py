@@ -144,11 +144,8 @@ def list_(*, as_json: bool) -> int:
     for each in listed:
         if each.trouble is not None:
             output.say(f"{output.visible(each.home.id)}: {output.visible(each.trouble)}")
-        elif each.standing == "foreign":
-            path = output.visible(str(each.home.state))
-            output.say(
-                f"{output.visible(each.home.id)}: handed to no agent before you say: leftoff trust {path}"
-            )
+        elif each.judgement is not None and (mark := each.judgement.mark(each.home.state)):
+            output.say(f"{output.visible(each.home.id)}: {output.visible(mark)}")
     return 0
 
 
@@ -174,10 +171,12 @@ def load(*, project: str | None, as_json: bool) -> int:
     Without ID: the project this folder is in, or the only open one. With --json: state, action, recommended_reads,
     instructions.
     """
-    found = loader.load_project(project, Workspace.open())
+    found = loader.load_project(project, Workspace.open(), trusted_only=False)
     if as_json:
         output.as_json(found.to_dict())
         return 0
+    if found.mark:
+        output.say(f"{output.visible(found.mark)}\n")
     output.say(f"{output.visible(found.id)}: {found.action.replace('_', ' ')}")
     if found.state is not None:
         output.say(f"Next action: {output.visible(found.state.next_action or 'not known')}")
@@ -202,6 +201,8 @@ def resume(*, project: str | None, as_json: bool) -> int:
     if as_json:
         output.as_json(back.to_dict())
         return 0
+    if back.loaded.mark:
+        output.say(f"{output.visible(back.loaded.mark)}\n")
     _draw_welcome(back, clock.now())
     return 0
 
@@ -374,7 +375,7 @@ def save(*, project: str | None, session: str | None, as_json: bool) -> int:
                 "id": kept.home.id,
                 "state_file": str(kept.home.state),
                 "changed": kept.is_changed,
-                "standing": kept.standing,
+                "standing": kept.judgement.standing,
                 "state": state.to_dict(),
             }
         )
@@ -384,10 +385,8 @@ def save(*, project: str | None, session: str | None, as_json: bool) -> int:
     output.say(
         f"{task.progress_tasks_completed or 0}/{task.progress_tasks_total or 0} tasks; next: {output.visible(state.next_action or '?')}"
     )
-    if kept.standing == "foreign":
-        output.say(
-            f"It was edited by hand, or came from elsewhere: it is handed to no agent before you say: leftoff trust {output.visible(str(kept.home.state))}"
-        )
+    if mark := kept.judgement.mark(kept.home.state):
+        output.say(output.visible(mark))
     return 0
 
 

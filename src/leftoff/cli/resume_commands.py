@@ -53,6 +53,8 @@ def resume(
     if as_json:
         output.as_json(where.to_dict() | ({} if way is None else {"way": way.to_dict()}))
         return 0
+    if where.mark:
+        output.say(f"{output.visible(where.mark)}\n")
     if only_text and way is None:
         output.say(output.visible(where.text))
         return 0

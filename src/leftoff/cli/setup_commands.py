@@ -192,9 +192,10 @@ def _uninstall_to_dict(
 @click.option("--yes", is_flag=True, help="Do not ask; needed where nobody can be asked.")
 @output.with_json
 def trust(*, documents: tuple[Path, ...], yes: bool, as_json: bool) -> int:
-    """Let DOCUMENTS be used that this machine did not write, such as those of a cloned repository.
+    """Let DOCUMENTS be used that came from elsewhere, such as those of a cloned repository.
 
-    Shows each with its first lines and asks; its very content is remembered, so any change needs a new word from you.
+    Shows each with its first lines and why it waits, and asks; its very content is remembered. Your own later edits and commits keep
+    it usable; what a pull, a checkout or an archive changes in it waits again.
     Without DOCUMENTS: lists all that the files of this project would make leftoff do: which documents wait and what each is
     for, and which settings its own file makes.
     """
@@ -239,6 +240,8 @@ def _draw_documents(shown: list[live_trust.Document]) -> None:
     for each in shown:
         output.say(f"{output.visible(str(each.path))}  {each.size_bytes:,} bytes  {each.standing}")
         output.say(f"    {output.visible(each.what)}")
+        if each.why:
+            output.say(f"    waits because: {output.visible(each.why)}")
         for line in each.first_lines:
             output.say(f"    | {output.one_line(line, 100)}")
 
@@ -257,7 +260,7 @@ def _draw_settings(waiting: live_trust.Waiting) -> None:
 
 def _say_trusted(foreign: list[live_trust.Document], trusted: list[live_trust.Document]) -> None:
     if trusted:
-        output.say(f"Trusted: {len(trusted)}. They are used as long as nobody changes them.")
+        output.say(f"Trusted: {len(trusted)}. They are used until content from elsewhere replaces them.")
     elif not foreign:
         output.say("Nothing to trust: this machine wrote these, or you have trusted them already.")
     else:
@@ -279,6 +282,7 @@ def _document_to_dict(each: live_trust.Document) -> dict[str, object]:
         "size_bytes": each.size_bytes,
         "sha256": each.sha256,
         "standing": each.standing,
+        "why": each.why or None,
         "what": each.what,
         "first_lines": [*each.first_lines],
     }

@@ -83,7 +83,7 @@ def mask(path: Path, matcher: Matcher, *, in_register: bool = True) -> None:
     has_entry = in_register and path.suffix in {".md", ".json", ".yaml"} and not matcher.is_in(str(path))
     standing = register.standing(path) if has_entry else "foreign"
     files.write_file(path, gzip.compress(content, mtime=0) if path.suffix == _GZIP else content)
-    if standing == "written":
+    if standing in {"written", "edited"}:
         register.note_written(path, path.stem.removeprefix("session-"), clock.now())
     elif standing == "trusted":
         register.trust(path, clock.now())

@@ -113,14 +113,14 @@ def _texts(value: Any) -> list[str]:
 
 
 class Offer(NamedTuple):
-    """The logs that this session could continue from, best first, and how many others wait for the user's trust."""
+    """The logs that this session could continue from, best first, and those that wait for the user's trust."""
 
     candidates: tuple[Candidate, ...]
-    waiting: int
+    waiting: tuple[Candidate, ...]
 
 
 def own_log_file(context: EventContext) -> Path | None:
-    """Return the JSON of this session's own log; None unless this machine wrote it and it is unchanged since."""
+    """Return the JSON of this session's own log; None if it came from elsewhere."""
     logs = file_store.list_log_files(context.workspace.log_folder)
     own = (each.json for each in logs if each.session_id == context.event.session_id)
     path = next(filter(None, own), None)
@@ -145,7 +145,7 @@ def offer(context: EventContext, prompt: str = "") -> Offer:
     running = {context.event.session_id, *(each.session_id for each in others)}
     return Offer(
         candidates=tuple(each for each in choice.offered if each.session_id not in running),
-        waiting=len(choice.waiting),
+        waiting=choice.waiting,
     )
 
 

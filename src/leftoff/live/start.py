@@ -7,7 +7,7 @@ compaction the lost content is restored, whatever the settings offer to new sess
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +25,7 @@ from leftoff.sessions import live_state
 from leftoff.sessions.live_state import LiveState
 
 if TYPE_CHECKING:
+    from leftoff.resume_logs.restore import Candidate
     from leftoff.sessions.ancestry import DerivedEntry
 
 _MOST_END_SECONDS = 1.2
@@ -154,9 +155,8 @@ def _offer(context: EventContext, *, in_full: bool) -> HookResponse:
     from leftoff.live import compaction  # a headless run never gets here
 
     offer = compaction.offer(context)
-    waiting = "leftoff: a log that this machine did not write waits here; leftoff trust shows it."
     if not offer.candidates:
-        return HookResponse(to_user=waiting) if offer.waiting else NO_RESPONSE
+        return _describe_waiting(offer.waiting) if offer.waiting else NO_RESPONSE
     best = offer.candidates[0]
     log = compaction.load_log(Path(best.path))
     if log is None:
@@ -170,6 +170,15 @@ def _offer(context: EventContext, *, in_full: bool) -> HookResponse:
     return HookResponse(
         to_user=compaction.offer_to_user(offer.candidates, 0, log, context),
         to_agent=compaction.offer_to_agent(best, log),
+    )
+
+
+def _describe_waiting(waiting: Sequence[Candidate]) -> HookResponse:
+    """Say that logs wait for the user's trust, and why the newest does."""
+    what = "a resume log waits" if len(waiting) == 1 else f"{len(waiting)} resume logs wait"
+    name = Path(waiting[0].path).name
+    return HookResponse(
+        to_user=f"leftoff: {what} for your trust. {name}: {waiting[0].why}. leftoff trust shows what waits."
     )
 
 

@@ -1,6 +1,7 @@
 """Show and trust documents that this machine did not write: resume logs, saved chats, project states and others.
 
-A document is shown with what leftoff would do with it; trusting it remembers its exact content, so any change needs trust again.
+A document is shown with what leftoff would do with it and why it waits; trusting it remembers its exact content, so whatever comes from
+elsewhere later waits again.
 The settings of a project need no trust, because they can run nothing and send nothing; they are shown too. Links are skipped, and
 a folder that leads elsewhere or cannot be read does not hide the others.
 """
@@ -62,6 +63,7 @@ class Document:
     sha256: str
     first_lines: tuple[str, ...]
     standing: Standing
+    why: str  # it waits; empty if it does not
     what: str
 
 
@@ -128,7 +130,7 @@ def trust(shown: Iterable[Document]) -> list[Document]:
                 path=document.path,
             )
     for document in new:
-        register.trust(document.path, now)
+        register.trust(_resolve_parent(document.path), now)  # edits of it are looked up by its path
     return new
 
 
@@ -154,13 +156,15 @@ def _value(settings: Settings, dotted: str) -> JsonValue:
 
 def _document(path: Path, register: Register, files: ProjectFiles) -> Document:
     content, part = _content(path), files.used_part(path)
+    judgement = register.judge(path) if part is None else register.judge_part(path, part)
     lines = content[:4000].decode("utf-8", "replace").splitlines()
     return Document(
         path=path,
         size_bytes=len(content),
         sha256=hashlib.sha256(content).hexdigest(),
         first_lines=tuple(islice((line for line in lines if line.strip()), _FIRST_LINES)),
-        standing=register.standing(path) if part is None else register.standing_of_part(path, part),
+        standing=judgement.standing,
+        why=judgement.why,
         what=files.what(path),
     )
 

@@ -1,4 +1,4 @@
-"""Asks git about a folder: head, branch, changed files, tracked files; and commits exactly the given files.
+"""Asks git about a folder: head, branch, changed files, index, objects; and commits exactly the given files.
 
 A repository can come from anywhere, so the hooks, monitors, pagers, filters, signing programs and remotes that its own
 configuration names are switched off. Outside git, without git or after a time-out, the answers are None."""
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from leftoff.core.provenance import Ground
 from leftoff.errors import OutsideFolderError, ProcessError
@@ -18,6 +19,7 @@ from leftoff.platform import files, paths, process
 TIMEOUT_SECONDS = 5.0
 _LARGEST_HASHED_BYTES = 16 * 1024 * 1024
 _HASH = re.compile(r"[0-9a-f]{4,64}")
+_INDEX_ENTRY = re.compile(rb"\d{6} ([0-9a-f]+) ([0-3])\t([^\0]*)\0\s+ctime: \S+\s+mtime: (\d+):(\d+)\s")
 # Switches off everything that a repository's own configuration could make git run.
 _HARMLESS = {
     "core.fsmonitor": "false",
@@ -117,9 +119,41 @@ def commits_between(root: Path, old: str, new: str) -> int | None:
     return int(count) if count is not None and count.isdecimal() else None
 
 
-def tracks(file: Path) -> bool:
-    """Return whether git tracks the file: then it can have come with a clone."""
-    return _output(file.parent, "ls-files", "--error-unmatch", "-z", "--", file.name) is not None
+class IndexEntry(NamedTuple):
+    """A file in git's index. ``stage`` is not 0 while a merge is unfinished."""
+
+    blob: str
+    stage: int
+    mtime_seconds: int
+    mtime_ns: int  # the rest; 0 where git does not record it
+
+    def is_at(self, written_ns: int) -> bool:
+        """Return whether the file is as it was when git last wrote or staged it."""
+        seconds, rest = divmod(written_ns, 1_000_000_000)
+        return self.mtime_seconds == seconds and self.mtime_ns in (rest, 0)
+
+
+def index_entries(folder: Path, names: Iterable[str]) -> dict[str, list[IndexEntry]] | None:
+    """Return what git's index has of these files of a folder; None if git cannot be asked."""
+    output = _output(folder, "ls-files", "--stage", "--debug", "-z", "--", *names)
+    if output is None:
+        return None
+    entries: dict[str, list[IndexEntry]] = {}
+    for blob, stage, name, seconds, rest in _INDEX_ENTRY.findall(output):
+        entry = IndexEntry(blob.decode(), int(stage), int(seconds), int(rest))
+        entries.setdefault(name.decode("utf-8", "surrogateescape"), []).append(entry)
+    return entries if entries or not output else None  # None: an unknown form of output
+
+
+def object_names(folder: Path, expressions: Sequence[str]) -> list[str | None] | None:
+    """Return the object that each expression names (None: there is no such object); None if git cannot be asked."""
+    lines = "".join(f"{each}\n" for each in expressions).encode("utf-8", "surrogateescape")
+    done = _run(folder, "cat-file", "--batch-check=%(objectname)", stdin=lines)
+    if done is None or done.exit_code != 0:
+        return None
+    answers = done.stdout.decode("utf-8", "replace").splitlines()
+    names = [each if _HASH.fullmatch(each) else None for each in answers]
+    return names if len(names) == len(expressions) else None
 
 
 def commit(root: Path, files: Iterable[Path], message: str) -> str:
@@ -204,7 +238,7 @@ def _output(root: Path, *arguments: str, settings: Mapping[str, str] = MappingPr
 
 
 def _run(
-    root: Path, *arguments: str, settings: Mapping[str, str] = MappingProxyType({})
+    root: Path, *arguments: str, settings: Mapping[str, str] = MappingProxyType({}), stdin: bytes = b""
 ) -> process.FinishedProcess | None:
     environment = {name: value for name, value in paths.environment().items() if not name.startswith("GIT_")}
     environment |= _ENVIRONMENT
@@ -213,7 +247,11 @@ def _run(
         environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     try:
         return process.run(
-            ["git", *arguments], folder=root, timeout_seconds=TIMEOUT_SECONDS, environment=environment
+            ["git", *arguments],
+            folder=root,
+            timeout_seconds=TIMEOUT_SECONDS,
+            stdin=stdin,
+            environment=environment,
         )
     except ProcessError:
         return None

@@ -93,6 +93,23 @@ def find_project_root(working_folder: Path) -> Path:
     return next((folder for folder in candidates if (folder / PROJECT_FOLDER).is_dir()), start)
 
 
+class GitFolders(NamedTuple):
+    """The folders of a repository: that of one checkout (HEAD, its reflog), and the one that all worktrees share (objects)."""
+
+    own: Path
+    common: Path
+
+
+def git_folders(folder: Path) -> GitFolders | None:
+    """Return the folders of the repository that a folder is in; None outside git."""
+    root = _git_root(Path(os.path.realpath(folder)))
+    if root is None:
+        return None
+    pointer = root / ".git"
+    own = (_read_git_path(pointer, prefix="gitdir:") if pointer.is_file() else None) or pointer
+    return GitFolders(own, _read_git_path(own / "commondir") or own)
+
+
 def shares_folder(project: Project) -> bool:
     """Return whether other worktrees of the repository use the same folder for their documents."""
     if project.worktree is not None or not project.in_git:

@@ -1,24 +1,46 @@
 """The register of documents that this machine wrote or the user trusts; it decides whether a document may be used.
 
-A cloned repository can contain documents by anyone. leftoff uses a document without asking only if this machine wrote it, it is
-unchanged and git does not track it. Anything else needs ``leftoff trust``, which records the exact content."""
+A cloned repository can contain documents by anyone. leftoff uses a document without asking only if this machine wrote it or the user
+trusted it, also after edits and commits that were made here. Content from elsewhere needs ``leftoff trust``. What a changed document
+was judged to be is recorded too, so that git is asked once, and an edit on top of content from elsewhere does not hide it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from leftoff.core.wire import SCHEMAS
+from leftoff.core.wire import SCHEMAS, JsonObject
 from leftoff.errors import NotTrustedError, StorageError
-from leftoff.platform import clock, files, git
+from leftoff.platform import clock, files, origin
 
-Standing = Literal["written", "trusted", "foreign"]
+# ``edited``: written here or trusted, and edited here since. ``foreign``: it waits for the user's trust.
+Standing = Literal["written", "trusted", "edited", "foreign"]
+NOT_WRITTEN_HERE = "this machine did not write it"
+_USABLE: tuple[Standing, ...] = ("trusted", "written", "edited")
 _NAME = "register.jsonl"
+_ON_TOP = "it was edited, but it held content from elsewhere before: "
+
+
+class Judgement(NamedTuple):
+    """Whether a document may be used. ``why`` says why it waits for the user's trust; empty if it does not."""
+
+    standing: Standing
+    why: str = ""
+
+    def mark(self, path: Path) -> str:
+        """Return the line that marks a document where a person is shown it; empty if it may be used."""
+        if self.standing != "foreign":
+            return ""
+        return f"NOT TRUSTED: {self.why}. No agent is given it by itself. Read it, then: leftoff trust {path}"
+
+    def to_dict(self) -> JsonObject:
+        """Return the fields that mark it for scripts."""
+        return {"trusted": self.standing != "foreign", "waits_because": self.why or None}
 
 
 class Register(NamedTuple):
@@ -44,16 +66,23 @@ class Register(NamedTuple):
 
     def standing(self, path: Path) -> Standing:
         """Return whether the document was written here, is trusted, or is foreign."""
-        return _standing(path, self._lines())
+        return self.judge(path).standing
 
-    def standings(self, documents: Iterable[Path]) -> dict[Path, Standing]:
+    def judge(self, path: Path) -> Judgement:
+        """Return the same with the reason why a foreign document waits."""
+        return self._judge({path: _Content(_content(path))})[path]
+
+    def judge_all(self, documents: Iterable[Path]) -> dict[Path, Judgement]:
         """Return the same for several documents, reading the register once; unreadable documents are left out."""
-        lines = self._lines()
-        standings: dict[Path, Standing] = {}
+        contents = {}
         for path in documents:
             with suppress(StorageError):
-                standings[path] = _standing(path, lines)
-        return standings
+                contents[path] = _Content(_content(path))
+        return self._judge(contents)
+
+    def judge_part(self, path: Path, part: bytes) -> Judgement:
+        """Judge a document of which only ``part`` is used, by that part, else by the whole."""
+        return self._judge({path: _Content(_content(path), part)})[path]
 
     def noted_paths(self) -> frozenset[str]:
         """Return the paths of all documents that were written here or trusted; their content may have changed."""
@@ -66,22 +95,56 @@ class Register(NamedTuple):
         return frozenset(str(entry["path"]) for entry in written if "path" in entry)
 
     def require(self, path: Path) -> None:
-        """Raise NotTrustedError, with the command to type, unless the document may be used."""
-        if self.standing(path) == "foreign":
-            raise NotTrustedError(
-                f"{path}: this machine did not write it. Read it, then: leftoff trust {path}", path=path
-            )
-
-    def standing_of_part(self, path: Path, part: bytes) -> Standing:
-        """Return the standing of a document of which only ``part`` is used: that of the part, else of the whole."""
-        lines = self._lines()
-        of_part = _standing_of_digest(path, hashlib.sha256(part).hexdigest(), lines)
-        return of_part if of_part != "foreign" else _standing(path, lines)
+        """Raise NotTrustedError, with the reason and the command to type, unless the document may be used."""
+        _require(path, self.judge(path))
 
     def require_part(self, path: Path, part: bytes) -> None:
-        """Raise NotTrustedError unless such a document may be used."""
-        if self.standing_of_part(path, part) == "foreign":
-            self.require(path)
+        """Do the same for a document of which only ``part`` is used."""
+        _require(path, self.judge_part(path, part))
+
+    def _judge(self, contents: Mapping[Path, _Content]) -> dict[Path, Judgement]:
+        """Judge documents, and record those that have changed since their last entry."""
+        lines = self._lines()
+        judged: dict[Path, Judgement] = {}
+        recorded = {path: _last_entry(path, lines) for path in contents}
+        unknown: list[origin.Change] = []
+        for path, content in contents.items():
+            last = recorded[path]
+            known = _known_standing(content, last, lines)
+            if known is not None:
+                judged[path] = Judgement(known)
+            elif last is None:
+                judged[path] = Judgement("foreign", NOT_WRITTEN_HERE)
+            elif last["standing"] == "foreign":
+                judged[path] = Judgement("foreign", _reason_after(last, content))
+            else:
+                unknown.append(origin.Change(path, content.whole, _moment(last)))
+        reasons = origin.reasons_to_wait(unknown, lambda blob: _knows_blob(blob, lines))
+        for path in (change.path for change in unknown):
+            why = reasons.get(path)
+            judged[path] = Judgement("foreign", why) if why else Judgement("edited")
+        self._record_changes(judged, contents, recorded)
+        return {path: judged[path] for path in contents}
+
+    def _record_changes(
+        self,
+        judged: Mapping[Path, Judgement],
+        contents: Mapping[Path, _Content],
+        recorded: Mapping[Path, dict[str, Any] | None],
+    ) -> None:
+        now = clock.now()
+        entries = []
+        for path, judgement in judged.items():
+            last, content = recorded[path], contents[path]
+            is_changed = last is not None and last["sha256"] not in content.digests
+            if last is not None and is_changed and judgement.why not in origin.TEMPORARY:
+                entry = _entry_of(
+                    judgement.standing, path, content.used, str(last.get("id") or path.stem), now
+                )
+                entries.append(entry | ({"why": judgement.why} if judgement.why else {}))
+        if entries:
+            with suppress(StorageError):  # then it is judged again the next time
+                self._add(entries)
 
     def _add(self, entries: list[dict[str, str | int]]) -> None:
         files.make_folder(self.folder)
@@ -92,22 +155,76 @@ class Register(NamedTuple):
         return (files.read_if_exists(self.folder / _NAME) or b"").splitlines()
 
 
-def _standing(path: Path, lines: Iterable[bytes]) -> Standing:
-    return _standing_of_digest(path, hashlib.sha256(_content(path)).hexdigest(), lines)
+class _Content(NamedTuple):
+    """The content of a document, and the part of it that is used; None if that is all of it."""
+
+    whole: bytes
+    part: bytes | None = None
+
+    @property
+    def used(self) -> bytes:
+        return self.whole if self.part is None else self.part
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The SHA-256 of the used part and of the whole."""
+        return tuple(hashlib.sha256(each).hexdigest() for each in (self.used, self.whole))
 
 
 def _content(path: Path) -> bytes:
     return files.read_file(path, files.MAX_DOCUMENT_BYTES)
 
 
-def _standing_of_digest(path: Path, digest: str, lines: Iterable[bytes]) -> Standing:
-    """Return what the register says about a content. Only lines with its digest are parsed."""
-    needle = digest.encode()
-    entries = [_parse(line) for line in lines if needle in line]
-    recorded = {entry.get("standing") for entry in entries if entry.get("sha256") == digest}
-    if "trusted" in recorded:
-        return "trusted"
-    return "written" if "written" in recorded and not git.tracks(path) else "foreign"
+def _require(path: Path, judgement: Judgement) -> None:
+    if judgement.standing == "foreign":
+        raise NotTrustedError(f"{path}: {judgement.why}. Read it, then: leftoff trust {path}", path=path)
+
+
+def _last_entry(path: Path, lines: Sequence[bytes]) -> dict[str, Any] | None:
+    """Return the newest entry about a path: what it held when leftoff last knew it."""
+    needle = f'"path": {json.dumps(str(path))}'.encode()
+    entries = (_parse(line) for line in reversed(lines) if needle in line)
+    return next(
+        (
+            each
+            for each in entries
+            if each.get("path") == str(path)
+            and each.get("standing") in (*_USABLE, "foreign")
+            and isinstance(each.get("sha256"), str)
+        ),
+        None,
+    )
+
+
+def _known_standing(
+    content: _Content, last: Mapping[str, Any] | None, lines: Iterable[bytes]
+) -> Standing | None:
+    """Return what the register says about a content, wherever it is; None if it knows none such. Most often the last entry does."""
+    digests = content.digests
+    if last is not None and last["sha256"] == digests[0] and last["standing"] in ("trusted", "written"):
+        standing: Standing = last["standing"]
+        return standing
+    needles = [digest.encode() for digest in digests]
+    entries = [_parse(line) for line in lines if any(needle in line for needle in needles)]
+    found = {entry.get("standing") for entry in entries if entry.get("sha256") in digests}
+    return next((each for each in _USABLE if each in found), None)
+
+
+def _knows_blob(blob: str, lines: Iterable[bytes]) -> bool:
+    entries = (_parse(line) for line in lines if blob.encode() in line)
+    return any(entry.get("blob") == blob and entry.get("standing") in _USABLE for entry in entries)
+
+
+def _reason_after(last: Mapping[str, Any], content: _Content) -> str:
+    """Return why a document waits whose last known content came from elsewhere."""
+    why = str(last.get("why") or NOT_WRITTEN_HERE)
+    if last["sha256"] in content.digests or why.startswith(_ON_TOP):
+        return why
+    return f"{_ON_TOP}{why}"
+
+
+def _moment(entry: Mapping[str, Any]) -> datetime:
+    return clock.parse_rfc3339(str(entry.get("at"))) or datetime.fromtimestamp(0, UTC)
 
 
 def _entry(standing: Standing, path: Path, document_id: str, at: datetime) -> dict[str, str | int]:
@@ -122,6 +239,7 @@ def _entry_of(
         "standing": standing,
         "id": document_id,
         "sha256": hashlib.sha256(content).hexdigest(),
+        "blob": origin.blob_id(content),
         "path": str(path),
         "at": clock.format_rfc3339(at),
     }

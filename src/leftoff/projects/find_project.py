@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.config.settings import ProjectStateSettings
 from leftoff.core.wire import JsonObject
-from leftoff.errors import LeftoffError, NotFoundError, NotTrustedError, UsageError
+from leftoff.errors import LeftoffError, NotFoundError, UsageError
 from leftoff.platform import clock, files, locks, paths
 from leftoff.platform.paths import Project
-from leftoff.platform.register import Register, Standing
+from leftoff.platform.register import Judgement, Register
 from leftoff.projects import layout
 from leftoff.projects.layout import Home, Tree
 from leftoff.workspace import Workspace
@@ -83,12 +83,7 @@ class ProjectSet(NamedTuple):
 
     def require_trusted(self, home: Home) -> None:
         """Raise NotTrustedError, with what to type, if the state of ``home`` may not be passed to an agent."""
-        if self.register.standing(home.state) == "foreign":
-            raise NotTrustedError(
-                f"{home.state}: it was edited since leftoff wrote it, or came from elsewhere. "
-                f"Read it, then: leftoff trust {home.state}",
-                path=home.state,
-            )
+        self.register.require(home.state)
 
     def is_complete(self, home: Home) -> bool:
         """Return whether the project is complete."""
@@ -129,7 +124,7 @@ class ListedProject(NamedTuple):
 
     home: Home
     state: State | None
-    standing: Standing | None
+    judgement: Judgement | None
     trouble: str | None = None
 
     @property
@@ -152,7 +147,8 @@ class ListedProject(NamedTuple):
             "tasks_total": state.execution.progress_tasks_total,
             "last_updated": None if at is None else clock.format_rfc3339(at),
             "state_file": str(self.home.state),
-            "standing": self.standing,
+            "standing": None if self.judgement is None else self.judgement.standing,
+            "waits_because": None if self.judgement is None else self.judgement.why or None,
             "trouble": self.trouble,
         }
 
@@ -168,9 +164,9 @@ def _list_project(projects: ProjectSet, home: Home) -> ListedProject:
 
     try:
         state = progress.derive_state(load_state(home).state, progress.gather_facts(home))
-        return ListedProject(home=home, state=state, standing=projects.register.standing(home.state))
+        return ListedProject(home=home, state=state, judgement=projects.register.judge(home.state))
     except LeftoffError as error:
-        return ListedProject(home=home, state=None, standing=None, trouble=error.message)
+        return ListedProject(home=home, state=None, judgement=None, trouble=error.message)
 
 
 class SavedState(NamedTuple):
@@ -179,7 +175,7 @@ class SavedState(NamedTuple):
     home: Home
     document: Document
     is_changed: bool
-    standing: Standing
+    judgement: Judgement
 
 
 def load_state(home: Home) -> Document:
@@ -202,22 +198,21 @@ def change_state(
     before, moved_bytes = load_state(home), _read_history(home)
     before = replace(before, moved=_decode(moved_bytes))
     after = step(before)
-    standing = register.standing(home.state)
+    judgement = register.judge(home.state)
     if after.text == before.text:
-        return SavedState(home=home, document=before, is_changed=False, standing=standing)
-    if (
-        after.moved != before.moved
-    ):  # first, so that an interruption leaves an entry in both files, never in none
+        return SavedState(home=home, document=before, is_changed=False, judgement=judgement)
+    # First, so that an interruption leaves an entry in both files, never in none.
+    if after.moved != before.moved:
         moved = after.moved.encode("utf-8", "surrogateescape")
         files.replace_if_unchanged(home.history, moved_bytes, moved)
-        if standing != "foreign":
+        if judgement.standing != "foreign":
             register.note_written(home.history, home.id, at)
     files.replace_if_unchanged(home.state, before.to_bytes(), after.to_bytes())
-    if standing == "trusted":
+    if judgement.standing == "trusted":
         register.trust(home.state, at)
-    elif standing == "written":
+    elif judgement.standing != "foreign":
         register.note_written(home.state, home.id, at)
-    return SavedState(home=home, document=after, is_changed=True, standing=standing)
+    return SavedState(home=home, document=after, is_changed=True, judgement=judgement)
 
 
 def _read_history(home: Home) -> bytes | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -14,10 +14,11 @@ from leftoff.core.quantities import count
 from leftoff.core.wire import JsonObject
 from leftoff.errors import NotFoundError, OutsideFolderError
 from leftoff.platform import paths
+from leftoff.platform.register import Judgement
 from leftoff.projects import body, find_project, progress
 from leftoff.projects.body import Item, ListName
 from leftoff.projects.document import Document
-from leftoff.projects.find_project import load_projects
+from leftoff.projects.find_project import ProjectSet, load_projects
 from leftoff.projects.layout import Home
 from leftoff.projects.progress import Facts, derive_state
 from leftoff.projects.project_state import State
@@ -46,6 +47,8 @@ class Manifest:
     action: Action
     recommended_reads: tuple[str, ...]
     instructions: tuple[str, ...]
+    mark: str = ""  # says that the state is not trusted
+    judgement: Judgement = Judgement("written")
 
     def to_dict(self) -> JsonObject:
         """Return the form that scripts rely on."""
@@ -54,6 +57,7 @@ class Manifest:
             "action": self.action,
             "recommended_reads": [*self.recommended_reads],
             "instructions": [*self.instructions],
+            **self.judgement.to_dict(),
         }
 
 
@@ -154,15 +158,25 @@ def _line(text: str) -> str:
     return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
 
 
-def load_project(selector: str | None, workspace: Workspace) -> Manifest:
-    """Return the manifest of a project; raise NotTrustedError if its state came from elsewhere."""
+def load_project(selector: str | None, workspace: Workspace, *, trusted_only: bool = True) -> Manifest:
+    """Return the manifest of a project; if its state came from elsewhere, raise NotTrustedError or mark it."""
     projects = load_projects(workspace)
     home = projects.find(selector)
     document = None
     with suppress(NotFoundError):
         document = find_project.load_state(home)
-        projects.require_trusted(home)
-    return build_manifest(home, document, progress.gather_facts(home), projects.folder)
+        if trusted_only:
+            projects.require_trusted(home)
+    return _marked(
+        build_manifest(home, document, progress.gather_facts(home), projects.folder), projects, home
+    )
+
+
+def _marked(manifest: Manifest, projects: ProjectSet, home: Home) -> Manifest:
+    if manifest.state is None:
+        return manifest
+    judgement = projects.register.judge(home.state)
+    return replace(manifest, judgement=judgement, mark=judgement.mark(home.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,13 +200,12 @@ class WelcomeBack:
 
 
 def welcome_back(selector: str | None, workspace: Workspace) -> WelcomeBack:
-    """Return the screen of a project; raise NotTrustedError if its state came from elsewhere."""
+    """Return the screen of a project, which marks a state that came from elsewhere."""
     projects = load_projects(workspace)
     home = projects.find(selector)
     document = find_project.load_state(home)
-    projects.require_trusted(home)
     facts = progress.gather_facts(home)
-    loaded = build_manifest(home, document, facts, projects.folder)
+    loaded = _marked(build_manifest(home, document, facts, projects.folder), projects, home)
     return WelcomeBack(
         short_id=short_id(home),
         loaded=loaded,

@@ -155,12 +155,12 @@ def _is_newer(remote: Remote, log: ResumeLog, own: LogFiles, saved_ns: int | Non
 
 
 def _copy_changed_files(remote: Remote, session_id: str) -> tuple[Path, ...]:
-    """Copy files that were changed by hand: this machine did not write them so, and the user did not trust them."""
+    """Copy files that were changed by hand or from elsewhere: leftoff did not write them so, and the user did not trust them."""
     files_here = remote.repository.local.find(session_id)
     parts = [] if files_here is None else [*files_here.parts.values()]
-    foreign = [path for path in parts if remote.repository.register.standing(path) == "foreign"]
+    changed = [path for path in parts if remote.repository.register.standing(path) in {"foreign", "edited"}]
     copies = []
-    for path in foreign:
+    for path in changed:
         numbers = (path.with_name(f"{path.name}.before-remote-{number}") for number in range(1, 1_000_000))
         copy = next(each for each in numbers if not each.exists())
         files.write_file(copy, files.read_file(path))

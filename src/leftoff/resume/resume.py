@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -13,11 +13,11 @@ from leftoff.core.protocols import CanResume
 from leftoff.core.resume_log import ResumeLog, render_decision
 from leftoff.core.session import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonObject
-from leftoff.errors import LeftoffError, NotFoundError, NotTrustedError
+from leftoff.errors import LeftoffError, NotFoundError
 from leftoff.pause.folders import sessions_folder
 from leftoff.pause.snapshot_store import FinishedPause, list_finished
 from leftoff.platform import clock, paths, process
-from leftoff.platform.register import Register
+from leftoff.platform.register import Judgement, Register
 from leftoff.resume.paused import recorded_actions, snapshot_log, user_messages
 from leftoff.resume_logs.drift import drift_since
 from leftoff.resume_logs.list_logs import find_log, is_file_of
@@ -59,6 +59,12 @@ class ResumePoint:
     command: tuple[str, ...] | None
     session: SessionRef | None = None  # None where its transcript is gone
     is_pause: bool = False  # the snapshot of a pause that belongs to no agent's session
+    judgement: Judgement = Judgement("written")  # of the log or snapshot
+
+    @property
+    def mark(self) -> str:
+        """The line that says that it is not trusted; empty if it is."""
+        return self.judgement.mark(self.log_file)
 
     def to_dict(self) -> JsonObject:
         """Return the JSON form that scripts rely on."""
@@ -75,6 +81,7 @@ class ResumePoint:
             "log_file": str(self.log_file),
             "command": None if self.command is None else [*self.command],
             "text": self.text,
+            **self.judgement.to_dict(),
         }
 
 
@@ -98,7 +105,7 @@ def find_resume_point(selector: str, workspace: Workspace) -> ResumePoint:
     path = files.json
     if path is None:
         raise NotFoundError(f"{files.path}: only the text of this log is left. leftoff log show prints it.")
-    repository.register.require(path)
+    judgement = repository.register.judge(path)
     log = file_store.parse_log(path, file_store.read_log_file(path))
     drift = None if log.ground is None else drift_since(log.ground, workspace.project.root)
     text = restoration_text(
@@ -108,7 +115,8 @@ def find_resume_point(selector: str, workspace: Workspace) -> ResumePoint:
         drift=drift,
         log_path=str(path),
     )
-    return _describe(log, files, ref, workspace.folder, drift=str(drift or ""), text=text)
+    point = _describe(log, files, ref, workspace.folder, drift=str(drift or ""), text=text)
+    return replace(point, judgement=judgement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,8 +221,7 @@ def _last_activity(workspace: Workspace) -> datetime:
 
 
 def _describe_pause(pause: FinishedPause, workspace: Workspace) -> ResumePoint:
-    """Return a snapshot as a point to resume from; NotTrustedError if it came from elsewhere."""
-    Register(folder=paths.data_folder()).require(pause.files[".json"])
+    """Return a snapshot as a point to resume from."""
     log = snapshot_log(pause)
     drift = None if log.ground is None else drift_since(log.ground, workspace.project.root)
     happened = log.accomplishments or recorded_actions(pause)
@@ -240,6 +247,7 @@ def _describe_pause(pause: FinishedPause, workspace: Workspace) -> ResumePoint:
         log_file=pause.main,
         command=None,
         is_pause=True,
+        judgement=Register(folder=paths.data_folder()).judge(pause.files[".json"]),
     )
 
 
@@ -265,10 +273,7 @@ def _find_saved_log(selector: str, repository: LogRepository) -> LogFiles | None
         if trusted := (*choice.offered, *choice.over):  # here the user asks, so a finished session counts too
             return find_log(trusted[0].path, repository)[0]
         if choice.waiting and _find_session(LATEST, repository.workspace) is None:
-            first = choice.waiting[0].path
-            raise NotTrustedError(
-                f"{first}: this machine did not write it. Read it, then: leftoff trust {first}"
-            )
+            return find_log(choice.waiting[0].path, repository)[0]
         return None
     try:
         return find_log(selector, repository)[0]

@@ -29,6 +29,7 @@ from leftoff.errors import (
     UsageError,
 )
 from leftoff.platform import clock
+from leftoff.platform.register import Judgement
 from leftoff.sessions.find import LATEST, find_session
 from leftoff.sessions.listing import entries, list_transcripts
 from leftoff.storage import file_store
@@ -50,6 +51,7 @@ class ListedLog(NamedTuple):
     next_step: str | None = None
     edited: bool = False
     trouble: str | None = None
+    judgement: Judgement = Judgement("written")
 
     @property
     def session_id(self) -> str:
@@ -76,12 +78,18 @@ class ListedLog(NamedTuple):
             "compressed": files.is_compressed,
             "edited": self.edited,
             "trouble": self.trouble,
+            **self.judgement.to_dict(),
         }
 
 
 def list_logs(workspace: Workspace) -> list[ListedLog]:
     """Return the resume logs of a project; one that cannot be read is listed with the reason."""
-    return [*_list(LogRepository.open(workspace))]
+    repository = LogRepository.open(workspace)
+    logs = [*_list(repository)]
+    judged = repository.register.judge_all(log.files.json or log.files.path for log in logs)
+    return [
+        log._replace(judgement=judged.get(log.files.json or log.files.path, log.judgement)) for log in logs
+    ]
 
 
 def _list(repository: LogRepository) -> Iterator[ListedLog]:
@@ -252,6 +260,7 @@ class ShownLog(NamedTuple):
     files: LogFiles
     origin: str
     max_tokens: int
+    judgement: Judgement
 
     def text(self) -> str:
         """Return the Markdown."""
@@ -264,8 +273,14 @@ class ShownLog(NamedTuple):
 
 def show_log(selector: str, workspace: Workspace) -> ShownLog:
     """Return the log that ``selector`` names."""
-    files, origin = find_log(selector, LogRepository.open(workspace))
-    return ShownLog(files=files, origin=origin, max_tokens=workspace.settings.resume_logs.max_tokens)
+    repository = LogRepository.open(workspace)
+    files, origin = find_log(selector, repository)
+    return ShownLog(
+        files=files,
+        origin=origin,
+        max_tokens=workspace.settings.resume_logs.max_tokens,
+        judgement=repository.register.judge(files.markdown or files.path),
+    )
 
 
 class CleanupResult(NamedTuple):

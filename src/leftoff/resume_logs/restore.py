@@ -16,7 +16,7 @@ from leftoff.core.markdown import ELSEWHERE, REASON
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock, git, paths
-from leftoff.platform.register import Register, Standing
+from leftoff.platform.register import NOT_WRITTEN_HERE, Judgement, Register, Standing
 from leftoff.resume_logs.drift import drift_since
 from leftoff.resume_logs.restore_items import Profile
 from leftoff.resume_logs.restore_text import restoration_text
@@ -27,6 +27,8 @@ from leftoff.workspace import Workspace
 _MAX_READ = 30
 _MAX_UNKNOWN = 10  # logs that this machine did not write: copied by hand, or from a clone
 _LARGEST_UNKNOWN_BYTES = 1_000_000  # a log that leftoff wrote is far smaller
+_NOT_WRITTEN = Judgement("foreign", NOT_WRITTEN_HERE)
+_UNREADABLE = Judgement("foreign", "it cannot be read")
 ENDED = "ended"  # the key of a log's metadata that says how its session ended
 LAST_ACTIVITY = "last_activity"  # the key that says when its session last did anything
 CLEARED, FINISHED = "cleared", "finished"
@@ -120,8 +122,9 @@ def _candidates(found: Iterable[LogFiles]) -> list[Candidate]:
     known = [each for each in readable if str(each[1]) in known_paths][:_MAX_READ]
     others = [each for each in readable if str(each[1]) not in known_paths]
     checked = [path for _, path in others[:_MAX_UNKNOWN] if _size_bytes(path) <= _LARGEST_UNKNOWN_BYTES]
-    standings = register.standings((*(path for _, path in known), *checked))
-    read = (_candidate(files, path, standings.get(path)) for files, path in (*known, *others))
+    judged = register.judge_all((*(path for _, path in known), *checked))
+    judged |= {path: _NOT_WRITTEN for _, path in others if path not in judged}
+    read = (_candidate(files, path, judged.get(path, _UNREADABLE)) for files, path in (*known, *others))
     return [each for each in read if each is not None]
 
 
@@ -132,10 +135,11 @@ def _size_bytes(path: Path) -> int:
         return 0
 
 
-def _candidate(files: LogFiles, path: Path, standing: Standing | None) -> Candidate | None:
+def _candidate(files: LogFiles, path: Path, judgement: Judgement) -> Candidate | None:
     saved_at = datetime.fromtimestamp(files.saved_ns / 1e9, UTC)
-    if standing in {None, "foreign"}:  # not parsed: its content could take long and fill the memory
-        return untrusted_candidate(files.session_id, path=str(path), saved_at=saved_at)
+    standing = judgement.standing
+    if standing == "foreign":  # not parsed: its content could take long and fill the memory
+        return untrusted_candidate(files.session_id, path=str(path), saved_at=saved_at, why=judgement.why)
     try:
         log = files.log()
     except LeftoffError:
@@ -156,6 +160,7 @@ class Candidate(NamedTuple):
     ended: str | None
     words: frozenset[str]  # its paths, file names and identifiers
     mission: str
+    why: str = ""  # it waits for the user's trust
 
 
 class Location(NamedTuple):
@@ -210,7 +215,7 @@ def left_at(log: ResumeLog, saved_at: datetime) -> datetime:
     return saved_at if active_at is None else min(saved_at, active_at)
 
 
-def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime) -> Candidate:
+def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime, why: str) -> Candidate:
     """Return a log that is not trusted and was not read as a candidate."""
     return Candidate(
         session_id=session_id,
@@ -223,6 +228,7 @@ def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime) -> Ca
         ended=None,
         words=frozenset(),
         mission="",
+        why=why,
     )
 
 
