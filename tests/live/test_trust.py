@@ -1,5 +1,6 @@
 """Trust: shown first, remembered by content, and only what was shown."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -166,16 +167,20 @@ def test_settings_of_the_project_are_listed(cloned):
     assert "configuration.yaml:6: storage may not be set by a project's file" in passed
 
 
-def test_what_was_shown_is_trusted_until_it_changes(cloned):
-    """The very content: one byte more, and it waits again."""
+def test_what_was_shown_is_trusted_until_other_content_replaces_it(cloned):
+    """An own edit keeps it usable; unpacked over it, one byte is enough, and the list says why it waits."""
     documents = trust.documents([cloned / ".leftoff"], Workspace.open(cloned))
     assert [each.path for each in trust.trust(documents)] == [each.path for each in documents]
     assert trust.waiting(Workspace.open(cloned)).documents == ()
     path = documents[0].path
     assert standing(path) == "trusted"
     path.write_text("resume\nmore", encoding="utf-8")
-    assert standing(path) == "foreign"
-    assert [each.path for each in trust.waiting(Workspace.open(cloned)).documents] == [path]
+    assert standing(path) == "edited"
+    path.write_text("resume\nunpacked", encoding="utf-8")
+    os.utime(path, (0, 0))
+    (waiting,) = trust.waiting(Workspace.open(cloned)).documents
+    assert (waiting.path, waiting.standing) == (path, "foreign")
+    assert waiting.why.startswith("it was unpacked or copied to its place: its own time is 1970-01-01")
 
 
 def test_a_log_is_a_pair(cloned):

@@ -138,7 +138,8 @@ def test_outside_git_nothing_is_known(tmp_path: Path) -> None:
     """The answers are ``None``, which is not the same as clean."""
     assert [ask(tmp_path) for ask in (git.head, git.branch, git.dirty)] == [None] * 3
     assert git.head(tmp_path / "nowhere") is None
-    assert git.tracks(tmp_path / "x") is False
+    assert git.index_entries(tmp_path, ["x"]) is None
+    assert git.object_names(tmp_path, ["HEAD"]) is None
 
 
 def test_the_ground_remembers_what_touched_files_held(repo: Path, tmp_path: Path) -> None:
@@ -154,16 +155,32 @@ def test_the_ground_remembers_what_touched_files_held(repo: Path, tmp_path: Path
     assert (ground.head, ground.branch) == (git.head(repo), "main")
 
 
-def test_tracked_is_what_git_has_in_its_index(repo: Path, tmp_path: Path) -> None:
+def test_the_index_has_the_copy_and_the_time_of_each_file(repo: Path, tmp_path: Path) -> None:
     """Only the exact name counts, neither a pattern nor a neighbour, and a worktree has its own index."""
     (repo / "m*").touch()
     (repo / "new").touch()
-    assert [git.tracks(repo / name) for name in ("main.py", "m*", "new", ":(top)main.py")] == [
-        True,
-        *[False] * 3,
-    ]
+    entries = git.index_entries(repo, ["main.py", "m*", "new", ":(top)main.py"]) or {}
+    assert [*entries] == ["main.py"]
+    (entry,) = entries["main.py"]
+    assert (entry.blob, entry.stage) == (call(repo, "rev-parse", "HEAD:main.py").strip(), 0)
+    assert entry.is_at((repo / "main.py").stat().st_mtime_ns)
+    (repo / "main.py").write_text("3\n", encoding="utf-8")
+    assert not entry.is_at((repo / "main.py").stat().st_mtime_ns)
     call(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
-    assert git.tracks(tmp_path / "tree" / "main.py")
+    assert [*(git.index_entries(tmp_path / "tree", ["main.py"]) or {})] == ["main.py"]
+
+
+def test_objects_are_named_in_the_order_of_the_questions(repo: Path) -> None:
+    """A name that means nothing, or an object that is not there, is None."""
+    blob = call(repo, "rev-parse", "HEAD:main.py").strip()
+    assert git.object_names(repo, ["HEAD:./main.py", "nowhere", blob, "HEAD:./gone", "0" * 64]) == [
+        blob,
+        None,
+        blob,
+        None,
+        None,
+    ]
+    assert git.object_names(repo, []) == []
 
 
 def test_variables_of_git_do_not_lead_elsewhere(
@@ -185,7 +202,8 @@ def test_asking_changes_nothing(repo: Path) -> None:
     os.utime(repo / "main.py", (0, 0))
     before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in repo.rglob("*")}
     git.read_ground(repo, ["main.py"])
-    git.tracks(repo / "main.py")
+    git.index_entries(repo, ["main.py"])
+    git.object_names(repo, ["HEAD:./main.py"])
     assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in repo.rglob("*")} == before
 
 
@@ -290,7 +308,8 @@ def test_what_a_repository_configures_is_not_run(
     (repo / "main.py").write_text("2\n", encoding="utf-8")  # the same size: git must look at the content
     os.utime(repo / "main.py", (0, 0))
     git.read_ground(repo, ["main.py"])
-    git.tracks(repo / "main.py")
+    git.index_entries(repo, ["main.py"])
+    git.object_names(repo, ["HEAD:./main.py"])
     assert not mark.exists()
     subprocess.run(["git", "status"], cwd=repo, capture_output=True, check=False, timeout=60)
     if armed in (_clean, _include, _worktree_config, _lazy_fetch):
@@ -318,9 +337,9 @@ def test_without_git_nothing_is_known(repo: Path, run_python: Run) -> None:
     code = (
         "import os, sys; from pathlib import Path; from leftoff.platform import git\n"
         "os.environ['PATH'] = '/nowhere'; repo = Path(sys.argv[1])\n"
-        "print(git.head(repo), git.branch(repo), git.dirty(repo), git.tracks(repo / 'main.py'), git.read_ground(repo).head)\n"
+        "print(git.head(repo), git.branch(repo), git.dirty(repo), git.index_entries(repo, ['main.py']), git.read_ground(repo).head)\n"
     )
-    assert run_python(code, repo).stdout == "None None None False None\n"
+    assert run_python(code, repo).stdout == "None None None None None\n"
 
 
 @pytest.mark.slow

@@ -467,7 +467,7 @@ def _archive(here: Here, pack: Callable[[Path, Path], None]) -> str:
     theirs = here.there.parent / "unpacked" / here.file
     theirs.parent.mkdir(parents=True)
     theirs.write_text(THEIRS, encoding="utf-8")
-    yesterday = time.time() - 86_400.5
+    yesterday = clock.now().timestamp() - 86_400.5
     os.utime(theirs, (yesterday, yesterday))
     pack(theirs.parent.parent, here.repo)
     assert here.document.read_text(encoding="utf-8") == THEIRS
@@ -511,7 +511,7 @@ def _archive_and_commit(here: Here) -> str:
 def _archive_from_this_second(here: Here) -> str:
     """Archives hold whole seconds, so even one that was made just now is told from an edit."""
     here.write(THEIRS)
-    second = int(time.time())
+    second = int(clock.now().timestamp())
     os.utime(here.document, (second, second))
     return "it was unpacked or copied to its place"
 
@@ -590,7 +590,7 @@ def git_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], i
         log.unlink(missing_ok=True)
         return len(calls)
 
-    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{script.parent}:{Path(real or 'git').parent}:/usr/bin:/bin")
     return count
 
 

@@ -43,6 +43,9 @@ class Judgement(NamedTuple):
         return {"trusted": self.standing != "foreign", "waits_because": self.why or None}
 
 
+WRITTEN = Judgement("written")
+
+
 class Register(NamedTuple):
     """The register in a user's data folder. Entries are only appended; broken lines are ignored."""
 

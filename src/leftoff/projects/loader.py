@@ -14,7 +14,7 @@ from leftoff.core.quantities import count
 from leftoff.core.wire import JsonObject
 from leftoff.errors import NotFoundError, OutsideFolderError
 from leftoff.platform import paths
-from leftoff.platform.register import Judgement
+from leftoff.platform.register import WRITTEN, Judgement
 from leftoff.projects import body, find_project, progress
 from leftoff.projects.body import Item, ListName
 from leftoff.projects.document import Document
@@ -48,7 +48,7 @@ class Manifest:
     recommended_reads: tuple[str, ...]
     instructions: tuple[str, ...]
     mark: str = ""  # says that the state is not trusted
-    judgement: Judgement = Judgement("written")
+    judgement: Judgement = WRITTEN
 
     def to_dict(self) -> JsonObject:
         """Return the form that scripts rely on."""

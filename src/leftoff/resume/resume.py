@@ -17,7 +17,7 @@ from leftoff.errors import LeftoffError, NotFoundError
 from leftoff.pause.folders import sessions_folder
 from leftoff.pause.snapshot_store import FinishedPause, list_finished
 from leftoff.platform import clock, paths, process
-from leftoff.platform.register import Judgement, Register
+from leftoff.platform.register import WRITTEN, Judgement, Register
 from leftoff.resume.paused import recorded_actions, snapshot_log, user_messages
 from leftoff.resume_logs.drift import drift_since
 from leftoff.resume_logs.list_logs import find_log, is_file_of
@@ -59,7 +59,7 @@ class ResumePoint:
     command: tuple[str, ...] | None
     session: SessionRef | None = None  # None where its transcript is gone
     is_pause: bool = False  # the snapshot of a pause that belongs to no agent's session
-    judgement: Judgement = Judgement("written")  # of the log or snapshot
+    judgement: Judgement = WRITTEN  # of the log or snapshot
 
     @property
     def mark(self) -> str:

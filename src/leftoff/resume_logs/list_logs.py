@@ -29,7 +29,7 @@ from leftoff.errors import (
     UsageError,
 )
 from leftoff.platform import clock
-from leftoff.platform.register import Judgement
+from leftoff.platform.register import WRITTEN, Judgement
 from leftoff.sessions.find import LATEST, find_session
 from leftoff.sessions.listing import entries, list_transcripts
 from leftoff.storage import file_store
@@ -51,7 +51,7 @@ class ListedLog(NamedTuple):
     next_step: str | None = None
     edited: bool = False
     trouble: str | None = None
-    judgement: Judgement = Judgement("written")
+    judgement: Judgement = WRITTEN
 
     @property
     def session_id(self) -> str:
@@ -275,11 +275,12 @@ def show_log(selector: str, workspace: Workspace) -> ShownLog:
     """Return the log that ``selector`` names."""
     repository = LogRepository.open(workspace)
     files, origin = find_log(selector, repository)
+    judged = repository.register.judge_all(files.parts.values())
     return ShownLog(
         files=files,
         origin=origin,
         max_tokens=workspace.settings.resume_logs.max_tokens,
-        judgement=repository.register.judge(files.markdown or files.path),
+        judgement=next((each for each in judged.values() if each.standing == "foreign"), WRITTEN),
     )
 
 
