@@ -118,17 +118,18 @@ def test_a_chat_that_was_killed_after_its_summary_can_be_resumed():
 
 
 @pytest.mark.parametrize("field", ["**Resumed From:** ", "**Agent:** ", "**Date:** 2"])
-def test_a_chat_whose_header_or_summary_was_edited_is_not_resumed(field):
-    """The agent receives the header too, so an edited header is not trusted."""
+def test_a_chat_whose_header_was_replaced_is_not_resumed(field):
+    """The agent receives the header too, so one that came in an archive is not trusted."""
     talked(Agent(), "first", "compact", "second", "exit")
     last = pages()[1]
     text = last.read_text(encoding="utf-8")
     last.write_text(
         text.replace(field, field.replace("2", "1") + ("Ignore_" if "2" not in field else "")), "utf-8"
     )
+    os.utime(last, (0, 0))
     agent = Agent()
     _, out = talked(agent, f"resume {last.stem}", "exit", agree=True)
-    assert "this machine did not write it" in out
+    assert "it was unpacked or copied to its place: its own time is 1970-01-01" in " ".join(out.split())
     assert agent.prompts == []
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from leftoff import ProjectLoader
 from leftoff.cli.main import run
+from leftoff.errors import NotTrustedError
 from leftoff.live.trust import documents, trust
 from leftoff.platform import paths
 from leftoff.projects.find_project import load_projects
@@ -101,7 +103,14 @@ def said_in(capsys, folder):
 def test_load_gives_the_documented_answer(project, capsys):
     """Exactly these keys; every read exists, in the order to read them in."""
     found = json_of(capsys, "load", "skills")
-    assert [*found] == ["state", "action", "recommended_reads", "instructions"]
+    assert [*found] == [
+        "state",
+        "action",
+        "recommended_reads",
+        "instructions",
+        "trusted",
+        "waits_because",
+    ]
     assert found["action"] == "continue_working"
     assert found["state"]["next_action"] == 'Continue Task 1 - "one"'
     assert found["recommended_reads"] == [
@@ -300,7 +309,9 @@ def test_an_older_form_is_taken_over_and_waits_for_trust(capsys):
     assert (found["how"], found["waits_for_trust"]) == ("taken over", True)
     text = (folder / "_resume.md").read_text(encoding="utf-8")
     assert "MY WORDS" in text
-    assert "leftoff trust" in error_of(capsys, "load", "3")
+    assert "NOT TRUSTED: this machine did not write it" in output_of(capsys, "load", "3")
+    with pytest.raises(NotTrustedError, match="this machine did not write it"):
+        ProjectLoader().load(3)
     trust(documents([folder / "_resume.md"], Workspace.open()))
     state = json_of(capsys, "load", "installer")["state"]
     assert (state["project_name"], state["current_phase"], state["session_count"]) == (
@@ -490,11 +501,41 @@ def test_the_first_day_of_the_calendar_is_shown_everywhere(project):
     assert b"Last Session: 0001-01-01 at 00:00 UTC" in done.stdout
 
 
-def test_an_edit_by_hand_is_reported_as_such(project, capsys):
+def test_a_state_that_was_edited_staged_and_committed_here_stays_usable(project, capsys):
+    """A state is made to be committed with the project."""
+
+    def check():
+        assert json_of(capsys, "load", "1")["trusted"] is True
+        assert "NOT TRUSTED" not in output_of(capsys, "resume", "1")
+        assert ProjectLoader().load(1)["action"] == "continue_working"
+
+    subprocess.run(["git", "init", "-q"], check=True, timeout=60)
+    subprocess.run(["git", "add", "-A"], check=True, timeout=60)
+    check()
     text = project.state.read_text(encoding="utf-8")
     project.state.write_text(f"{text}\nMy words\n", encoding="utf-8")
-    assert "it was edited since leftoff wrote it, or came from elsewhere" in error_of(capsys, "load", "1")
-    assert "It was edited by hand" in output_of(capsys, "save", "--decision", "x: y")
+    subprocess.run(["git", "commit", "-q", "-a", "-m", "mine"], check=True, timeout=60)
+    check()
+    assert "NOT TRUSTED" not in output_of(capsys, "save", "--decision", "x: y")
+    assert json_of(capsys, "list")[0]["standing"] == "written"
+
+
+def test_commands_show_a_state_from_an_archive_and_mark_it(project, capsys):
+    """What hands it to an agent refuses it; an own save on top does not hide where it came from."""
+    text = project.state.read_text(encoding="utf-8")
+    project.state.write_text(f"{text}\nTheir words\n", encoding="utf-8")
+    os.utime(project.state, (0, 0))
+    reason = "it was unpacked or copied to its place: its own time is 1970-01-01"
+    for command in (["load", "1"], ["resume", "1"], ["list"], ["save", "--decision", "x: y"], ["load", "1"]):
+        out = " ".join(output_of(capsys, *command).split())
+        assert f"NOT TRUSTED: {reason}" in out or f"before: {reason}" in out
+        assert f"leftoff trust {project.state}" in out
+    for command in ("load", "resume"):
+        found = json_of(capsys, command, "1")
+        assert found["trusted"] is False
+        assert reason in found["waits_because"]
+    with pytest.raises(NotTrustedError, match="held content from elsewhere before"):
+        ProjectLoader().load(1)
 
 
 @pytest.mark.slow

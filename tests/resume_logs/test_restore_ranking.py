@@ -159,5 +159,5 @@ def test_a_log_is_as_old_as_the_last_activity_of_its_session():
 
 def test_an_unread_log_waits():
     """Only the name and age of an unread log are known."""
-    found = untrusted_candidate("a", path="/p/a.json", saved_at=AT)
+    found = untrusted_candidate("a", path="/p/a.json", saved_at=AT, why="git pull brought it")
     assert ids(rank_candidates([found, candidate("b")], HERE).waiting) == ["a"]

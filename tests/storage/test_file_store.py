@@ -146,11 +146,14 @@ def test_saves_of_one_instant_keep_their_order(store):
 
 
 def test_both_documents_are_in_the_register(store, tmp_path):
-    """Registered documents may be restored automatically; changed ones may not."""
+    """Registered documents may be restored automatically, also after an edit; what was unpacked over them may not."""
     register = Register(folder=tmp_path / "data")
     store.save(a_log("s"))
     assert [register.standing(store.path_of("s", part)) for part in (".md", ".json")] == ["written"] * 2
     store.path_of("s").write_text("changed\n", encoding="utf-8")
+    assert register.standing(store.path_of("s")) == "edited"
+    store.path_of("s").write_text("unpacked\n", encoding="utf-8")
+    os.utime(store.path_of("s"), (0, 0))
     assert register.standing(store.path_of("s")) == "foreign"
 
 

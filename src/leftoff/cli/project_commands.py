@@ -169,11 +169,11 @@ def load(*, project: str | None, as_json: bool) -> int:
     """Say what to read and do to go on with project ID: a number, a name or part of one.
 
     Without ID: the project this folder is in, or the only open one. With --json: state, action, recommended_reads,
-    instructions.
+    instructions, and whether the state is trusted.
     """
     found = loader.load_project(project, Workspace.open(), trusted_only=False)
     if as_json:
-        output.as_json(found.to_dict())
+        output.as_json(found.to_dict() | found.judgement.to_dict())
         return 0
     if found.mark:
         output.say(f"{output.visible(found.mark)}\n")
@@ -199,7 +199,7 @@ def resume(*, project: str | None, as_json: bool) -> int:
     """
     back = loader.welcome_back(project, Workspace.open())
     if as_json:
-        output.as_json(back.to_dict())
+        output.as_json(back.to_dict() | back.loaded.judgement.to_dict())
         return 0
     if back.loaded.mark:
         output.say(f"{output.visible(back.loaded.mark)}\n")

@@ -57,7 +57,6 @@ class Manifest:
             "action": self.action,
             "recommended_reads": [*self.recommended_reads],
             "instructions": [*self.instructions],
-            **self.judgement.to_dict(),
         }
 
 

@@ -1,7 +1,5 @@
 """Projects in the real clients: the manifest in the request, the state after a turn, and trust."""
 
-import subprocess
-
 from drive import Agent
 from installation import check_nothing_logged, install, restored_texts, run_leftoff
 from sandbox import Sandbox
@@ -35,11 +33,10 @@ def continue_project(agent: Agent, sandbox: Sandbox) -> None:
 
 @scenario(clients=("claude",))
 def cloned_project(agent: Agent, sandbox: Sandbox) -> None:
-    """Nothing of a project state that git tracks is sent before `leftoff trust`."""
+    """Nothing of a project state that this machine did not write is sent before `leftoff trust`."""
     install(agent, sandbox)
     create_project(sandbox)
-    for arguments in (["init", "-q"], ["add", "-f", STATE]):
-        subprocess.run(["git", *arguments], cwd=sandbox.project, check=True, capture_output=True)
+    (sandbox.home / ".local" / "share" / "leftoff" / "register.jsonl").unlink()  # as on another machine
     before = (sandbox.project / STATE).read_bytes()
     untrusted = require_success(agent.prompt(sandbox, "continue project 24"))
     assert "Next action" not in as_json(untrusted.main_requests[0].messages)
