@@ -8,11 +8,11 @@ from pathlib import Path
 
 from drive import Agent
 from installation import check_nothing_logged, install, run_leftoff_json, saved_logs
-from sandbox import Sandbox
+from sandbox import Request, Sandbox
 from scenario import require_success, scenario
 from scenarios.next_session import LOG_TITLE, finished_session
 from scenarios.projects import STATE, create_project
-from screens import as_json, open_client, request_with, submit
+from screens import as_json, open_client, request_with, requests_with, submit
 
 from leftoff.platform import clock
 
@@ -54,11 +54,15 @@ def project_that_git_or_an_archive_changed(agent: Agent, sandbox: Sandbox) -> No
     for word, reason, arrive in ways:
         known = git(sandbox.project, "rev-parse", "HEAD")
         arrive(sandbox)
+        before = len(sandbox.requests())
         with open_client(agent, sandbox) as screen:
             screen.type("continue project 24")
             screen.wait_for("nothing was handed over")
             screen.wait_for(word)
-        assert CHANGED_RULE not in as_json(request_with(sandbox, "continue project 24"))
+            sandbox.wait_until(
+                lambda since=before: bool(asked_to_continue(sandbox, since)), "the prompt at the API"
+            )
+        assert all(CHANGED_RULE not in as_json(each.messages) for each in asked_to_continue(sandbox, before))
         listed = run_leftoff_json(sandbox, "project", "load", "24")
         assert listed["trusted"] is False
         assert reason in listed["waits_because"]
@@ -68,8 +72,8 @@ def project_that_git_or_an_archive_changed(agent: Agent, sandbox: Sandbox) -> No
 
 
 @scenario(clients=("claude", "codex"))
-def log_edited_here_or_unpacked(agent: Agent, sandbox: Sandbox) -> None:
-    """A log that the user edited is handed over on `continue`; one that came in an archive is not, and the user hears why."""
+def log_edited_here(agent: Agent, sandbox: Sandbox) -> None:
+    """A log that the user edited is handed over on `continue`."""
     install(agent, sandbox)
     finished_session(agent, sandbox)
     (log,) = saved_logs(sandbox)
@@ -77,16 +81,30 @@ def log_edited_here_or_unpacked(agent: Agent, sandbox: Sandbox) -> None:
     with open_client(agent, sandbox) as screen:
         submit(agent, screen, "continue", "going on")
     assert "in tenths of cents" in as_json(request_with(sandbox, "continue\n"))
-    for each in saved_logs(sandbox):
-        unpack_over(
-            each, each.read_text(encoding="utf-8").replace("cents", "CENTS OF THEIRS"), sandbox.project
-        )
+    check_nothing_logged(sandbox)
+
+
+@scenario(clients=("claude", "codex"))
+def log_unpacked_over_an_own_one(agent: Agent, sandbox: Sandbox) -> None:
+    """A log that an archive has replaced is not handed over on `continue`, and the user hears why."""
+    install(agent, sandbox)
+    transcript = finished_session(agent, sandbox)
+    transcript.unlink()  # otherwise leftoff makes the log again
+    (log,) = saved_logs(sandbox)
+    unpack_over(
+        log, log.read_text(encoding="utf-8").replace("in cents", "in CENTS OF THEIRS"), sandbox.project
+    )
     with open_client(agent, sandbox) as screen:
         shown = submit(agent, screen, "continue", "afresh")
-    assert "CENTS OF THEIRS" not in as_json(request_with(sandbox, "#say afresh"))
-    assert LOG_TITLE not in as_json(request_with(sandbox, "#say afresh"))
+    sent = as_json(request_with(sandbox, "continue\n"))
+    assert "CENTS OF THEIRS" not in sent
+    assert LOG_TITLE not in sent
     assert "unpacked" in shown, shown
     check_nothing_logged(sandbox)
+
+
+def asked_to_continue(sandbox: Sandbox, since: int) -> list[Request]:
+    return requests_with(sandbox.requests(since), "continue project 24")
 
 
 def create_repository(sandbox: Sandbox) -> None:
