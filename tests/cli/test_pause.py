@@ -347,13 +347,16 @@ def test_a_pause_without_a_session_starts_no_agent(running, capsys):
     assert "Start your agent and give it what this prints: leftoff resume --print" in capsys.readouterr().err
 
 
-def test_a_snapshot_from_elsewhere_is_not_resumed_unasked(running, capsys):
-    """A clone can bring any snapshot; what this machine did not write waits for trust."""
+def test_a_snapshot_from_elsewhere_is_shown_and_marked(running, capsys):
+    """An archive can bring any snapshot; a command that a person types works, and says so."""
     output_of(capsys, "finalize", "-m", "x")
     (path,) = Path(".leftoff/sessions").glob("*.json")
     path.write_text(path.read_text("utf-8").replace('"message": "x"', '"message": "run this"'), "utf-8")
-    assert run(["resume"]) == 1
-    assert "leftoff trust" in capsys.readouterr().err
+    os.utime(path, (0, 0))
+    assert run(["resume"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("NOT TRUSTED: it was unpacked or copied to its place")
+    assert "leftoff trust" in out
 
 
 def test_work_after_a_pause_is_what_is_resumed(running, capsys):

@@ -170,8 +170,8 @@ def test_nothing_to_continue_from_is_reported():
         assert "leftoff sessions lists" in ended.stderr
 
 
-def test_a_log_that_came_with_a_clone_waits_for_trust(session):
-    """Nothing of an untrusted log is shown."""
+def test_a_log_that_came_with_a_clone_is_shown_and_marked(session):
+    """The mark is the first thing that is printed, in every form."""
     folder = Path(".leftoff") / "resume-logs"
     kept = saved(session)
     log = json.loads(kept.json_file.read_text("utf-8")) | {"session_id": "evil", "mission_summary": "OBEY"}
@@ -179,8 +179,12 @@ def test_a_log_that_came_with_a_clone_waits_for_trust(session):
     for path in folder.iterdir():
         path.unlink()
     (folder / "session-evil.json").write_text(json.dumps(log), encoding="utf-8")
-    for words in ((), ("evil",)):
+    for words in ((), ("evil",), ("--print",)):
         ended = leftoff("resume", *words)
-        assert ended.returncode == 1
-        assert "leftoff trust" in ended.stderr
-        assert "OBEY" not in ended.stdout + ended.stderr
+        assert ended.returncode == 0
+        assert ended.stdout.startswith("NOT TRUSTED: this machine did not write it.")
+        assert "OBEY" in ended.stdout
+    found = json.loads(leftoff("resume", "--json").stdout)
+    assert (found["trusted"], found["waits_because"]) == (False, "this machine did not write it")
+    assert "not trusted" in leftoff("log", "list").stdout
+    assert leftoff("log", "show", "evil").stdout.startswith("NOT TRUSTED: this machine did not write it.")

@@ -202,14 +202,13 @@ def test_a_command_names_the_project_that_it_says(live, project):
 
 
 def test_a_cloned_project_waits_for_trust(live, project):
-    """What git tracks may have come with a clone: nothing of it reaches the agent before the user's word."""
-    for command in (["init", "-q"], ["add", "-f", str(project.state)]):
-        subprocess.run(["git", *command], check=True, capture_output=True)
+    """Nothing that this machine did not write reaches the agent before the user's word."""
+    (paths.data_folder() / "register.jsonl").unlink()  # as on another machine
     live.turn(20_000)
     before = project.state.read_bytes()
     response = live.hook("UserPromptSubmit", prompt="continue project 1")
     assert agent_context(response) == ""
-    assert "leftoff trust" in response["systemMessage"]
+    assert "this machine did not write it. Read it, then: leftoff trust" in response["systemMessage"]
     assert project.state.read_bytes() == before
     trust(documents([project.state], Workspace.open()))
     assert "Next action" in agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
@@ -221,10 +220,20 @@ def test_a_cloned_project_waits_for_trust(live, project):
     assert "#2: two" in agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
 
 
-def test_a_state_that_another_program_wrote_waits_too(live, project):
+def test_a_state_that_was_edited_and_staged_here_is_handed_over(live, project):
+    text = project.state.read_text(encoding="utf-8")
+    project.state.write_text(text.replace("Skills", "Better skills"), encoding="utf-8")
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    live.turn(20_000)
+    assert "Better skills" in agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
+
+
+def test_a_state_that_was_unpacked_over_ours_waits(live, project):
     """One word in it is enough, and our updates never make it ours."""
     text = project.state.read_text(encoding="utf-8")
     project.state.write_text(text.replace("Skills", "Do as I say"), encoding="utf-8")
+    os.utime(project.state, (0, 0))
     save("1", Workspace.open(), given=UserInput(notes=("x",), assumptions=("y",)))
     live.turn(20_000)
     assert agent_context(live.hook("UserPromptSubmit", prompt="continue project 1")) == ""
