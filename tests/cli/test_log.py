@@ -25,6 +25,9 @@ STATE = {
 }
 
 
+FINISHED = {"metadata": {"ended": "finished"}}
+
+
 @pytest.fixture
 def generator():
     return ResumeLogGenerator({"cleanup": {"auto_cleanup": False}})
@@ -397,7 +400,7 @@ def test_a_predecessor_s_log_is_not_edited(capsys, monkeypatch):
 def test_cleaning_up_deletes_what_is_beyond_the_newest(capsys, generator):
     """A dry run only lists the files."""
     for name in ("a", "b", "c"):
-        save(generator, name)
+        save(generator, name, **FINISHED)
     preview = as_json(capsys, "log", "cleanup", "--keep", "1", "--dry-run")
     assert [Path(path).name for path in preview["files"]] == ["session-b.md", "session-a.md"]
     assert preview["left"] == 3
@@ -411,7 +414,7 @@ def test_cleaning_up_deletes_what_is_beyond_the_newest(capsys, generator):
 def test_the_settings_say_how_many_stay(capsys, generator):
     """Ten logs are kept by default."""
     for number in range(12):
-        save(generator, f"s{number}")
+        save(generator, f"s{number}", **FINISHED)
     assert as_json(capsys, "log", "cleanup")["left"] == 10
 
 
@@ -445,7 +448,7 @@ def test_cleaning_that_is_switched_off_does_nothing(capsys, generator):
         "context_management:\n  storage: nothing-of-the-kind\n  resume_logs:\n    cleanup:\n      enabled: false\n",
         encoding="utf-8",
     )
-    save(generator, "a")
+    save(generator, "a", **FINISHED)
     code, _, err = run_command(capsys, "log", "cleanup", "--keep", "0")
     assert code == 3
     assert "resume_logs.cleanup.enabled" in err

@@ -25,6 +25,7 @@ def candidate(
 ):
     of = log(
         session_id=name,
+        mission_summary="Write it.",
         metadata={"project": folder, "ended": ended},
         ground=Ground(branch=branch, worktree=worktree),
         critical_context=context or {},
@@ -70,12 +71,12 @@ def test_a_finished_or_cleared_session_is_not_offered(ended):
 
 def test_a_log_without_ground_or_folder_is_still_a_candidate():
     """Unknown facts count neither for nor against a log."""
-    bare = make_candidate(log(), path="x", standing="written", saved_at=AT)
-    assert (bare.folder, bare.branch, bare.worktree, bare.ended, bare.words) == (
+    bare = make_candidate(log(mission_summary="Write it."), path="x", standing="written", saved_at=AT)
+    assert (bare.folder, bare.branch, bare.worktree, bare.is_open, bare.words) == (
         None,
         None,
         None,
-        None,
+        True,
         frozenset(),
     )
     assert ids(rank_candidates([bare], HERE).offered) == ["s1"]

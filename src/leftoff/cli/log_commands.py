@@ -34,23 +34,24 @@ def log() -> None:
 @click.option(
     "--keep",
     type=output.WholeNumber(),
-    help="How many of the newest stay; resume_logs.cleanup.keep_count when left out.",
+    help="How many of the newest without open work stay; resume_logs.cleanup.keep_count when left out.",
 )
 @click.option("--compress", is_flag=True, help="Compress the others instead of deleting them.")
 @click.option("--dry-run", is_flag=True, help="Only say which logs it would be.")
 @output.with_json
 def cleanup(*, keep: int | None, compress: bool, dry_run: bool, as_json: bool) -> int:
-    """Delete old resume logs of this project; the log of a session that still runs always stays."""
+    """Delete old resume logs of this project; the log of a session that still runs always stays.
+
+    Logs of open work are not counted: they go when there are more than resume_logs.cleanup.keep_open_count of them, or after
+    keep_open_days. leftoff forget SESSION erases one.
+    """
     if keep is not None and keep < 0:
         raise UsageError(f"--keep {keep}: how many logs to keep, 0 or more. Nothing was deleted.")
-    do = (
-        list_logs.logs_to_clean
-        if dry_run
-        else list_logs.compress_logs
-        if compress
-        else list_logs.cleanup_logs
-    )
-    done = do(Workspace.open(), keep)
+    workspace = Workspace.open()
+    if dry_run:
+        done = list_logs.logs_to_clean(workspace, keep, compress=compress)
+    else:
+        done = (list_logs.compress_logs if compress else list_logs.cleanup_logs)(workspace, keep)
     if as_json:
         output.as_json(
             {
@@ -58,14 +59,18 @@ def cleanup(*, keep: int | None, compress: bool, dry_run: bool, as_json: bool) -
                 "action": "compress" if compress else "delete",
                 "files": [str(path) for path in done.paths],
                 "left": done.left,
+                "open_work": {str(path): about for path, about in done.open_work.items()},
+                "open_left": done.open_left,
                 "troubles": [error.message for error in done.troubles],
             }
         )
         return 0
     did = ("would be " if dry_run else "") + ("compressed" if compress else "deleted")
     for path in done.paths:
-        output.say(f"{did}: {output.visible(str(path))}")
-    output.say(f"{len(done.paths)} {did}, {done.left} there{' now' if not dry_run else ''}.")
+        about = f" (open work: {output.one_line(done.open_work[path], 80)})" if path in done.open_work else ""
+        output.say(f"{did}: {output.visible(str(path))}{about}")
+    spared = f" {done.open_left} of them with open work." if done.open_left else ""
+    output.say(f"{len(done.paths)} {did}, {done.left} there{' now' if not dry_run else ''}.{spared}")
     for error in done.troubles:
         output.error(error.message, as_json=False)
     return 0

@@ -24,6 +24,7 @@ from leftoff.sessions.status import MAX_COUNTED, ListedSession, Status, list_ses
 from leftoff.workspace import Workspace
 
 if TYPE_CHECKING:
+    from leftoff.resume_logs.restore import Candidate
     from leftoff.sessions.show import ShownRecord
 
 _WATCH_SECONDS = 2.0
@@ -88,6 +89,7 @@ def glance(*, as_json: bool) -> int:
     """Show this project: its latest session, the gauge, its pause, and what to type next."""
     from leftoff.pause.folders import list_running
     from leftoff.resume.resume import latest_pause
+    from leftoff.resume_logs.restore import logs_to_offer
 
     workspace, now = Workspace.open(), clock.now()
     found = session_status.project_overview(workspace)
@@ -95,6 +97,7 @@ def glance(*, as_json: bool) -> int:
     if paused is not None and found.latest is not None and paused.paused_at <= found.latest.modified_at:
         paused = None  # work went on after it
     running = {pause.status for pause in list_running(workspace, now)}
+    left_off = next(iter(logs_to_offer(workspace).offered), None)
     if as_json:
         output.as_json(
             {
@@ -102,6 +105,12 @@ def glance(*, as_json: bool) -> int:
                 "branch": found.branch,
                 "sessions": found.sessions,
                 "latest": found.status.to_dict() if found.status else None,
+                "left_off": left_off
+                and {
+                    "session_id": left_off.session_id,
+                    "mission": left_off.mission,
+                    "left_at": clock.format_rfc3339(left_off.left_at),
+                },
                 "recording": "running" in running,
                 "paused": paused and {"session_id": paused.session_id, "message": paused.message},
             }
@@ -119,6 +128,7 @@ def glance(*, as_json: bool) -> int:
         number = count(found.sessions, "session") if found.sessions < MAX_COUNTED else many
         output.say(f"{number}; the latest ({ago(now, found.latest.modified_at)}) began with: {prompt}")
         draw_status(found.status)
+    _say_what_was_left_off(left_off, now)
     if "running" in running:
         output.say("A pause is being recorded: leftoff pause status shows it.")
     if "orphaned" in running:
@@ -129,6 +139,12 @@ def glance(*, as_json: bool) -> int:
     if found.latest is not None:
         output.say("leftoff show reads it, leftoff status --watch keeps looking.")
     return 0
+
+
+def _say_what_was_left_off(left_off: Candidate | None, now: datetime) -> None:
+    if left_off is not None:
+        about = output.one_line(left_off.mission, 70)
+        output.say(f"Left off {ago(now, left_off.left_at)}: {about}\nleftoff resume picks it up.")
 
 
 @click.command(epilog="Example: leftoff sessions --limit 5")

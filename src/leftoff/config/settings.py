@@ -52,7 +52,13 @@ class CleanupSettings(NamedTuple):
     """What happens to old resume logs."""
 
     enabled: Annotated[bool, Setting("Whether `leftoff log cleanup` may delete anything.")] = True
-    keep_count: Annotated[int, Setting("How many logs of a project are kept.", at_least=1)] = 10
+    keep_count: Annotated[
+        int, Setting("How many logs of finished work are kept in a project.", at_least=1)
+    ] = 10
+    keep_open_count: Annotated[
+        int, Setting("How many logs of open work are kept in a project.", at_least=1)
+    ] = 50
+    keep_open_days: Annotated[int, Setting("For how many days a log of open work is kept.", at_least=1)] = 90
     auto_cleanup: Annotated[bool, Setting("Clean up after each save.")] = True
 
 

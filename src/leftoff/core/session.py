@@ -36,6 +36,12 @@ _BLOCK = re.compile(
     r"(?:(?:\d+\. [^\n\[\]]+ \([a-z, ]+\)|… \d+ more)\n)+"
     rf"\n{re.escape(CONCLUSION)}\n{re.escape(END)}(?:\n\n?|\Z)"
 )
+# How a record for a fresh session begins. People paste it into the first prompt of one.
+RESTORED = "leftoff restored this from an earlier session of this project."
+LOG_TITLE = "# Session Resume Log:"
+_RESTORED_LOG = re.compile(
+    rf"\A{re.escape(RESTORED)}[^\n]*\n\n<leftoff-record-[0-9a-f]{{8}}>\n{re.escape(LOG_TITLE)} (?P<session_id>\S+)\n"
+)
 # A sentence, then a record or summary between the markers of ``core.markdown.fence``.
 _RECORD = re.compile(r"\A[^\n]*\n\n<(?P<mark>leftoff-record-[0-9a-f]{8})>\n.*?\n</(?P=mark)>\n*", re.DOTALL)
 
@@ -235,11 +241,17 @@ def lineage_name(file_name: str) -> str:
 
 
 def strip_leftoff_text(message: str) -> str:
-    """Return the user's part of a message: all of it unless it starts with a lineage block; empty if leftoff wrote it all."""
+    """Return the user's part of a message: what follows a lineage block and records; empty if leftoff wrote it all."""
     block = _BLOCK.match(message)
-    if block is None:
+    if block is None and restored_session(message) is None:
         return message
-    rest = message[block.end() :]
+    rest = message[block.end() :] if block else message
     while record := _RECORD.match(rest):
         rest = rest[record.end() :]
     return rest
+
+
+def restored_session(message: str) -> str | None:
+    """Return the session whose log a message begins with, as ``leftoff resume --print`` prints it; None for any other."""
+    found = _RESTORED_LOG.match(message)
+    return found["session_id"] if found else None

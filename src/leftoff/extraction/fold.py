@@ -14,6 +14,7 @@ from typing import Protocol
 from leftoff.core.actions import Action, Answer
 from leftoff.core.own_phrases import CONTINUE_PROJECT, HANDED_OVER, continued_project, only_saves
 from leftoff.core.records import Place, Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.core.session import restored_session
 from leftoff.core.wire import JsonValue
 from leftoff.extraction import statements, tool_calls, user_rules
 from leftoff.extraction.state import (
@@ -123,6 +124,8 @@ def _fold_project_and_branch(state: State, record: Record) -> None:
 
 def _fold_prompt(state: State, record: Record, reader: Reader) -> None:
     typed = reader.typed(record) if record.actor is None else ""
+    if record.actor is None:
+        _fold_restored(state, record)
     if not typed.strip():
         return
     _end_turn(state)
@@ -156,6 +159,14 @@ def _fold_continued_project(state: State) -> None:
     match = CONTINUE_PROJECT.fullmatch(state.prompts[-1].text.strip()) if state.prompts else None
     if match is not None:
         state.prompts[-1] = state.prompts[-1]._replace(project=match["words"])
+
+
+def _fold_restored(state: State, record: Record) -> None:
+    """Note the session whose log the user pasted at the beginning of a prompt."""
+    texts = (block.text for block in record.blocks if isinstance(block, Text))
+    found = next(filter(None, map(restored_session, texts)), None)
+    if found is not None and found not in state.restored:
+        state.restored.append(found)
 
 
 def _end_turn(state: State) -> None:

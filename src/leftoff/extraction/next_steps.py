@@ -12,17 +12,34 @@ from typing import NamedTuple
 
 from leftoff.core.markdown import NOTHING_OPEN
 from leftoff.core.own_phrases import only_saves
-from leftoff.extraction import names, scoring, wording
+from leftoff.extraction import names, scoring, user_rules, wording
 from leftoff.extraction.phrases import LISTS, any_of
 from leftoff.extraction.scoring import Shares
-from leftoff.extraction.state import Command, File, Prompt, Ref, Rule, State
+from leftoff.extraction.state import Command, File, Prompt, Ref, Rule, State, Statement
 from leftoff.extraction.wording import first_sentences, quote, relative_path, shorten
 
 _MAX_NEXT_STEPS = 14
 _MAX_MENTIONED_FILES = 16
 _MAX_MENTIONED_COMMANDS = 12
 _GO_AHEAD = re.compile(rf"(?:{any_of('go ahead')}|[ ,.!:)])+\Z", re.IGNORECASE)
-_NEXT = re.compile(rf"\b(?:{any_of('next step')})\b", re.IGNORECASE)
+# Not between word boundaries: some entries end with a colon or a comma.
+_NEXT = re.compile(rf"(?<!\w)(?:{any_of('next step')})(?!\w)", re.IGNORECASE)
+# How the steps begin that a later session may find in the log.
+FIRST_ASKED = "The user first asked:"  # the beginning of a mission
+_UNFINISHED = "Go on with the request that is not finished:"
+_UNDER_WAY = "A call was under way and has no answer:"
+_ANNOUNCED = "The agent's last word on it:"
+_WAS_AT = "The agent was at:"
+_FAILS = "Mend what fails:"
+_TODO_WORDS = {"in_progress": "In progress", "pending": "To do"}
+_CODE = re.compile(r"`([^`]+)`")
+_FILE = re.compile(r"(?<![\w@/])[\w.~/-]*\w\.[A-Za-z]\w{0,7}\b(?!\()")
+COMPLETE = re.compile(
+    r"\b(?:all|everything|both|it|this|that|work|task|job|feature|implementation|migration|refactoring)\b[^.!?\n]{0,60}"
+    r"\b(?:done|finished|complete|completed|in place)\b|^\W*(?:all )?(?:done|finished|completed?)\b",
+    re.IGNORECASE,
+)
+_FRACTION = re.compile(r"\b(?:half|partly|almost|nearly|mostly)\b|\d\s?%", re.IGNORECASE)
 _MENTION = re.compile(
     r"(?P<url>https?://[^\s<>\"'`)\]}|\\]+)"
     r"|(?P<port>\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0):\d{2,5}\b|\bport[ :=]+\d{2,5}\b)"
@@ -66,13 +83,11 @@ class Named(NamedTuple):
 
 def mission(state: State, shares: Shares) -> tuple[str, list[Ref]]:
     """Return what the user asked first, what followed, and the latest request; without any, the project continued."""
-    asked = [
-        prompt for prompt in state.prompts if not prompt.is_for_leftoff and not _GO_AHEAD.match(prompt.text)
-    ]
+    asked = requests(state)
     if not asked:
         return _mission_of_project(state)
     first, last = asked[0], asked[-1]
-    parts = [f"The user first asked: {_quote_prompt(first, shares.first_prompt)}"]
+    parts = [f"{FIRST_ASKED} {_quote_prompt(first, shares.first_prompt)}"]
     chars_left = shares.mission - len(parts[0])
     latest = f"The latest request: {_quote_prompt(last, shares.last_prompt)}" if last is not first else ""
     between, quoted = [], [first]
@@ -107,6 +122,13 @@ def _mission_of_project(state: State) -> tuple[str, list[Ref]]:
     ]
 
 
+def requests(state: State) -> list[Prompt]:
+    """Return the prompts that ask for something: not those for leftoff, nor those that only say "continue", "yes" or "thanks"."""
+    return [
+        prompt for prompt in state.prompts if not prompt.is_for_leftoff and not _GO_AHEAD.match(prompt.text)
+    ]
+
+
 def _quote_prompt(prompt: Prompt, max_chars: int) -> str:
     return quote(wording.typed_text(prompt.text).strip() or prompt.text, max_chars)
 
@@ -137,15 +159,20 @@ def find_open_steps(state: State) -> list[tuple[str, list[Ref]]]:
 def _unfinished_request(state: State) -> Iterator[tuple[str, list[Ref]]]:
     if not state.prompts:
         return
-    last = state.prompts[-1]
-    answer = state.last_words
-    is_answered = (
-        answer is not None and answer.call == state.calls and not state.pending and answer.turn == last.turn
-    )
-    if not is_answered:
+    if not _is_answered(state, state.prompts[-1]):
         yield from _request_to_finish(state)
     for waiting in state.pending.values():
-        yield f"A call was under way and has no answer: {waiting.tool}", [waiting.ref]
+        yield f"{_UNDER_WAY} {waiting.tool}", [waiting.ref]
+
+
+def _is_answered(state: State, prompt: Prompt) -> bool:
+    """Return whether the agent said something after the last call of the prompt's turn."""
+    answer = state.last_words
+    if prompt is not state.prompts[-1]:
+        return any(each.kind == "summary" and each.turn == prompt.turn for each in state.statements)
+    return (
+        answer is not None and answer.call == state.calls and not state.pending and answer.turn == prompt.turn
+    )
 
 
 def _request_to_finish(state: State) -> Iterator[tuple[str, list[Ref]]]:
@@ -157,17 +184,20 @@ def _request_to_finish(state: State) -> Iterator[tuple[str, list[Ref]]]:
     if last.project:
         yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
     else:
-        yield f"Go on with the request that is not finished: {_quote_prompt(last, 400)}", [last.ref]
+        yield f"{_UNFINISHED} {_quote_prompt(last, 400)}", [last.ref]
 
 
 def _state_that_nothing_is_open(state: State) -> Iterator[tuple[str, list[Ref]]]:
     """Yield a step that says so explicitly, so that the next session does not look for open work."""
-    if state.prompts and state.last_words is not None:
-        last, reply = state.prompts[-1], state.last_words
-        answer = quote(first_sentences(reply.text, 160), 160)
+    if not state.prompts or state.last_words is None:
+        return
+    asked, reply = requests(state), state.last_words
+    answer = quote(first_sentences(reply.text, 160), 160)
+    if state.prompts[-1].is_for_leftoff:
+        yield f"{NOTHING_OPEN}: the agent's last word was {answer}", [state.prompts[-1].ref, reply.ref]
+    elif asked:
+        last = asked[-1]
         answered = f"{_quote_prompt(last, 120)} was answered with {answer}"
-        if last.is_for_leftoff:
-            answered = f"the agent's last word was {answer}"
         yield f"{NOTHING_OPEN}: {answered}", [last.ref, reply.ref]
 
 
@@ -177,15 +207,35 @@ def _announced_steps(state: State) -> Iterator[tuple[str, list[Ref]]]:
     if last is None or last.turn != state.turns:
         return
     is_about_saving = bool(state.prompts) and only_saves(state.prompts[-1].text)
-    about = [sentence for sentence in wording.sentences(last.text) if _NEXT.search(sentence)]
-    if about:
-        yield f"The agent's last word on it: {quote(' '.join(about[-4:]), 600)}", [last.ref]
-    elif (last.call < state.calls or state.pending) and not is_about_saving:
-        yield f"The agent was at: {quote(first_sentences(last.text, 300), 300)}", [last.ref]
+    for said in (last, *_said_before_thanks(state)):
+        about = [sentence for sentence in wording.sentences(said.text) if _says_what_is_left(sentence)]
+        if said is not last:  # a question was answered by the prompt after it
+            about = [sentence for sentence in about if not sentence.endswith("?")]
+        if about:
+            yield f"{_ANNOUNCED} {quote(' '.join(about[-4:]), 600)}", [said.ref]
+            return
+    if (last.call < state.calls or state.pending) and not is_about_saving:
+        yield f"{_WAS_AT} {quote(first_sentences(last.text, 300), 300)}", [last.ref]
+
+
+def _says_what_is_left(sentence: str) -> bool:
+    return bool(_NEXT.search(sentence) or (COMPLETE.search(sentence) and _FRACTION.search(sentence)))
+
+
+def _said_before_thanks(state: State) -> Iterator[Statement]:
+    """Yield the agent's last texts of earlier turns, newest first, as far back as nothing was asked or done since."""
+    for prompt in reversed(state.prompts):
+        if not _GO_AHEAD.match(prompt.text) or prompt.call != state.calls:
+            return
+        yield from (
+            each
+            for each in reversed(state.statements)
+            if each.kind == "summary" and each.turn == prompt.previous_turn
+        )
 
 
 def _open_todos(state: State) -> Iterator[tuple[str, list[Ref]]]:
-    for status, word in (("in_progress", "In progress"), ("pending", "To do")):
+    for status, word in _TODO_WORDS.items():
         for todo in state.todos:
             if todo.status == status and todo.text:
                 yield f"{word}: {shorten(todo.text, 200)}", [todo.ref]
@@ -194,7 +244,50 @@ def _open_todos(state: State) -> Iterator[tuple[str, list[Ref]]]:
 def _failures_to_fix(state: State) -> Iterator[tuple[str, list[Ref]]]:
     for command in scoring.unresolved_failures(state)[-4:]:
         why = f" → {quote(command.failure, 140)}" if command.failure else ""
-        yield f"Mend what fails: `{shorten(command.text, 140)}`{why}", command.refs
+        yield f"{_FAILS} `{shorten(command.text, 140)}`{why}", command.refs
+
+
+def is_settled(step: str, state: State) -> bool:
+    """Return whether this session settled an open step that it took over from another one. When in doubt, it did not.
+
+    A failing check is settled when a check like it passes, a to-do when it is ticked off or cancelled, an announcement
+    that names files when all of them were changed. Any other step is settled by work: the user said "continue", and the
+    agent made calls and answered. What was under way in the other session is not under way here.
+    """
+    if step.startswith((_UNDER_WAY, _WAS_AT)):
+        return True
+    if step.startswith(_FAILS):
+        failed = _CODE.search(step)
+        return failed is not None and scoring.is_refuted(failed[1], state)
+    kind, _, what = step.partition(": ")
+    said = (sentence for prompt in state.prompts for sentence in wording.sentences(prompt.text))
+    if any(user_rules.is_cancelled(what, sentence) for sentence in said):
+        return True
+    if kind in _TODO_WORDS.values():
+        return _is_todo_settled(what, state)
+    named = _FILE.findall(step) if step.startswith(_ANNOUNCED) else []
+    if named:
+        changed = [f"/{file.path}" for file in state.files.values() if file.edits]
+        return all(any(path.endswith(f"/{name.removeprefix('./')}") for path in changed) for name in named)
+    return _went_ahead(state)
+
+
+def _is_todo_settled(text: str, state: State) -> bool:
+    known = [todo.status for todo in state.todos if shorten(todo.text, 200) == text]
+    if known:  # an open one is listed by this session itself
+        return True
+    return (
+        _went_ahead(state) and bool(state.todos) and all(todo.status == "completed" for todo in state.todos)
+    )
+
+
+def _went_ahead(state: State) -> bool:
+    """Return whether the user told the agent to continue, and the agent made calls and then answered."""
+    ends = [*(prompt.call for prompt in state.prompts[1:]), state.calls]
+    return any(
+        _GO_AHEAD.match(prompt.text) and end > prompt.call and _is_answered(state, prompt)
+        for prompt, end in zip(state.prompts, ends, strict=True)
+    )
 
 
 def critical_context(

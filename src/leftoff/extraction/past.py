@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from leftoff.core.open_work import MAY_HAVE_CHANGED, REQUESTS
 from leftoff.extraction import scoring
 from leftoff.extraction.names import Name
+from leftoff.extraction.next_steps import requests
 from leftoff.extraction.scoring import Shares
 from leftoff.extraction.state import File, Ref, State, Statement
 from leftoff.extraction.wording import code_list, code_span, first_sentences, quote, relative_path, shorten
@@ -113,11 +115,22 @@ def metadata(state: State) -> dict[str, Any]:
         "session_duration_minutes": _minutes(state),
         "model": state.model or None,
         "turns": state.turns,
+        REQUESTS: len(requests(state)),
+        MAY_HAVE_CHANGED: _may_have_changed_files(state),
         "tool_calls": state.calls,
         "failed_calls": state.errors,
         "compactions": state.compactions,
         "transcript": state.transcript,
     }
+
+
+def _may_have_changed_files(state: State) -> bool:
+    """Return whether a file was changed, or a command or subagent may have done that."""
+    return (
+        any(file.edits or file.last in ("deleted", "moved") for file in state.files.values())
+        or bool(state.delegations)
+        or not all(scoring.only_reads(command) for command in state.commands)
+    )
 
 
 def _select(facts: list[Fact], chars: int) -> list[Fact]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from leftoff.extraction.phrases import LISTS
+from leftoff.extraction.phrases import LISTS, any_of
 from leftoff.extraction.state import Command, File, State, Statement
 
 _HALF_LIFE_CALLS = 40  # a fact loses half of its score in so many calls
@@ -24,6 +24,7 @@ _KINDS_OF_WORD = {
     for word in LISTS[f"check: {kind_of_list}"]
 }
 _LOOK_AROUND = frozenset(LISTS["look around"])
+_ONLY_READS = re.compile(rf"(?:{any_of('only reads')})(?!\S)")
 COMMAND_SEPARATOR = re.compile(r"&&|\|\||[;|\n]")
 T = TypeVar("T")
 
@@ -77,6 +78,12 @@ def _check_kinds_of_words(words: list[str]) -> frozenset[str]:
     return frozenset[str]().union(*(_KINDS_OF_WORD.get(word, frozenset()) for word in named))
 
 
+def only_reads(command: str) -> bool:
+    """Return whether a command changes no file, as ``ls`` and ``cat`` do; not if its output goes to a file."""
+    parts = (part.strip() for part in COMMAND_SEPARATOR.split(command))
+    return ">" not in command and all(_ONLY_READS.match(part) for part in parts if part)
+
+
 def statement_score(statement: Statement, now: int) -> float:
     """Score a statement: recent ones, ones with a reason, and ones that name things."""
     names = statement.text.count("`") / 2
@@ -104,19 +111,27 @@ def unresolved_failures(state: State) -> list[Command]:
         for command in state.commands.values()
         if command.failed
         and is_check(command)
-        and not any(later.call > command.call and _refutes(later, command) for later in passed)
+        and not any(later.call > command.call and _refutes(later.text, command.text) for later in passed)
     ]
 
 
-def _refutes(passed: Command, failed: Command) -> bool:
+def is_refuted(failed: str, state: State) -> bool:
+    """Return whether a check of this session shows that an earlier failure of this command is gone."""
+    return any(
+        each.failed is False and is_check(each) and _refutes(each.text, failed)
+        for each in state.commands.values()
+    )
+
+
+def _refutes(passed: str, failed: str) -> bool:
     """Return whether a passing check shows that a failure is gone: the same kind, and not of a smaller part.
 
     Tests build first, so passing tests refute a failed build.
     """
-    kinds = check_kinds(failed)
-    is_same_kind = bool(kinds & check_kinds(passed)) or ("test" in check_kinds(passed) and "build" in kinds)
-    is_narrower = len(passed.text) > len(failed.text) and (
-        passed.text.startswith(failed.text) or _command_family(passed.text) == _command_family(failed.text)
+    kinds, passed_kinds = _check_kinds_of_text(failed), _check_kinds_of_text(passed)
+    is_same_kind = bool(kinds & passed_kinds) or ("test" in passed_kinds and "build" in kinds)
+    is_narrower = len(passed) > len(failed) and (
+        passed.startswith(failed) or _command_family(passed) == _command_family(failed)
     )
     return is_same_kind and not is_narrower
 

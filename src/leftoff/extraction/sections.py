@@ -17,7 +17,7 @@ from leftoff.core.provenance import Source
 from leftoff.core.records import Place
 from leftoff.extraction import names, next_steps, past, statements, wording
 from leftoff.extraction.names import Name
-from leftoff.extraction.next_steps import Entry, Named, find_open_steps
+from leftoff.extraction.next_steps import COMPLETE, Entry, Named, find_open_steps
 from leftoff.extraction.past import Fact, FileFact
 from leftoff.extraction.phrases import any_of
 from leftoff.extraction.scoring import Shares, shares_for
@@ -29,13 +29,8 @@ _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _HEADINGS_CHARS = 720  # headings and context metrics
 _MAX_THANKS_CHARS = 120  # a longer prompt asks for something else
 _CONTENT = re.compile(rf"\b(?:{any_of('content')})\b|^\W*(?:done|finished)\W*$", re.IGNORECASE)
-_MORE_TO_COME = re.compile(rf"\b(?:{any_of('more to come')})\b|\?", re.IGNORECASE)
-_COMPLETE = re.compile(
-    r"\b(?:all|everything|both|it|this|that|work|task|job|feature|implementation|migration|refactoring)\b[^.!?\n]{0,60}"
-    r"\b(?:done|finished|complete|completed|in place)\b|^\W*(?:all )?(?:done|finished|completed?)\b",
-    re.IGNORECASE,
-)
 _PARTLY = re.compile(rf"\b(?:{any_of('partly')})\b|n't\b|\?|\d\s?%", re.IGNORECASE)
+_MORE_TO_COME = re.compile(rf"\b(?:{any_of('more to come')})\b|\?", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -225,4 +220,4 @@ def _agent_says_done(state: State) -> bool:
     if state.last_words is None:
         return False
     sentences = [*wording.sentences(state.last_words.text)]
-    return any(map(_COMPLETE.search, sentences)) and not any(map(_PARTLY.search, sentences))
+    return any(map(COMPLETE.search, sentences)) and not any(map(_PARTLY.search, sentences))

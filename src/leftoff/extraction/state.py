@@ -209,6 +209,7 @@ class State:
     rewinds: list[tuple[str, int, int]] = field(default_factory=list)
     tip: int = 0  # the turn that the conversation continues from
     tail: list[str] = field(default_factory=list)  # ids of its last records
+    restored: list[str] = field(default_factory=list)  # sessions whose logs the user pasted into a prompt
     last_words: Statement | None = None  # the agent's latest text, whatever it is
 
     def with_changes(self, changes: dict[str, Any]) -> State:

@@ -240,11 +240,15 @@ def _stance(text: str) -> _Stance:
 
 
 def cancel_todos(state: State, said: str) -> None:
-    """Cancel the to-dos that the user takes off the list, if all their words are named."""
-    if not _CANCELLATION.search(said):
-        return
-    spoken = {word.lower() for word in _WORD.findall(said)}
+    """Cancel the to-dos that the user takes off the list."""
     for number, todo in enumerate(state.todos):
-        topic = {word.lower() for word in _WORD.findall(todo.text)} - _TODO_FILLER
-        if todo.status in ("pending", "in_progress") and topic and topic <= spoken:
+        if todo.status in ("pending", "in_progress") and is_cancelled(todo.text, said):
             state.todos[number] = todo._replace(status="cancelled", call=state.calls)
+
+
+def is_cancelled(todo: str, said: str) -> bool:
+    """Return whether a sentence takes a to-do off the list: it says so, and names all of its words."""
+    if not _CANCELLATION.search(said):
+        return False
+    topic = {word.lower() for word in _WORD.findall(todo)} - _TODO_FILLER
+    return bool(topic) and topic <= {word.lower() for word in _WORD.findall(said)}

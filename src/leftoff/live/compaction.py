@@ -12,18 +12,20 @@ from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core import markdown
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.markdown import is_open_step, is_superseded, user_quote
+from leftoff.core.open_work import title
 from leftoff.core.quantities import count
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live import project_events
 from leftoff.live.events import EventContext
-from leftoff.live.saving import end_pause, log_errors, rearm, save_before_compaction
+from leftoff.live.saving import caught_up_message, end_pause, log_errors, rearm, save_before_compaction
 from leftoff.platform import paths
 from leftoff.platform.log import write_line
 from leftoff.platform.register import Register
 from leftoff.resume_logs.restore import Candidate, left_at, logs_to_offer, restore_log
 from leftoff.sessions import live_state
+from leftoff.sessions.ancestry import Heir, note_continued
 from leftoff.sessions.live_state import restoration_file
 from leftoff.storage import file_store
 
@@ -140,13 +142,10 @@ def own_left_at(context: EventContext) -> datetime | None:
 
 def offer(context: EventContext, prompt: str = "") -> Offer:
     """Find the logs of sessions of this project that are no longer running."""
-    choice = logs_to_offer(context.workspace, prompt)
     others = live_state.running_in_project(str(context.project.root), context.event.session_id)
     running = {context.event.session_id, *(each.session_id for each in others)}
-    return Offer(
-        candidates=tuple(each for each in choice.offered if each.session_id not in running),
-        waiting=choice.waiting,
-    )
+    choice = logs_to_offer(context.workspace, prompt, without=running)
+    return Offer(candidates=choice.offered, waiting=choice.waiting)
 
 
 def load_log(path: Path) -> ResumeLog | None:
@@ -156,6 +155,20 @@ def load_log(path: Path) -> ResumeLog | None:
     except LeftoffError as error:
         write_line(str(error))
         return None
+
+
+def hand_over(candidate: Candidate, context: EventContext, also_sent: str | None = None) -> HookResponse:
+    """Hand a log to the agent, and record that this session continues that one: its own log inherits from it."""
+    text = full_text(candidate, context, also_sent)
+    event = context.event
+    heir = Heir(context.agent.id, event.session_id, event.transcript or context.state.transcript)
+    with log_errors("which session this one continues was not recorded"):
+        note_continued(heir, candidate.session_id, candidate.transcript, context.at)
+    invitation = caught_up_message(candidate.session_id, context.state)
+    context.update(lambda state: state.without_message(invitation)._replace(may_continue=False))
+    return HookResponse(
+        to_user=f"leftoff: this session goes on from session {short_id(candidate.session_id)}.", to_agent=text
+    )
 
 
 def full_text(candidate: Candidate, context: EventContext, also_sent: str | None = None) -> str:
@@ -179,7 +192,7 @@ def offer_to_user(candidates: Sequence[Candidate], index: int, log: ResumeLog, c
     else:
         more = f" ({len(candidates) - 1} more: {prefix}pickup 2 …)" if len(candidates) > 1 else ""
         how = f'Say "continue" or type {prefix}pickup to go on from it{more}.'
-    mission = _short_mission(log.mission_summary, _LONGEST_MISSION // 2)
+    mission = _short_mission(title(log), _LONGEST_MISSION // 2)
     if not mission.endswith((".", "!", "?", "…")):
         mission = f"{mission}."
     left = f"left off {_ago(context.at, candidate.left_at)} in session {short_id(candidate.session_id)}"
@@ -201,7 +214,7 @@ def offer_to_agent(candidate: Candidate, log: ResumeLog) -> str:
     next_step = "" if step is None else f"\nNext step: {_short(step, _LONGEST_STEP)}"
     next_step = _within(next_step, (room - _LEAST_MISSION) * 2 // 3)
     mission = _within(
-        f"Mission: {_short_mission(log.mission_summary, _LONGEST_MISSION)}",
+        f"Mission: {_short_mission(title(log), _LONGEST_MISSION)}",
         room - markdown.utf16_length(next_step),
     )
     return markdown.fence(sentence, f"{mission}{next_step}{path}")

@@ -104,16 +104,7 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
         wanted = next((each for each in candidates[:1] if is_wanted(each, prompt)), None)
     if wanted is None:
         return NO_RESPONSE
-    offered = saving.caught_up_message(wanted.session_id, state)
-    context.update(
-        lambda now: now._replace(
-            may_continue=False, to_user=tuple(each for each in now.to_user if each != offered)
-        )
-    )
-    return HookResponse(
-        to_user=f"leftoff: this session goes on from session {short_id(wanted.session_id)}.",
-        to_agent=compaction.full_text(wanted, context, also_sent),
-    )
+    return compaction.hand_over(wanted, context, also_sent)
 
 
 def _takes_up_offer(context: EventContext, prompt: str) -> bool:

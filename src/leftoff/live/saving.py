@@ -102,7 +102,7 @@ def save(state: LiveState) -> None:
 
 def end_session(state: LiveState) -> None:
     """Save the log, end the pause and close the project's entry, each even if another fails."""
-    from leftoff.resume_logs.restore import CLEARED
+    from leftoff.core.open_work import CLEARED
     from leftoff.resume_logs.save import save_session_log
 
     workspace = Workspace.open(live_state.folder_of(state))
@@ -140,6 +140,7 @@ def end_pause(state: LiveState, workspace: Workspace, log: ResumeLog | None, *, 
 
 def catch_up(state: LiveState) -> None:
     """Save the project's last logs that are missing or outdated; tell the session that has begun about a new one."""
+    from leftoff.core.open_work import is_open
     from leftoff.resume_logs.save import save_session_log
     from leftoff.storage import file_store
 
@@ -149,8 +150,8 @@ def catch_up(state: LiveState) -> None:
     for entry in reversed(_sessions_behind(state, workspace)):
         with log_errors("a session that ended without a log was not caught up"):
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
-            save_session_log(ref, workspace, stop_reason="caught_up")
-            if entry.session_id not in had_log:
+            saved = save_session_log(ref, workspace, stop_reason="caught_up")
+            if entry.session_id not in had_log and is_open(saved.log):
                 message = caught_up_message(entry.session_id, state)
     live_state.change(
         state.agent,

@@ -163,10 +163,7 @@ def _offer(context: EventContext, *, in_full: bool) -> HookResponse:
         return NO_RESPONSE
     if in_full:
         context.update(lambda state: state._replace(offer_open=False))
-        return HookResponse(
-            to_user=f"leftoff: this session goes on from session {short_id(best.session_id)}.",
-            to_agent=compaction.full_text(best, context),
-        )
+        return compaction.hand_over(best, context)
     return HookResponse(
         to_user=compaction.offer_to_user(offer.candidates, 0, log, context),
         to_agent=compaction.offer_to_agent(best, log),

@@ -256,9 +256,7 @@ def _find_current_log(selector: str, repository: LogRepository) -> tuple[LogFile
     workspace = repository.workspace
     files = _find_saved_log(selector, repository)
     ref = find_session(selector, workspace) if files is None else _session_of(files, selector, workspace)
-    if files is not None and (
-        ref is None or ref.transcript.stat().st_mtime - files.saved_ns / 1e9 <= _NEWER_SECONDS
-    ):
+    if files is not None and (ref is None or not _is_newer(ref, files)):
         return files, ref
     assert ref is not None
     saved = save_session_log(ref, workspace, stop_reason="manual_pause")
@@ -267,8 +265,24 @@ def _find_current_log(selector: str, repository: LogRepository) -> tuple[LogFile
     return find_log(str(saved.markdown_file), LogRepository.open(saved_in))[0], ref
 
 
+def _is_newer(ref: SessionRef, files: LogFiles) -> bool:
+    return ref.transcript.stat().st_mtime - files.saved_ns / 1e9 > _NEWER_SECONDS
+
+
+def _save_newest_session(workspace: Workspace) -> None:
+    """Save the log of the newest session if it is missing or outdated, as after a crash: its work may be the one that is open."""
+    ref = _find_session(LATEST, workspace)
+    if ref is None:
+        return
+    saved = file_store.list_log_files(workspace.log_folder)
+    own = next((each for each in saved if each.session_id == ref.session_id), None)
+    if own is None or _is_newer(ref, own):
+        save_session_log(ref, workspace, stop_reason="manual_pause")
+
+
 def _find_saved_log(selector: str, repository: LogRepository) -> LogFiles | None:
     if selector == LATEST:
+        _save_newest_session(repository.workspace)
         choice = logs_to_offer(repository.workspace)
         if trusted := (*choice.offered, *choice.over):  # here the user asks, so a finished session counts too
             return find_log(trusted[0].path, repository)[0]

@@ -8,20 +8,26 @@ log that this machine wrote or the user trusts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leftoff.config.load import thresholds
 from leftoff.core.budget import estimate_tokens
+from leftoff.core.markdown import is_open_step
 from leftoff.core.metrics import ContextMetrics
+from leftoff.core.open_work import is_open
 from leftoff.core.provenance import Ground, Source
 from leftoff.core.resume_log import NOTES_KEY, ResumeLog
-from leftoff.core.session import Session
+from leftoff.core.session import short_id
 from leftoff.core.triggers import MANUAL_PAUSE, is_due, triggers_of
 from leftoff.errors import InvalidValueError, LeftoffError
+from leftoff.extraction import State, is_finished
+from leftoff.extraction.next_steps import FIRST_ASKED, is_settled, requests
+from leftoff.extraction.sections import without_rewound
 from leftoff.extraction.user_rules import contradicts
 from leftoff.extraction.wording import first_sentences
 from leftoff.resume_logs.custom_sections import any_condition_triggers
+from leftoff.sessions.ancestry import Link
 from leftoff.storage.repository import LogRepository
 
 USUAL_STOP_REASON = "end_turn"
@@ -39,6 +45,13 @@ MAX_RULE_TOKENS = 2_000
 _RULES = "user_rules"
 _BACKGROUND = "background"
 _BACKGROUND_CHARS = 300
+_MAX_PARENTS_NAMED = 3
+_MISSION = "mission_summary"
+_IN_THIS_SESSION = "Then, in this session, the user asked:"
+_BEFORE = "The latest request before this session:"
+_EARLIER = "The session before was about:"
+_EXCERPT_CHARS = 60  # enough to tell whose words a mission quotes
+_MAX_NEXT_STEPS = 14
 _MAX_NAMED_PLACES = 20
 
 
@@ -213,35 +226,143 @@ class _Item(NamedTuple):
     sources: list[Source]
 
 
-def inherit_from_parent(
-    session_state: dict[str, Any], session: Session, repository: LogRepository, *, rule_tokens: int
+class ParentLog(NamedTuple):
+    """The log of a session that this one continues. ``is_copied`` says that this transcript has all of that session's records."""
+
+    log: ResumeLog
+    is_copied: bool
+
+
+def load_parents(links: Iterable[Link], repository: LogRepository) -> list[ParentLog]:
+    """Return the logs of these sessions, as far as they can be read and are trusted."""
+    logs = ((link, _load_log(link.session_id, repository)) for link in links)
+    return [ParentLog(log, link.derivation != "continued") for link, log in logs if log is not None]
+
+
+def _load_log(session_id: str, repository: LogRepository) -> ResumeLog | None:
+    try:
+        found = repository.local.find(session_id)
+        if found is None:
+            return None
+        repository.register.require(found.json or found.path)
+        return found.log()
+    except LeftoffError as error:  # the session's own log is built without it
+        repository.troubles.append(error)
+        return None
+
+
+def inherit_from_parents(
+    session_state: dict[str, Any], parents: Sequence[ParentLog], state: State, *, rule_tokens: int
 ) -> None:
-    """Add the user's rules and the background of the parent's log to a session state; without such a log nothing is added."""
-    parent = _load_parent_log(session, repository)
-    if parent is None:
-        return
-    context, sources = (
-        session_state["critical_context"],
-        [Source.from_dict(source) for source in session_state["sources"]],
-    )
-    own = _items(context, sources, _RULES)
-    rules = _fit(_join_rules(_items(parent.critical_context, parent.sources, _RULES), own), rule_tokens)
+    """Add to a session state what the logs of the parents pass on: rules, mission, open steps, what they were about.
+
+    A copy has the requests and steps of its parent in its own transcript.
+    """
+    active = without_rewound(state)
+    continued = [parent.log for parent in parents if not parent.is_copied]
+    _inherit_rules(session_state, [parent.log for parent in parents], rule_tokens)
+    if continued:
+        is_left_open = _inherit_steps(session_state, continued, active)
+        _inherit_mission(session_state, continued[-1], leads=is_left_open)
+
+
+def _inherit_rules(session_state: dict[str, Any], parents: Sequence[ResumeLog], rule_tokens: int) -> None:
+    context, sources = session_state["critical_context"], _sources(session_state)
+    rules = _items(context, sources, _RULES)
+    for parent in reversed(parents):
+        rules = _join_rules(_items(parent.critical_context, parent.sources, _RULES), rules)
+    about = {item.text: item for parent in parents[-_MAX_PARENTS_NAMED:] for item in _background(parent)}
+    inherited = {_RULES: _fit(rules, rule_tokens), _BACKGROUND: [*about.values()]}
     others = [source for source in sources if not source.item.startswith(f"critical_context/{_RULES}/")]
-    background = _background(parent)
-    inherited = {_RULES: rules, _BACKGROUND: background}
     session_state["critical_context"] = {
         **{key: [item.text for item in items] for key, items in inherited.items() if items},
         **{key: value for key, value in context.items() if key not in inherited},
     }
-    all_sources = [*_cite(_RULES, rules), *_cite(_BACKGROUND, background), *others]
-    session_state["sources"] = [source.to_dict() for source in all_sources]
+    cited = [source for key, items in inherited.items() for source in _cite(f"critical_context/{key}", items)]
+    session_state["sources"] = [source.to_dict() for source in (*cited, *others)]
 
 
-def copy_parent(session_state: dict[str, Any], session: Session, repository: LogRepository) -> None:
-    """Copy the parent's log into the state of a session without a prompt yet. Pins are left out: the caller adds them."""
-    parent = _load_parent_log(session, repository)
-    if parent is None:
+def _inherit_steps(session_state: dict[str, Any], parents: Sequence[ResumeLog], state: State) -> bool:
+    """Add the steps that the parents left open and this session did not settle; return whether there are any."""
+    if state.calls and not requests(state) and is_finished(state):
+        return False  # it was only told to continue, it worked, and it says that all is done
+    inherited = {
+        item.text: item
+        for parent in reversed(parents)
+        for item in _open_steps(parent)
+        if not is_settled(item.text, state)
+    }
+    if not inherited:
+        return False
+    sources = _sources(session_state)
+    own = [
+        _Item(step, [source for source in sources if source.item == f"next_steps/{number}"])
+        for number, step in enumerate(session_state["next_steps"])
+        if is_open_step(step)
+    ]
+    steps = [*({item.text: item for item in own} | inherited).values()][:_MAX_NEXT_STEPS]
+    others = [source for source in sources if not source.item.startswith("next_steps/")]
+    session_state["next_steps"] = [item.text for item in steps]
+    session_state["sources"] = [source.to_dict() for source in (*others, *_cite("next_steps", steps))]
+    return True
+
+
+def _open_steps(parent: ResumeLog) -> list[_Item]:
+    """Return the open steps of a log; where its work is open without one, a step that names its latest request."""
+    found = [
+        _Item(step, [source for source in parent.sources if source.item == f"next_steps/{number}"])
+        for number, step in enumerate(parent.next_steps)
+        if is_open_step(step)
+    ]
+    if found or not is_open(parent):
+        return found
+    latest = _paragraphs(parent.mission_summary)[-1]
+    step = f"Go on with what session {short_id(parent.session_id)} left open: {_quoted(latest)}"
+    return [_Item(step, [source for source in parent.sources if source.item == _MISSION])]
+
+
+def _inherit_mission(session_state: dict[str, Any], parent: ResumeLog, *, leads: bool) -> None:
+    """Put the parent's mission before what the user asked in this session; after it, where that work is settled.
+
+    Of the parent's, the first and the latest request are kept, so that a chain of sessions does not grow.
+    """
+    own, earlier = _paragraphs(session_state[_MISSION]), _paragraphs(parent.mission_summary)
+    if not earlier or own[:1] == earlier[:1]:
         return
+    if not own:
+        mission = earlier
+    elif leads:
+        before = [f"{_BEFORE} {_quoted(earlier[-1])}"] if len(earlier) > 1 else []
+        first = f"{_IN_THIS_SESSION} {own[0].removeprefix(FIRST_ASKED).strip()}"
+        mission = [earlier[0], *before, first, *own[1:]]
+    else:
+        mission = [own[0], f"{_EARLIER} {_quoted(earlier[0])}", *own[1:]]
+    session_state[_MISSION] = "\n\n".join(mission)
+    words = " ".join(session_state[_MISSION].split())
+    quoted = [
+        source
+        for source in parent.sources
+        if source.item == _MISSION and " ".join(source.excerpt.split())[:_EXCERPT_CHARS] in words
+    ]
+    session_state["sources"] = [source.to_dict() for source in quoted] + session_state["sources"]
+
+
+def _paragraphs(mission: str) -> list[str]:
+    return [text for text in mission.split("\n\n") if text.strip()]
+
+
+def _quoted(paragraph: str) -> str:
+    """Return the user's words in a paragraph of a mission, without our words before them."""
+    before, mark, words = paragraph.partition("“")
+    return mark + words if mark else before
+
+
+def _sources(session_state: dict[str, Any]) -> list[Source]:
+    return [Source.from_dict(source) for source in session_state["sources"]]
+
+
+def copy_parent(session_state: dict[str, Any], parent: ResumeLog) -> None:
+    """Copy the parent's log into the state of a session without a prompt yet. Pins are left out: the caller adds them."""
     pins = "critical_context/pins/"
     session_state |= {
         "mission_summary": parent.mission_summary,
@@ -252,21 +373,6 @@ def copy_parent(session_state: dict[str, Any], session: Session, repository: Log
         "critical_context": {key: value for key, value in parent.critical_context.items() if key != "pins"},
         "sources": [source.to_dict() for source in parent.sources if not source.item.startswith(pins)],
     }
-
-
-def _load_parent_log(session: Session, repository: LogRepository) -> ResumeLog | None:
-    parent_id = session.parent.session_id if session.parent else None
-    if parent_id is None or parent_id == session.session_id:
-        return None
-    try:
-        found = repository.local.find(parent_id)
-        if found is None:
-            return None
-        repository.register.require(found.json or found.path)
-        return found.log()
-    except LeftoffError as error:  # the session's own log is built without it
-        repository.troubles.append(error)
-        return None
 
 
 def _items(context: dict[str, Any], sources: list[Source], key: str) -> list[_Item]:
@@ -330,15 +436,19 @@ def _background(parent: ResumeLog) -> list[_Item]:
     before = _items(parent.critical_context, parent.sources, _BACKGROUND)
     if not parent.mission_summary.strip():
         return before
-    text = f"Session {parent.session_id}: {first_sentences(parent.mission_summary, _BACKGROUND_CHARS)}"
-    sources = [source for source in parent.sources if source.item == "mission_summary"]
+    own = parent.mission_summary.partition(_IN_THIS_SESSION)[2] or parent.mission_summary
+    about = first_sentences(own.strip(), _BACKGROUND_CHARS)
+    if before and before[-1].text.endswith(about):  # it was only told to continue
+        return before
+    text = f"Session {parent.session_id}: {about}"
+    sources = [source for source in parent.sources if source.item == _MISSION]
     return [*before[:1], _Item(text, sources)]
 
 
-def _cite(key: str, items: list[_Item]) -> list[Source]:
+def _cite(section: str, items: list[_Item]) -> list[Source]:
     return [
         Source(
-            item=f"critical_context/{key}/{number}",
+            item=f"{section}/{number}",
             place=source.place,
             sha256=source.sha256,
             excerpt=source.excerpt,

@@ -1,19 +1,23 @@
-"""List, find and show the resume logs of a project, count them, and clean up all but the newest.
+"""List, find and show the resume logs of a project, count them, and clean up old ones.
 
-The log of a session that may still be running is never deleted.
+Clean-up keeps the newest logs of finished work, and those of open work for much longer. The log of a session that may still be
+running is never deleted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from leftoff.core import quantities
+from leftoff.core.open_work import continued_sessions, open_sessions, title
 from leftoff.core.protocols import StorageBackend
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import MIN_PREFIX_CHARS, unique_prefixes
@@ -29,6 +33,7 @@ from leftoff.errors import (
     UsageError,
 )
 from leftoff.platform import clock
+from leftoff.platform.log import write_line
 from leftoff.platform.register import WRITTEN, Judgement
 from leftoff.sessions.find import LATEST, find_session
 from leftoff.sessions.listing import entries, list_transcripts
@@ -111,7 +116,7 @@ def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
         error = NothingFoundError if selector == LATEST else NotFoundError
         raise error("This project has no resume log yet. leftoff log save makes one.")
     if selector == LATEST:
-        return _newest_with_content(logs)
+        return _latest(logs)
     exact = [each for each in logs if selector == each[0].session_id or is_file_of(selector, each[0])]
     by_prefix = [
         each for each in logs if len(selector) >= MIN_PREFIX_CHARS and each[0].session_id.startswith(selector)
@@ -124,9 +129,11 @@ def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
     return _find_by_session(selector, logs, repository.workspace)
 
 
-def _newest_with_content(logs: list[tuple[LogFiles, str]]) -> tuple[LogFiles, str]:
+def _latest(logs: list[tuple[LogFiles, str]]) -> tuple[LogFiles, str]:
+    """Return the newest log of open work, else the newest that says anything about its work."""
+    latest = file_store.latest([files for files, _ in logs])
     for each in logs:
-        if each[0].has_content():
+        if each[0] is latest:
             return each
     raise NothingFoundError(
         "The logs of this project say only how full the window was. leftoff log list shows them; leftoff log save makes a new one."
@@ -225,6 +232,7 @@ def repository_stats(repository: LogRepository) -> LogStats:
     """Return numbers about the logs of a repository."""
     logs = [*_list(repository)]
     own = [log for log in logs if log.origin == OWN]
+    latest = file_store.latest([log.files for log in own])
     count = Counter(
         what
         for log in own
@@ -250,7 +258,7 @@ def repository_stats(repository: LogRepository) -> LogStats:
         predecessor_logs=len(logs) - len(own),
         newest=clock.format_rfc3339(own[0].saved_at) if own else None,
         oldest=clock.format_rfc3339(own[-1].saved_at) if own else None,
-        latest_session_id=next((log.session_id for log in own if log.files.has_content()), None),
+        latest_session_id=None if latest is None else latest.session_id,
     )
 
 
@@ -290,19 +298,24 @@ class CleanupResult(NamedTuple):
     paths: tuple[Path, ...]
     left: int
     troubles: tuple[LeftoffError, ...]
+    open_work: Mapping[Path, str] = MappingProxyType({})  # what those of them were about whose work is open
+    open_left: int = 0  # logs of open work that stay, however many of the newest do
 
 
 def cleanup_logs(workspace: Workspace, keep_count: int | None) -> CleanupResult:
-    """Delete all but the newest ``keep_count`` logs; None takes the number of the settings."""
+    """Delete all but the newest ``keep_count`` logs of finished work; None takes the number of the settings.
+
+    Logs of open work are deleted only when they are too many or too old by the settings.
+    """
     repository = _open_sound(workspace)
     if not repository.settings.resume_logs.cleanup.enabled:
         raise NothingToDoError(
             "Nothing was deleted: resume_logs.cleanup.enabled is false in your configuration."
         )
-    removed = clean_up(repository, _count(repository, keep_count), active=running_sessions(clock.now()))
-    return CleanupResult(
-        paths=tuple(removed), left=len(repository.local.list()), troubles=tuple(repository.troubles)
-    )
+    opened = _find_open(repository)
+    running = running_sessions(clock.now())
+    removed = clean_up(repository, _count(repository, keep_count), active=running, opened=opened)
+    return _result(repository, removed, opened)
 
 
 def compress_logs(workspace: Workspace, keep_count: int | None) -> CleanupResult:
@@ -313,27 +326,105 @@ def compress_logs(workspace: Workspace, keep_count: int | None) -> CleanupResult
     return CleanupResult(paths=paths, left=len(repository.local.list()), troubles=tuple(repository.troubles))
 
 
-def logs_to_clean(workspace: Workspace, keep_count: int | None) -> CleanupResult:
+def logs_to_clean(workspace: Workspace, keep_count: int | None, *, compress: bool = False) -> CleanupResult:
     """Return what deleting or compressing would affect; nothing is changed."""
-    repository = _open_sound(workspace)
-    paths = tuple(repository.local.path_of(session_id) for session_id in _surplus_of(repository, keep_count))
-    return CleanupResult(paths=paths, left=len(repository.local.list()), troubles=tuple(repository.troubles))
+    repository, opened = _open_sound(workspace), None
+    count, running = _count(repository, keep_count), running_sessions(clock.now())
+    ids = repository.local.list()
+    if not compress:
+        opened = _find_open(repository)
+    surplus_ids = surplus(ids, count, running) if opened is None else opened.surplus(ids, count, running)
+    return _result(repository, [repository.local.path_of(each) for each in surplus_ids], opened)
+
+
+def _result(repository: LogRepository, affected: Sequence[Path], opened: OpenLogs | None) -> CleanupResult:
+    about = {} if opened is None else opened.too_many_or_old
+    ids = {path: named[0] for path in affected if (named := file_store.parse_file_name(path.name))}
+    return CleanupResult(
+        paths=tuple(affected),
+        left=len(repository.local.list()),
+        troubles=tuple(repository.troubles),
+        open_work={path: about[ids[path]] for path in affected if ids.get(path) in about},
+        open_left=0 if opened is None else len(opened.kept),
+    )
 
 
 def clean_up_after_save(repository: LogRepository, *, active: Collection[str]) -> list[Path]:
-    """Clean up if the settings ask for it after each save; running sessions are only looked up when a log would be deleted."""
+    """Clean up if the settings ask for it after each save; a log of open work that goes is named in leftoff's own log.
+
+    Running sessions are only looked up when a log would be deleted.
+    """
     wanted = repository.settings.resume_logs.cleanup
     if not (wanted.enabled and wanted.auto_cleanup) or len(repository.local.list()) <= wanted.keep_count:
         return []
-    return clean_up(repository, wanted.keep_count, active={*active, *running_sessions(clock.now())})
+    opened = _find_open(repository)
+    removed = clean_up(
+        repository, wanted.keep_count, active={*active, *running_sessions(clock.now())}, opened=opened
+    )
+    for path, about in _result(repository, removed, opened).open_work.items():
+        write_line(
+            f"{path}: this log of unfinished work was deleted, because a project keeps {wanted.keep_open_count} of them for "
+            f"{wanted.keep_open_days} days: {' '.join(about.split())[:200]}"
+        )
+    return removed
 
 
-def clean_up(repository: LogRepository, keep_count: int, *, active: Collection[str]) -> list[Path]:
-    """Delete all but the newest ``keep_count`` logs, here and in the backend; return the deleted local paths."""
-    removed = repository.local.remove(lambda session_ids: surplus(session_ids, keep_count, active))
+def clean_up(
+    repository: LogRepository,
+    keep_count: int,
+    *,
+    active: Collection[str],
+    opened: OpenLogs | None = None,
+) -> list[Path]:
+    """Delete all but the newest ``keep_count`` logs, here and in the backend; return the deleted local paths.
+
+    With ``opened``, logs of open work do not count and stay, except those that it names as too many or too old.
+    """
+    if opened is None:
+        removed = repository.local.remove(lambda session_ids: surplus(session_ids, keep_count, active))
+    else:
+        removed = repository.local.remove(lambda session_ids: opened.surplus(session_ids, keep_count, active))
+        active = {*active, *opened.kept}
     if repository.backend is not None:
         _clean_backend(repository, repository.backend, keep_count, active)
     return [*removed]
+
+
+class OpenLogs(NamedTuple):
+    """The sessions whose logs of open work are kept, and what those are about that are too many or too old."""
+
+    kept: frozenset[str]
+    too_many_or_old: Mapping[str, str]
+
+    def surplus(self, session_ids: Sequence[str], keep_count: int, active: Collection[str]) -> list[str]:
+        """Return the logs to delete."""
+        others = [each for each in session_ids if each not in self.kept and each not in self.too_many_or_old]
+        gone = [each for each in session_ids if each in self.too_many_or_old and each not in active]
+        return [*surplus(others, keep_count, active), *gone]
+
+
+def _find_open(repository: LogRepository) -> OpenLogs:
+    """Read the logs that this machine knows. One that cannot be read counts as open, and so does one that an open log inherits from."""
+    known, wanted = repository.register.noted_paths(), repository.settings.resume_logs.cleanup
+    found = [each for each in repository.local.logs() if str(each.json or each.path) in known]
+    logs: dict[str, ResumeLog] = {}
+    for files in found:
+        with suppress(LeftoffError):
+            logs[files.session_id] = files.log()
+    still_open = open_sessions(logs.values()) | {
+        each.session_id for each in found if each.session_id not in logs
+    }
+    since = (clock.now() - timedelta(days=wanted.keep_open_days)).timestamp() * 1e9
+    in_order = [each for each in found if each.session_id in still_open]
+    kept = {each.session_id for each in in_order[: wanted.keep_open_count] if each.saved_ns >= since}
+    inherited = {parent for each in kept if each in logs for parent in continued_sessions(logs[each])}
+    gone = {each.session_id: each for each in in_order if each.session_id not in kept | inherited}
+    return OpenLogs(
+        kept=frozenset(kept | inherited),
+        too_many_or_old={
+            each: title(logs[each]) if each in logs else str(files.path) for each, files in gone.items()
+        },
+    )
 
 
 def _clean_backend(

@@ -1,18 +1,20 @@
 """Choose the resume logs to offer to a new session, restore one as text, and tell whether a prompt asks to continue.
 
-Only logs that this machine wrote or the user trusts are offered. The log of a session that was cleared or finished is kept and not
-offered: the user has said that it is over.
+Only logs that this machine wrote or the user trusts are offered, and only those whose work is open (``core.open_work``). The others are
+kept.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from leftoff.core.markdown import ELSEWHERE, REASON
+from leftoff.core.open_work import LAST_ACTIVITY, is_open, open_sessions, title
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock, git, paths
@@ -24,15 +26,12 @@ from leftoff.storage import file_store
 from leftoff.storage.file_store import LogFiles
 from leftoff.workspace import Workspace
 
-_MAX_READ = 30
+_MAX_READ = 200
+_MAX_OPEN = 30
 _MAX_UNKNOWN = 10  # logs that this machine did not write: copied by hand, or from a clone
 _LARGEST_UNKNOWN_BYTES = 1_000_000  # a log that leftoff wrote is far smaller
 _NOT_WRITTEN = Judgement("foreign", NOT_WRITTEN_HERE)
 _UNREADABLE = Judgement("foreign", "it cannot be read")
-ENDED = "ended"  # the key of a log's metadata that says how its session ended
-LAST_ACTIVITY = "last_activity"  # the key that says when its session last did anything
-CLEARED, FINISHED = "cleared", "finished"
-OVER = frozenset({CLEARED, FINISHED})  # endings after which a log is not offered unasked
 _WORD = re.compile(r"[\w@~./-]*\w")
 _MAX_COMMON_CHARS = 3  # words of this length are in every prompt
 # A word that people also use about something else: it counts only where it is written as code.
@@ -76,13 +75,17 @@ _LEFT_OFF = re.compile(r"\bwhere (?:we|you|i|it) (?:had )?(?:left (?:off|it)|sto
 _FIRST_LINE_CHARS = 400
 
 
-def logs_to_offer(workspace: Workspace, prompt: str = "") -> Choice:
-    """Return the project's logs: those to offer, best first, those that need trust, and those of sessions that are over.
+def logs_to_offer(workspace: Workspace, prompt: str = "", *, without: Collection[str] = ()) -> Choice:
+    """Return the project's logs: those to offer, best first, those that need trust, and those without open work.
 
-    A log that cannot be read or says nothing about the work is left out; ``leftoff log list`` names it.
+    A log that cannot be read or says nothing about the work is left out; ``leftoff log list`` names it. So are those of
+    the sessions in ``without``; a session whose work one of them took over is offered as if that had not happened.
     """
     project = workspace.project
-    candidates = _candidates(file_store.list_log_files(workspace.log_folder))
+    found = (
+        each for each in file_store.list_log_files(workspace.log_folder) if each.session_id not in without
+    )
+    candidates = _candidates(found)
     here = Location(
         folder=str(workspace.folder),
         branch=git.branch(project.root) if project.in_git else None,
@@ -124,7 +127,19 @@ def _candidates(found: Iterable[LogFiles]) -> list[Candidate]:
     checked = [path for _, path in others[:_MAX_UNKNOWN] if _size_bytes(path) <= _LARGEST_UNKNOWN_BYTES]
     judged = register.judge_all((*(path for _, path in known), *checked))
     judged |= {path: _NOT_WRITTEN for _, path in others if path not in judged}
-    read = (_candidate(files, path, judged.get(path, _UNREADABLE)) for files, path in (*known, *others))
+    logs: dict[Path, ResumeLog] = {}
+    count_open = 0
+    for files, path in (*known, *others):  # newest first: what took over another's work comes before it
+        if judged.get(path, _UNREADABLE).standing == "foreign" or count_open >= _MAX_OPEN:
+            continue  # not parsed: its content could take long and fill the memory
+        with suppress(LeftoffError):
+            logs[path] = files.log()
+            count_open += is_open(logs[path])
+    still_open = open_sessions(logs.values())
+    read = (
+        _candidate(files, path, judged.get(path, _UNREADABLE), logs.get(path), still_open)
+        for files, path in (*known, *others)
+    )
     return [each for each in read if each is not None]
 
 
@@ -135,16 +150,17 @@ def _size_bytes(path: Path) -> int:
         return 0
 
 
-def _candidate(files: LogFiles, path: Path, judgement: Judgement) -> Candidate | None:
+def _candidate(
+    files: LogFiles, path: Path, judgement: Judgement, log: ResumeLog | None, still_open: Collection[str]
+) -> Candidate | None:
     saved_at = datetime.fromtimestamp(files.saved_ns / 1e9, UTC)
     standing = judgement.standing
-    if standing == "foreign":  # not parsed: its content could take long and fill the memory
+    if standing == "foreign":
         return untrusted_candidate(files.session_id, path=str(path), saved_at=saved_at, why=judgement.why)
-    try:
-        log = files.log()
-    except LeftoffError:
+    if log is None or log.is_empty:
         return None
-    return None if log.is_empty else make_candidate(log, path=str(path), standing=standing, saved_at=saved_at)
+    candidate = make_candidate(log, path=str(path), standing=standing, saved_at=saved_at)
+    return candidate._replace(is_open=log.session_id in still_open)
 
 
 class Candidate(NamedTuple):
@@ -157,10 +173,13 @@ class Candidate(NamedTuple):
     folder: str | None
     branch: str | None
     worktree: str | None
-    ended: str | None
+    is_open: bool
     words: frozenset[str]  # its paths, file names and identifiers
     mission: str
     why: str = ""  # it waits for the user's trust
+
+
+    transcript: str | None
 
 
 class Location(NamedTuple):
@@ -172,7 +191,7 @@ class Location(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Logs to offer, best first; those that need trust; those of sessions that are over."""
+    """Logs to offer, best first; those that need trust; those without open work."""
 
     offered: tuple[Candidate, ...]
     waiting: tuple[Candidate, ...]
@@ -184,16 +203,16 @@ def rank_candidates(candidates: Iterable[Candidate], here: Location, prompt: str
     ranked = sorted(candidates, key=lambda each: _rank(each, here, prompt), reverse=True)
     trusted = [each for each in ranked if each.standing != "foreign"]
     return Choice(
-        offered=tuple(each for each in trusted if each.ended not in OVER),
+        offered=tuple(each for each in trusted if each.is_open),
         waiting=tuple(each for each in ranked if each.standing == "foreign"),
-        over=tuple(each for each in trusted if each.ended in OVER),
+        over=tuple(each for each in trusted if not each.is_open),
     )
 
 
 def make_candidate(log: ResumeLog, *, path: str, standing: Standing, saved_at: datetime) -> Candidate:
     """Return a log as a candidate."""
     ground, metadata = log.ground, log.metadata
-    folder, ended = metadata.get("project"), metadata.get(ENDED)
+    folder, transcript = metadata.get("project"), metadata.get("transcript")
     return Candidate(
         session_id=log.session_id,
         path=path,
@@ -202,9 +221,10 @@ def make_candidate(log: ResumeLog, *, path: str, standing: Standing, saved_at: d
         folder=folder if isinstance(folder, str) else None,
         branch=ground.branch if ground is not None else None,
         worktree=ground.worktree if ground is not None else None,
-        ended=ended if isinstance(ended, str) else None,
+        is_open=is_open(log),
         words=frozenset(_words_of(log)),
-        mission=log.mission_summary,
+        mission=title(log),
+        transcript=transcript if isinstance(transcript, str) else None,
     )
 
 
@@ -225,10 +245,13 @@ def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime, why: 
         folder=None,
         branch=None,
         worktree=None,
-        ended=None,
+        is_open=True,
         words=frozenset(),
         mission="",
         why=why,
+
+
+        transcript=None,
     )
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from leftoff.core import markdown
 from leftoff.core.markdown import utf16_length
 from leftoff.core.resume_log import ResumeLog
+from leftoff.core.session import LOG_TITLE, RESTORED
 from leftoff.resume_logs import restore_items
 from leftoff.resume_logs.drift import Drift
 from leftoff.resume_logs.restore_items import Part, Profile, Section
@@ -22,7 +23,7 @@ _SHORT_BELOW_CHARS = 2000  # a long introduction would leave little space
 _MAX_RULES_SHARE = 0.6  # rules without the work they are for do not help
 _MAX_LINE_CHARS = 120
 _FIRST_SENTENCE: Mapping[Profile, str] = {
-    "fresh": "leftoff restored this from an earlier session of this project.",
+    "fresh": RESTORED,
     "after_compaction": "Your conversation was compacted; leftoff puts back what its own record of it holds.",
 }
 _MIN_CUT_CHARS = 60  # less of an item says nothing
@@ -145,7 +146,7 @@ def _chars(fits: Iterable[Fitted]) -> int:
 
 def _head(log: ResumeLog, drift: Drift | None) -> str:
     lines = [
-        f"# Session Resume Log: {_one_line(log.session_id)}",
+        f"{LOG_TITLE} {_one_line(log.session_id)}",
         "",
         f"Generated: {_one_line(log.context_metrics.timestamp)}",
     ]

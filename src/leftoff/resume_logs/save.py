@@ -13,7 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from leftoff.core.markdown import is_open_step
 from leftoff.core.metrics import ContextMetrics
+from leftoff.core.open_work import CLEARED, CONTINUES, ENDED, FINISHED, HEADLESS, LAST_ACTIVITY
 from leftoff.core.provenance import Ground, Source
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import Session
@@ -22,13 +24,21 @@ from leftoff.errors import LeftoffError, NothingToDoError, UsageError
 from leftoff.extraction import State, is_finished, render
 from leftoff.platform import clock, git, paths
 from leftoff.resume_logs import build, pins
-from leftoff.resume_logs.build import MAX_RULE_TOKENS, USUAL_STOP_REASON, copy_parent, inherit_from_parent
+from leftoff.resume_logs.build import (
+    MAX_RULE_TOKENS,
+    USUAL_STOP_REASON,
+    ParentLog,
+    copy_parent,
+    inherit_from_parents,
+    load_parents,
+)
 from leftoff.resume_logs.custom_sections import build_custom_sections
 from leftoff.resume_logs.edits import apply_edits, find_changes, is_empty
 from leftoff.resume_logs.list_logs import OWN, clean_up_after_save, find_log
 from leftoff.resume_logs.pins import Pin
-from leftoff.resume_logs.restore import CLEARED, ENDED, FINISHED, LAST_ACTIVITY
 from leftoff.resume_logs.restore_text import profile_markdown
+from leftoff.sessions import live_state
+from leftoff.sessions.ancestry import Heir, Link, is_forgotten, links_of, note_continued
 from leftoff.sessions.facts import extract_facts, extract_facts_once
 from leftoff.sessions.find import find_session
 from leftoff.sessions.status import status_of
@@ -103,8 +113,8 @@ class SessionFacts(NamedTuple):
     metrics: ContextMetrics
     ground: Ground | None  # None where the session's folder is gone
     pins: tuple[Pin, ...]
-    # Where the log of the session that this one continues is; None without a parent.
-    parent_logs: LogRepository | None
+    links: tuple[Link, ...]  # the sessions that this one continues
+    parents: tuple[ParentLog, ...]  # their logs, as far as there are any
 
     @property
     def session(self) -> Session:
@@ -121,16 +131,17 @@ class SessionFacts(NamedTuple):
         session_state = render(self.state, max_chars)
         session_state["context_metrics"] = self.metrics
         session_state["metadata"]["project"] = self.session.project
-        if self.session.parent is not None:
-            parent = self.session.parent
-            session_state["metadata"]["parent"] = parent.session_id or parent.transcript
-        if self.parent_logs is not None:
-            if self.state.prompts:
-                # Rules may take a quarter of a short log.
-                rule_tokens = MAX_RULE_TOKENS if max_chars is None else min(MAX_RULE_TOKENS, max_chars // 16)
-                inherit_from_parent(session_state, self.session, self.parent_logs, rule_tokens=rule_tokens)
-            else:
-                copy_parent(session_state, self.session, self.parent_logs)
+        parent = self.session.parent
+        if parent is not None or self.links:
+            named = self.links[-1].session_id if parent is None else parent.session_id or parent.transcript
+            session_state["metadata"]["parent"] = named
+            session_state["metadata"][CONTINUES] = {link.session_id: link.at for link in self.links}
+        if self.parents and self.state.prompts:
+            # Rules may take a quarter of a short log.
+            rule_tokens = MAX_RULE_TOKENS if max_chars is None else min(MAX_RULE_TOKENS, max_chars // 16)
+            inherit_from_parents(session_state, self.parents, self.state, rule_tokens=rule_tokens)
+        elif self.parents:
+            copy_parent(session_state, self.parents[-1].log)
         if self.ground is not None:
             session_state["ground"] = self.ground
         if self.pins:  # before everything else
@@ -164,14 +175,28 @@ def gather_facts(
     """
     own = _session_workspace(ref.session, workspace)
     pins_from = own or fallback
+    links = _links(ref, state)
     return SessionFacts(
         ref=ref,
         state=state,
         metrics=status_of(ref, workspace).metrics,
         ground=None if own is None else git.read_ground(own.project.root, _touched_files(state, own)),
         pins=() if pins_from is None else pins.read(pins.file_of(pins_from.project), at),
-        parent_logs=None if own is None or ref.session.parent is None else LogRepository.open(own),
+        links=links,
+        parents=tuple(load_parents(links, LogRepository.open(own))) if links and own is not None else (),
     )
+
+
+def _links(ref: SessionRef, state: State) -> tuple[Link, ...]:
+    """Return the sessions that this one continues: those that are recorded, and those whose logs the user pasted."""
+    recorded = links_of(ref.session)
+    known = {ref.session_id, *(link.session_id for link in recorded)}
+    pasted = (
+        Link(each, "continued", state.started_at or None)
+        for each in state.restored
+        if each not in known and not is_forgotten(each)
+    )
+    return (*recorded, *pasted)
 
 
 def _gather_for_save(ref: SessionRef, workspace: Workspace) -> SessionFacts:
@@ -198,12 +223,20 @@ def _save(
 ) -> SavedLog:
     repository = LogRepository.open(workspace)
     session_state = facts.session_state()
+    heir = Heir(facts.ref.agent.id, facts.session.session_id, str(facts.ref.transcript))
+    for link in facts.links:
+        if link.session_id in facts.state.restored:  # the user pasted its log, which no hook has seen
+            at = clock.parse_rfc3339(link.at) if link.at else None
+            note_continued(heir, link.session_id, None, at or clock.now())
     active_at = datetime.fromtimestamp(facts.ref.transcript.stat().st_mtime, UTC)
     session_state["metadata"][LAST_ACTIVITY] = clock.format_rfc3339(active_at)
-    if ended != CLEARED and stop_reason in _SESSION_IS_OVER and is_finished(facts.state):
+    is_left_open = any(map(is_open_step, session_state["next_steps"]))  # also by a session before this one
+    if ended != CLEARED and stop_reason in _SESSION_IS_OVER and is_finished(facts.state) and not is_left_open:
         ended = FINISHED
     if ended is not None:
         session_state["metadata"][ENDED] = ended
+    if live_state.load(facts.ref.agent.id, facts.session.session_id).is_headless:
+        session_state["metadata"][HEADLESS] = True
     log = build_with_sections(facts.session.session_id, session_state, repository, stop_reason=stop_reason)
     return store_log(log, repository)
 

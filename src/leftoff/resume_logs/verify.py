@@ -86,7 +86,7 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
         wanted_id = "" if selector == LATEST else selector
     found = [each for each in file_store.list_log_files(folder) if each.session_id.startswith(wanted_id)]
     if not wanted_id:
-        found = [each for each in found if each.has_content()]
+        found = [*filter(None, [file_store.latest(found)])]
     exact = [each for each in found if each.session_id == wanted_id] or found
     if not exact and selector == LATEST:
         raise NothingFoundError("This project has no resume log yet. leftoff log save makes one.")

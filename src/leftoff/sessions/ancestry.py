@@ -1,7 +1,8 @@
 """Which session was derived from which: joined from the sessions' own metadata, their agents, and the registry.
 
 The metadata in a transcript wins. The registry, one JSON line per derived session in the user's data folder, adds where a
-parent's file is now, which parent a session had whose metadata was lost, and which session was cleared before another began.
+parent's file is now, which parent a session had whose metadata was lost, which session was cleared before another began, and
+which session's work another one took over because the user said "continue".
 It also tells a client's fork, which copies the metadata of the session it forked, from the session they were written for.
 """
 
@@ -11,15 +12,18 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from leftoff.agents.registry import agent_of
-from leftoff.core.session import Derivation, Parent, SessionNode
+from leftoff.catalogue.database import library_folder
+from leftoff.catalogue.forgotten import Forgotten
+from leftoff.core.session import Derivation, Parent, Session, SessionNode
 from leftoff.core.wire import SCHEMAS, JsonValue, encode_json, upgrade_document
-from leftoff.errors import DocumentError, LeftoffError
-from leftoff.platform import files, paths
+from leftoff.errors import DocumentError, LeftoffError, StorageError
+from leftoff.platform import clock, files, paths
 from leftoff.sessions import lineage
 from leftoff.sessions.lineage import LineageSources, Origin, still_matches, trace_ancestors
 from leftoff.sessions.listing import TranscriptFile, entries_from_index, list_transcripts
@@ -141,6 +145,71 @@ class Family:
 def load_family() -> Family:
     """Return what this user's registry and agents know."""
     return Family(registry=Registry(folder=paths.data_folder()))
+
+
+class Link(NamedTuple):
+    """A session that another one continues. ``at`` is RFC 3339; None where it is not known."""
+
+    session_id: str
+    derivation: Derivation
+    at: str | None
+
+
+def links_of(session: Session) -> list[Link]:
+    """Return the sessions that a session continues, the latest last: its own parent, and those whose logs it was given."""
+    registered = [
+        each
+        for each in Registry(folder=paths.data_folder()).entries()
+        if each.session_id == session.session_id and each.derivation != CLEARED
+    ]
+    parent = session.parent
+    found = {}
+    if parent is not None and parent.session_id is not None and parent.derivation != CLEARED:
+        found[parent.session_id] = Link(parent.session_id, parent.derivation, None)
+    found |= {each.parent_id: Link(each.parent_id, each.derivation, each.at) for each in registered}
+    return [
+        link
+        for link in found.values()
+        if link.session_id != session.session_id and not is_forgotten(link.session_id)
+    ]
+
+
+def is_forgotten(session_id: str) -> bool:
+    """Return whether the user had the session forgotten; also if that cannot be read, because then it may have been."""
+    try:
+        return Forgotten(library_folder()).includes_session(session_id)
+    except StorageError:
+        return True
+
+
+class Heir(NamedTuple):
+    """A session that was given the log of another one. ``transcript`` is None while it has none."""
+
+    agent: str
+    session_id: str
+    transcript: str | None
+
+
+def note_continued(heir: Heir, parent_id: str, parent_transcript: str | None, at: datetime) -> None:
+    """Record that a session continues the work of another one, because it was given that one's log; once for each pair."""
+    registry = Registry(folder=paths.data_folder())
+    pair = (heir.session_id, parent_id)
+    known = ((each.session_id, each.parent_id) for each in registry.entries() if each.derivation != CLEARED)
+    if heir.session_id == parent_id or pair in known:
+        return
+    file = parent_transcript or f"{parent_id}.jsonl"
+    registry.add(
+        DerivedEntry(
+            session_id=heir.session_id,
+            transcript=heir.transcript or f"{heir.session_id}.jsonl",
+            agent=heir.agent,
+            parent_id=parent_id,
+            parent_transcript=file,
+            parent_fingerprint=lineage.fingerprint(Path(file)),
+            derivation="continued",
+            at=clock.format_rfc3339(at),
+        )
+    )
 
 
 def origin_of_entry(entry: DerivedEntry) -> Origin:

@@ -109,6 +109,10 @@ class LiveState(NamedTuple):
         agents = (*self.to_agent, to_agent) if to_agent and to_agent not in self.to_agent else self.to_agent
         return self._replace(to_user=users, to_agent=agents)
 
+    def without_message(self, to_user: str) -> LiveState:
+        """Return the state without a message that is queued for the user."""
+        return self._replace(to_user=tuple(each for each in self.to_user if each != to_user))
+
 
 def path_of(agent_id: str, session_id: str) -> Path:
     """Return the file of a session's state; InvalidIdError for what cannot be an id."""

@@ -13,7 +13,7 @@ from leftoff.config.load import thresholds
 from leftoff.core import levels
 from leftoff.core.metrics import ContextMetrics, Level, Occupancy, Thresholds
 from leftoff.core.records import RecordKind
-from leftoff.core.session import Session, SessionEntry
+from leftoff.core.session import Parent, Session, SessionEntry
 from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
 from leftoff.platform import clock
@@ -188,6 +188,9 @@ def list_sessions(
     by_id = {agent.id: agent for agent in agents}
     transcripts = list_transcripts(agents)
     statuses = _Statuses(workspace)
+    from leftoff.sessions.ancestry import load_family  # noqa: PLC0415 - `leftoff status` does without
+
+    continued = {each.session_id: each for each in load_family().derived if each.derivation == "continued"}
     for entry in entries(transcripts) if project is None else entries_of_project(project, transcripts):
         status = statuses.status(
             by_id[entry.agent],
@@ -198,7 +201,12 @@ def list_sessions(
             entry.modified_at,
             entry.parent.session_id if entry.parent else None,
         )
-        yield ListedSession(entry=entry, status=status)
+        link = continued.get(entry.session_id)
+        if entry.parent is None and link is not None:
+            parent = Parent(link.parent_id, link.parent_transcript, link.derivation)
+            yield ListedSession(entry=entry._replace(parent=parent), status=status)
+        else:
+            yield ListedSession(entry=entry, status=status)
 
 
 class ProjectOverview(NamedTuple):

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from leftoff.core.open_work import open_sessions
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import (
     DocumentError,
@@ -250,18 +251,29 @@ class LogFiles(NamedTuple):
             )
         return parse_log(self.json, read_log_file(self.json))
 
-    def has_content(self) -> bool:
-        """Return whether the log says anything about the work; one that cannot be read may."""
-        try:
-            return not self.log().is_empty
-        except StorageError:
-            return True
-
     def text(self, max_tokens: int | None = None) -> str:
         """Return the Markdown of its file, or rendered from the JSON where there is no such file."""
         if self.markdown is None:
             return self.log().to_markdown(max_tokens)
         return read_log_file(self.markdown).decode("utf-8", "replace")
+
+
+def latest(logs: Sequence[LogFiles]) -> LogFiles | None:
+    """Return the newest log of open work; else the newest that says anything about its work; None if none does.
+
+    One that cannot be read may say something.
+    """
+    read: dict[str, ResumeLog] = {}
+    for each in logs:
+        with suppress(StorageError):
+            read[each.session_id] = each.log()
+    still_open = open_sessions(read.values())
+    with_content = [
+        each for each in logs if each.session_id not in read or not read[each.session_id].is_empty
+    ]
+    return next(
+        (each for each in with_content if each.session_id in still_open), next(iter(with_content), None)
+    )
 
 
 def list_log_files(folder: Path) -> list[LogFiles]:

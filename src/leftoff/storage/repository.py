@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from leftoff.core.open_work import open_sessions
 from leftoff.core.protocols import SectionProvider, StorageBackend, TakesOptions, TriggerCondition
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import ConfigError, LeftoffError, NotFoundError, PluginError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from leftoff.config.settings import Settings
 
 Result = TypeVar("Result")
+_MAX_READ = 100  # to find the latest log of open work
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,12 +90,15 @@ class LogRepository:
         return next((files.log() for files in older), None)
 
     def latest(self) -> ResumeLog | None:
-        """Return the newest readable log that says anything; those that cannot be read are recorded in ``troubles``."""
-        return next(self._newest_first(lambda _: None), None)
+        """Return the newest readable log of open work, else the newest that says anything.
+
+        Those that cannot be read are recorded in ``troubles``.
+        """
+        return _prefer_open(self._newest_first(lambda _: None))
 
     def latest_trusted(self) -> ResumeLog | None:
         """Return the newest such log that may be restored unasked: from the backend, or written or trusted on this machine."""
-        return next(self._newest_first(self.register.require), None)
+        return _prefer_open(self._newest_first(self.register.require))
 
     def _newest_first(self, check: Callable[[Path], None]) -> Iterator[ResumeLog]:
         """Yield the logs that say anything, those of the backend first."""
@@ -160,6 +166,12 @@ class LogRepository:
         loaded = [*make_all(group, dotted_paths)]
         self.troubles += [each for each in loaded if isinstance(each, PluginError)]
         return [each for each in loaded if not isinstance(each, PluginError)]
+
+
+def _prefer_open(newest_first: Iterator[ResumeLog]) -> ResumeLog | None:
+    logs = [*islice(newest_first, _MAX_READ)]
+    still_open = open_sessions(logs)
+    return next((log for log in logs if log.session_id in still_open), next(iter(logs), None))
 
 
 def configured_backend(settings: Settings) -> StorageBackend | None:

@@ -1,0 +1,101 @@
+"""Sessions that continue one another, and open work that no other session hides."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from drive import Agent
+from installation import check_nothing_logged, install, restored_texts, run_leftoff_json, saved_logs
+from sandbox import Sandbox
+from scenario import require_success, scenario
+from screens import ANSWER_MARK, as_json, open_client, request_with, submit
+
+RULES = ("Never delete rows in accounts.", "Always keep the audit trail.")
+MISSION = f"Migrate billing to the ledger. {' '.join(RULES)}"
+REPLY = "Done half. Next: update CHANGELOG.md."
+LINKS = 10
+EXIT = {"claude": "/exit", "codex": "/quit"}
+TWO_DAYS = 2 * 24 * 3600
+
+
+@scenario(clients=("claude", "codex"))
+def ten_continues(agent: Agent, sandbox: Sandbox) -> None:
+    """Ten sessions continue one another by `continue`: each is given the rules, mission and step of the first and passes them on."""
+    install(agent, sandbox)
+    chain = [session_on_screen(agent, sandbox, MISSION, REPLY)]
+    for number in range(LINKS):
+        before = len(sandbox.requests())
+        chain.append(session_on_screen(agent, sandbox, "continue"))
+        given = "".join(
+            text for request in sandbox.requests(before) for text in restored_texts(request.messages)
+        )
+        for text in (*RULES, "Migrate billing to the ledger.", "update CHANGELOG.md"):
+            assert text in given, (number, text, given)
+        log = load_log(sandbox, chain[-1])
+        assert log["critical_context"]["user_rules"] == [f"“{rule}”" for rule in RULES], (number, log)
+        assert log["mission_summary"].startswith("The user first asked: “Migrate billing"), (number, log)
+        assert "continue" not in log["mission_summary"] + "".join(log["next_steps"]), (number, log)
+        assert any("update CHANGELOG.md" in step for step in log["next_steps"]), (number, log)
+    lineage = run_leftoff_json(sandbox, "lineage", chain[-1])
+    expected = [(each, "continued" if number else None) for number, each in enumerate(chain)]
+    assert [(each["session_id"], each["derivation"]) for each in lineage["chain"]] == expected, lineage
+    check_nothing_logged(sandbox)
+
+
+@scenario(clients=("claude", "codex"))
+def open_work_is_not_hidden(agent: Agent, sandbox: Sandbox) -> None:
+    """Headless one-liners and an answered question neither hide nor remove the log of open work, and are not offered."""
+    install(agent, sandbox)
+    settings = sandbox.home / ".config" / "leftoff" / "configuration.yaml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("context_management: {resume_logs: {cleanup: {keep_count: 1}}}\n", encoding="utf-8")
+    unfinished = session_on_screen(agent, sandbox, MISSION, REPLY)
+    for number in range(3):
+        run_headless(agent, sandbox, number)
+    make_older(agent, sandbox)
+    run_headless(agent, sandbox, 3)
+    sandbox.wait_until(lambda: len(saved_logs(sandbox)) <= 3, "old logs of one-liners are cleaned up")
+    assert load_log(sandbox, unfinished), "the log of open work was cleaned up"
+    session_on_screen(agent, sandbox, "What is the capital of France?", "Paris.")
+    with open_client(agent, sandbox) as screen:
+        shown = submit(agent, screen, "What is the weather like?", "cloudy")
+        assert "Migrate billing" in shown, shown
+        assert "more: >pickup" not in shown, shown
+    sent = as_json(request_with(sandbox, "What is the weather like?"))
+    assert "Mission: Migrate billing" in sent
+    assert "France" not in sent
+    assert run_leftoff_json(sandbox, "resume")["session_id"] == unfinished
+    assert run_leftoff_json(sandbox)["left_off"]["session_id"] == unfinished
+
+
+def session_on_screen(agent: Agent, sandbox: Sandbox, prompt: str, reply: str | None = None) -> str:
+    """Type one prompt in a new session, leave it, wait for its log, and return its id. Without a reply the API says "done"."""
+    known = {*saved_logs(sandbox)}
+    with open_client(agent, sandbox) as screen:
+        screen.type(prompt if reply is None else f"{prompt}\n#say {reply}")
+        screen.wait_for(f"{ANSWER_MARK[agent.name]} {reply or 'done'}")
+        screen.type(EXIT[agent.name])
+        sandbox.wait_until(lambda: {*saved_logs(sandbox)} - known, f"the log of the session about {prompt!r}")
+    (new,) = {*saved_logs(sandbox)} - known
+    return new.stem.removeprefix("session-")
+
+
+def run_headless(agent: Agent, sandbox: Sandbox, number: int) -> None:
+    """Run one headless prompt and wait for its log."""
+    known = {*saved_logs(sandbox)}
+    require_success(agent.prompt(sandbox, f"commit message {number}\n#say feat: part {number}"))
+    sandbox.wait_until(lambda: {*saved_logs(sandbox)} - known, f"the log of headless run {number}")
+
+
+def make_older(agent: Agent, sandbox: Sandbox) -> None:
+    """Make logs and transcripts two days older, in their order: those of the last hour are never cleaned up."""
+    for path in (*(sandbox.project / ".leftoff" / "resume-logs").iterdir(), *agent.transcripts(sandbox)):
+        moment = path.stat().st_mtime - TWO_DAYS
+        os.utime(path, (moment, moment))
+
+
+def load_log(sandbox: Sandbox, session_id: str) -> dict[str, Any]:
+    path = Path(sandbox.project, ".leftoff", "resume-logs", f"session-{session_id}.json")
+    log: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return log
