@@ -6,7 +6,7 @@ from leftoff.config.settings import TRIGGERS
 from leftoff.core.metrics import ContextMetrics, Thresholds
 from leftoff.core.triggers import is_due, triggers_of
 from leftoff.errors import UsageError
-from leftoff.resume_logs.list_logs import surplus
+from leftoff.resume_logs.cleanup import surplus
 
 MARKS = Thresholds()
 

@@ -15,9 +15,9 @@ from leftoff.core.protocols import SectionProvider, StorageBackend, TriggerCondi
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock, paths
-from leftoff.resume_logs import build, list_logs, save
+from leftoff.resume_logs import build, cleanup, list_logs, save
 from leftoff.resume_logs.build import USUAL_STOP_REASON
-from leftoff.resume_logs.list_logs import surplus
+from leftoff.resume_logs.cleanup import surplus
 from leftoff.storage.repository import LogRepository
 from leftoff.workspace import Workspace
 
@@ -143,8 +143,8 @@ class ResumeLogGenerator:
         surplus((), keep_count, ())  # a number that makes no sense is refused, whatever the settings allow
         if not self._repository.settings.resume_logs.cleanup.enabled:
             return []
-        running = list_logs.running_sessions(clock.now())
-        removed = list_logs.clean_up(self._repository, keep_count, active=running)
+        running = cleanup.running_sessions(clock.now())
+        removed = cleanup.clean_up(self._repository, keep_count, active=running)
         self._report()
         return removed
 

@@ -13,6 +13,7 @@ from leftoff.cli import output
 from leftoff.core.quantities import age, count
 from leftoff.errors import ProcessError, UsageError
 from leftoff.platform import clock, paths
+from leftoff.resume_logs import cleanup as log_cleanup
 from leftoff.resume_logs import list_logs
 from leftoff.sessions.find import LATEST, find_session
 from leftoff.workspace import Workspace
@@ -49,9 +50,9 @@ def cleanup(*, keep: int | None, compress: bool, dry_run: bool, as_json: bool) -
         raise UsageError(f"--keep {keep}: how many logs to keep, 0 or more. Nothing was deleted.")
     workspace = Workspace.open()
     if dry_run:
-        done = list_logs.logs_to_clean(workspace, keep, compress=compress)
+        done = log_cleanup.logs_to_clean(workspace, keep, compress=compress)
     else:
-        done = (list_logs.compress_logs if compress else list_logs.cleanup_logs)(workspace, keep)
+        done = (log_cleanup.compress_logs if compress else log_cleanup.cleanup_logs)(workspace, keep)
     if as_json:
         output.as_json(
             {

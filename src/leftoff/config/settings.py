@@ -52,13 +52,9 @@ class CleanupSettings(NamedTuple):
     """What happens to old resume logs."""
 
     enabled: Annotated[bool, Setting("Whether `leftoff log cleanup` may delete anything.")] = True
-    keep_count: Annotated[
-        int, Setting("How many logs of finished work are kept in a project.", at_least=1)
-    ] = 10
-    keep_open_count: Annotated[
-        int, Setting("How many logs of open work are kept in a project.", at_least=1)
-    ] = 50
-    keep_open_days: Annotated[int, Setting("For how many days a log of open work is kept.", at_least=1)] = 90
+    keep_count: Annotated[int, Setting("How many logs of finished work are kept.", at_least=1)] = 10
+    keep_open_count: Annotated[int, Setting("How many logs of open work are kept.", at_least=1)] = 50
+    keep_open_days: Annotated[int, Setting("For how many days such a log is kept.", at_least=1)] = 90
     auto_cleanup: Annotated[bool, Setting("Clean up after each save.")] = True
 
 
@@ -70,9 +66,7 @@ class ResumeLogSettings(NamedTuple):
     max_tokens: Annotated[
         int, Setting("The most a log may take, headings included.", project=True, at_least=500, at_most=10000)
     ] = 10000
-    storage_dir: Annotated[str, Setting("Where logs are kept, below the project's root.")] = (
-        ".leftoff/resume-logs"
-    )
+    storage_dir: Annotated[str, Setting("Their folder, below the project's root.")] = ".leftoff/resume-logs"
     format: Annotated[Literal["markdown"], Setting("Markdown, with JSON beside it, is the only form.")] = (
         "markdown"
     )

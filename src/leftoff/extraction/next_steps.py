@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from leftoff.core.markdown import NOTHING_OPEN
 from leftoff.core.own_phrases import only_saves
-from leftoff.extraction import names, scoring, user_rules, wording
+from leftoff.extraction import names, scoring, wording
 from leftoff.extraction.phrases import LISTS, any_of
 from leftoff.extraction.scoring import Shares
 from leftoff.extraction.state import Command, File, Prompt, Ref, Rule, State, Statement
@@ -21,19 +21,17 @@ from leftoff.extraction.wording import first_sentences, quote, relative_path, sh
 _MAX_NEXT_STEPS = 14
 _MAX_MENTIONED_FILES = 16
 _MAX_MENTIONED_COMMANDS = 12
-_GO_AHEAD = re.compile(rf"(?:{any_of('go ahead')}|[ ,.!:)])+\Z", re.IGNORECASE)
+GO_AHEAD = re.compile(rf"(?:{any_of('go ahead')}|[ ,.!:)])+\Z", re.IGNORECASE)
 # Not between word boundaries: some entries end with a colon or a comma.
 _NEXT = re.compile(rf"(?<!\w)(?:{any_of('next step')})(?!\w)", re.IGNORECASE)
 # How the steps begin that a later session may find in the log.
 FIRST_ASKED = "The user first asked:"  # the beginning of a mission
 _UNFINISHED = "Go on with the request that is not finished:"
-_UNDER_WAY = "A call was under way and has no answer:"
-_ANNOUNCED = "The agent's last word on it:"
-_WAS_AT = "The agent was at:"
-_FAILS = "Mend what fails:"
-_TODO_WORDS = {"in_progress": "In progress", "pending": "To do"}
-_CODE = re.compile(r"`([^`]+)`")
-_FILE = re.compile(r"(?<![\w@/])[\w.~/-]*\w\.[A-Za-z]\w{0,7}\b(?!\()")
+UNDER_WAY = "A call was under way and has no answer:"
+ANNOUNCED = "The agent's last word on it:"
+WAS_AT = "The agent was at:"
+FAILS = "Mend what fails:"
+TODO_WORDS = {"in_progress": "In progress", "pending": "To do"}
 COMPLETE = re.compile(
     r"\b(?:all|everything|both|it|this|that|work|task|job|feature|implementation|migration|refactoring)\b[^.!?\n]{0,60}"
     r"\b(?:done|finished|complete|completed|in place)\b|^\W*(?:all )?(?:done|finished|completed?)\b",
@@ -125,7 +123,7 @@ def _mission_of_project(state: State) -> tuple[str, list[Ref]]:
 def requests(state: State) -> list[Prompt]:
     """Return the prompts that ask for something: not those for leftoff, nor those that only say "continue", "yes" or "thanks"."""
     return [
-        prompt for prompt in state.prompts if not prompt.is_for_leftoff and not _GO_AHEAD.match(prompt.text)
+        prompt for prompt in state.prompts if not prompt.is_for_leftoff and not GO_AHEAD.match(prompt.text)
     ]
 
 
@@ -159,13 +157,13 @@ def find_open_steps(state: State) -> list[tuple[str, list[Ref]]]:
 def _unfinished_request(state: State) -> Iterator[tuple[str, list[Ref]]]:
     if not state.prompts:
         return
-    if not _is_answered(state, state.prompts[-1]):
+    if not is_answered(state, state.prompts[-1]):
         yield from _request_to_finish(state)
     for waiting in state.pending.values():
-        yield f"{_UNDER_WAY} {waiting.tool}", [waiting.ref]
+        yield f"{UNDER_WAY} {waiting.tool}", [waiting.ref]
 
 
-def _is_answered(state: State, prompt: Prompt) -> bool:
+def is_answered(state: State, prompt: Prompt) -> bool:
     """Return whether the agent said something after the last call of the prompt's turn."""
     answer = state.last_words
     if prompt is not state.prompts[-1]:
@@ -180,7 +178,7 @@ def _request_to_finish(state: State) -> Iterator[tuple[str, list[Ref]]]:
     asked = [prompt for prompt in state.prompts if prompt.project or not prompt.is_for_leftoff]
     if not asked:
         return
-    last = next((prompt for prompt in reversed(asked) if not _GO_AHEAD.match(prompt.text)), asked[-1])
+    last = next((prompt for prompt in reversed(asked) if not GO_AHEAD.match(prompt.text)), asked[-1])
     if last.project:
         yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
     else:
@@ -212,10 +210,10 @@ def _announced_steps(state: State) -> Iterator[tuple[str, list[Ref]]]:
         if said is not last:  # a question was answered by the prompt after it
             about = [sentence for sentence in about if not sentence.endswith("?")]
         if about:
-            yield f"{_ANNOUNCED} {quote(' '.join(about[-4:]), 600)}", [said.ref]
+            yield f"{ANNOUNCED} {quote(' '.join(about[-4:]), 600)}", [said.ref]
             return
     if (last.call < state.calls or state.pending) and not is_about_saving:
-        yield f"{_WAS_AT} {quote(first_sentences(last.text, 300), 300)}", [last.ref]
+        yield f"{WAS_AT} {quote(first_sentences(last.text, 300), 300)}", [last.ref]
 
 
 def _says_what_is_left(sentence: str) -> bool:
@@ -225,7 +223,7 @@ def _says_what_is_left(sentence: str) -> bool:
 def _said_before_thanks(state: State) -> Iterator[Statement]:
     """Yield the agent's last texts of earlier turns, newest first, as far back as nothing was asked or done since."""
     for prompt in reversed(state.prompts):
-        if not _GO_AHEAD.match(prompt.text) or prompt.call != state.calls:
+        if not GO_AHEAD.match(prompt.text) or prompt.call != state.calls:
             return
         yield from (
             each
@@ -235,7 +233,7 @@ def _said_before_thanks(state: State) -> Iterator[Statement]:
 
 
 def _open_todos(state: State) -> Iterator[tuple[str, list[Ref]]]:
-    for status, word in _TODO_WORDS.items():
+    for status, word in TODO_WORDS.items():
         for todo in state.todos:
             if todo.status == status and todo.text:
                 yield f"{word}: {shorten(todo.text, 200)}", [todo.ref]
@@ -244,50 +242,7 @@ def _open_todos(state: State) -> Iterator[tuple[str, list[Ref]]]:
 def _failures_to_fix(state: State) -> Iterator[tuple[str, list[Ref]]]:
     for command in scoring.unresolved_failures(state)[-4:]:
         why = f" → {quote(command.failure, 140)}" if command.failure else ""
-        yield f"{_FAILS} `{shorten(command.text, 140)}`{why}", command.refs
-
-
-def is_settled(step: str, state: State) -> bool:
-    """Return whether this session settled an open step that it took over from another one. When in doubt, it did not.
-
-    A failing check is settled when a check like it passes, a to-do when it is ticked off or cancelled, an announcement
-    that names files when all of them were changed. Any other step is settled by work: the user said "continue", and the
-    agent made calls and answered. What was under way in the other session is not under way here.
-    """
-    if step.startswith((_UNDER_WAY, _WAS_AT)):
-        return True
-    if step.startswith(_FAILS):
-        failed = _CODE.search(step)
-        return failed is not None and scoring.is_refuted(failed[1], state)
-    kind, _, what = step.partition(": ")
-    said = (sentence for prompt in state.prompts for sentence in wording.sentences(prompt.text))
-    if any(user_rules.is_cancelled(what, sentence) for sentence in said):
-        return True
-    if kind in _TODO_WORDS.values():
-        return _is_todo_settled(what, state)
-    named = _FILE.findall(step) if step.startswith(_ANNOUNCED) else []
-    if named:
-        changed = [f"/{file.path}" for file in state.files.values() if file.edits]
-        return all(any(path.endswith(f"/{name.removeprefix('./')}") for path in changed) for name in named)
-    return _went_ahead(state)
-
-
-def _is_todo_settled(text: str, state: State) -> bool:
-    known = [todo.status for todo in state.todos if shorten(todo.text, 200) == text]
-    if known:  # an open one is listed by this session itself
-        return True
-    return (
-        _went_ahead(state) and bool(state.todos) and all(todo.status == "completed" for todo in state.todos)
-    )
-
-
-def _went_ahead(state: State) -> bool:
-    """Return whether the user told the agent to continue, and the agent made calls and then answered."""
-    ends = [*(prompt.call for prompt in state.prompts[1:]), state.calls]
-    return any(
-        _GO_AHEAD.match(prompt.text) and end > prompt.call and _is_answered(state, prompt)
-        for prompt, end in zip(state.prompts, ends, strict=True)
-    )
+        yield f"{FAILS} `{shorten(command.text, 140)}`{why}", command.refs
 
 
 def critical_context(

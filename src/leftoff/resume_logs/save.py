@@ -24,17 +24,18 @@ from leftoff.errors import LeftoffError, NothingToDoError, UsageError
 from leftoff.extraction import State, is_finished, render
 from leftoff.platform import clock, git, paths
 from leftoff.resume_logs import build, pins
-from leftoff.resume_logs.build import (
+from leftoff.resume_logs.build import USUAL_STOP_REASON
+from leftoff.resume_logs.cleanup import clean_up_after_save
+from leftoff.resume_logs.custom_sections import build_custom_sections
+from leftoff.resume_logs.edits import apply_edits, find_changes, is_empty
+from leftoff.resume_logs.inherit import (
     MAX_RULE_TOKENS,
-    USUAL_STOP_REASON,
     ParentLog,
     copy_parent,
     inherit_from_parents,
     load_parents,
 )
-from leftoff.resume_logs.custom_sections import build_custom_sections
-from leftoff.resume_logs.edits import apply_edits, find_changes, is_empty
-from leftoff.resume_logs.list_logs import OWN, clean_up_after_save, find_log
+from leftoff.resume_logs.list_logs import OWN, find_log
 from leftoff.resume_logs.pins import Pin
 from leftoff.resume_logs.restore_text import profile_markdown
 from leftoff.sessions import live_state
