@@ -1,0 +1,51 @@
+"""Which logs are about open work: the one rule for offers, ``latest`` and clean-up."""
+
+import pytest
+
+from leftoff.core.open_work import is_open, open_sessions
+from tests.resume_logs.sample_logs import log
+
+SMALL = {"requests": 1, "may_have_changed_files": False}
+STEP = ["To do: write the docs"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"metadata": {}}, True),  # nothing is known: in doubt it is open
+        ({"metadata": SMALL}, False),
+        ({"metadata": SMALL, "next_steps": STEP}, True),
+        ({"metadata": SMALL, "next_steps": ["Nothing is left open: “x” was answered with “y”"]}, False),
+        ({"metadata": SMALL | {"requests": 2}}, True),
+        ({"metadata": SMALL | {"may_have_changed_files": True}}, True),
+        ({"metadata": SMALL | {"continues": {"other": None}}}, True),
+        ({"metadata": {"headless": True}}, False),
+        ({"metadata": {"headless": True}, "next_steps": STEP}, True),
+        ({"metadata": {"ended": "finished"}}, False),
+        ({"metadata": {"ended": "cleared"}, "next_steps": STEP}, False),
+        ({"metadata": {"ended": ["finished"]}}, True),
+        ({"mission_summary": "", "accomplishments": ["Wrote it"]}, False),  # nothing that could be its title
+        ({"mission_summary": "", "next_steps": STEP}, True),
+    ],
+)
+def test_in_doubt_work_is_open(fields, expected):
+    """A step, a claim, a headless run or a single answered question decides; anything else is open."""
+    assert is_open(log(**({"mission_summary": "Write it."} | fields))) is expected
+
+
+@pytest.mark.parametrize(
+    ("taken_at", "expected"),
+    [
+        ("2026-01-06T12:00:00Z", {"b"}),
+        ("2026-01-06T10:00:00Z", {"a", "b"}),  # the first session worked on after that
+        (None, {"a", "b"}),
+        ("soon", {"a", "b"}),
+    ],
+)
+def test_work_that_another_session_took_over_is_open_only_there(taken_at, expected):
+    first = log(
+        session_id="a", mission_summary="Write it.", metadata={"last_activity": "2026-01-06T11:00:00Z"}
+    )
+    second = log(session_id="b", mission_summary="Write it.", metadata={"continues": {"a": taken_at}})
+    assert open_sessions([second, first]) == expected
+    assert open_sessions([first]) == {"a"}
