@@ -179,10 +179,10 @@ def test_a_negative_count_deletes_nothing():
 
 
 def test_saving_cleans_up_automatically():
-    """The ten newest stay; the one just saved always does."""
+    """The ten newest logs of finished work stay; the one just saved always does."""
     generator = ResumeLogGenerator()
     for number in range(13):
-        save(generator, f"s{number:02}")
+        save(generator, f"s{number:02}", metadata={"ended": "finished"})
     assert [name for name, _ in generator.list_resume_logs()] == [
         f"s{number:02}" for number in range(12, 2, -1)
     ]
@@ -477,7 +477,7 @@ def test_a_custom_backend_is_cleaned_up_too():
     generator, store = ResumeLogGenerator({"cleanup": {"keep_count": 2}}), BucketStore()
     generator.set_storage_backend(store)
     for name in ("a", "b", "c", "d"):
-        save(generator, name)
+        save(generator, name, metadata={"ended": "finished"})
     assert [*store.bucket] == ["resume-logs/c.json", "resume-logs/d.json"]
 
 
