@@ -91,7 +91,7 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
             return NO_RESPONSE
         if not state.offer_open and not _takes_up_offer(context, prompt):
             return NO_RESPONSE
-    from leftoff.live import compaction, saving  # most prompts restore nothing
+    from leftoff.live import compaction  # most prompts restore nothing
     from leftoff.resume_logs.restore import asks_to_continue, is_wanted
 
     if asks_to_continue(prompt):

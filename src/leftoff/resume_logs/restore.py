@@ -178,7 +178,6 @@ class Candidate(NamedTuple):
     mission: str
     why: str = ""  # it waits for the user's trust
 
-
     transcript: str | None
 
 
@@ -249,8 +248,6 @@ def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime, why: 
         words=frozenset(),
         mission="",
         why=why,
-
-
         transcript=None,
     )
 
