@@ -96,19 +96,20 @@ def test_replies_that_the_client_wrote_are_ignored() -> None:
 
 
 def test_a_compaction_counts_once() -> None:
-    """A boundary and its summary are one compaction; clearing old answers does not count."""
+    """A boundary and its summary are one compaction, two boundaries are two; clearing old answers does not count."""
 
-    def compaction(line: int, trigger: str | None) -> Record:
-        details = Compaction(trigger=trigger, before_tokens=None, after_tokens=None, summary=None)  # type: ignore[arg-type]
+    def compaction(line: int, trigger: str | None, summary: str | None = None) -> Record:
+        details = Compaction(trigger=trigger, before_tokens=None, after_tokens=None, summary=summary)  # type: ignore[arg-type]
         return record(RecordKind.COMPACTION, "summary", line=line)._replace(compaction=details)
 
     records = [
         compaction(0, "micro"),
         compaction(1, "auto"),
-        compaction(2, None),
+        compaction(2, None, "A summary."),
         record(RecordKind.COMPACTION, "no numbers", line=3),
     ]
     assert step(State(), records, PLAIN).compactions == 1
+    assert step(State(), [*records, compaction(4, "manual")], PLAIN).compactions == 2
 
 
 def test_an_answer_without_its_call_is_ignored() -> None:

@@ -284,6 +284,64 @@ def _compacted(writer: LineWriter, event: Compacted) -> Iterator[JsonObject]:
     yield writer.chain_line("user", {"message": message, **flags}, event.at)
 
 
+def as_compacted_by_mod(transcript: Path, mod_text: str, *, keeps: bool) -> None:
+    """Rewrite every compaction of a transcript as the client writes one that a mod has answered.
+
+    The summary gives way to a message of the mod and the messages so far: rebuilt, or with ``keeps`` as they were but for ids.
+    """
+    lines = [orjson.loads(line) for line in transcript.read_bytes().splitlines()]
+    written: list[JsonObject] = []
+    for line in lines:
+        if line.get("isCompactSummary"):
+            written += _replacements(written, line, mod_text, keeps=keeps)
+            written[-1]["uuid"] = line["uuid"]  # what follows hangs from it
+        else:
+            written.append(line)
+    transcript.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in written))
+
+
+def _replacements(
+    before: list[JsonObject], summary: JsonObject, mod_text: str, *, keeps: bool
+) -> Iterator[JsonObject]:
+    boundary = before[-1]
+    at = datetime.fromisoformat(str(boundary["timestamp"])) - 7 * _TICK
+    stamp = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    shared = {key: summary[key] for key in ("isSidechain", "cwd", "sessionId", "version", "gitBranch")}
+    since = max((number for number, line in enumerate(before[:-1]) if _is_boundary(line)), default=-1)
+    parent = boundary["uuid"]
+    message: JsonObject = {"role": "user", "content": mod_text}
+    replaced: list[JsonObject] = [{"type": "user", "message": message, "timestamp": stamp, **shared}]
+    for number, line in enumerate(before[since + 1 : -1]):
+        if line["type"] in {"user", "assistant"}:
+            copy = {**line} if keeps else {"type": line["type"], "timestamp": stamp, **shared}
+            replaced.append(copy | {"message": _copied_message(line, number, keeps=keeps)})
+    for number, line in enumerate(replaced):
+        line |= {
+            "parentUuid": parent,
+            "uuid": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{boundary['uuid']}/{number}")),
+        }
+        parent = line["uuid"]
+        yield line
+
+
+def _is_boundary(line: JsonObject) -> bool:
+    return line.get("subtype") == "compact_boundary"
+
+
+def _copied_message(line: JsonObject, number: int, *, keeps: bool) -> JsonValue:
+    """Return the message of a line as it is repeated: without usage; rebuilt ones also get new ids and no model."""
+    message: JsonObject = orjson.loads(orjson.dumps(line["message"]))
+    if message["role"] == "assistant":
+        message["usage"] = _usage(Usage(input_tokens=0, output_tokens=0))
+        if not keeps:
+            message |= {"id": f"mod-{number}", "model": "<synthetic>"}
+    content = message["content"]
+    for block in content if isinstance(content, list) and not keeps else []:
+        for key in {"id", "tool_use_id"} & {*block}:  # type: ignore[misc]
+            block[key] = f"toolu_mod_{block[key]}"  # type: ignore[call-overload, index]
+    return message
+
+
 VERSION = "2.1.325"
 _TICK = timedelta(milliseconds=1)
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)

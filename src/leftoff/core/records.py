@@ -33,6 +33,7 @@ class RecordKind(StrEnum):
     RESULT = "result"  # results of tools
     CONTEXT = "context"  # added by the agent: environment, reminders, hook text
     COMPACTION = "compaction"  # the conversation before it is replaced by a summary
+    REPEATED = "repeated"  # sent again after a compaction, perhaps changed: not typed, said or run again
     SIDE = "side"  # bookkeeping of the agent, never sent to the model
     UNKNOWN = "unknown"  # valid, but of a type that is not known; passed through
     BROKEN = "broken"  # not a valid record; passed through

@@ -188,10 +188,12 @@ def split_turns(records: Iterable[Record]) -> Iterator[Turn]:
 def join_tool_calls(records: Iterable[Record]) -> Iterator[ToolCall]:
     """Join each request with its result, in the order of the results; unanswered requests come last.
 
-    A result without a request, as at the beginning of a cut transcript, is ignored.
+    A result without a request, as at the beginning of a cut transcript, is ignored; so are calls that a compaction repeats.
     """
     pending: dict[str, ToolCall] = {}
     for record in records:
+        if record.kind is RecordKind.REPEATED:
+            continue
         for block in record.blocks:
             if isinstance(block, ToolUse):
                 pending[block.call_id] = ToolCall(

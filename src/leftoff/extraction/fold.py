@@ -223,7 +223,8 @@ def _fold_results(state: State, record: Record, reader: Reader) -> None:
 
 def _fold_compaction(state: State, record: Record) -> None:
     compaction = record.compaction
-    if compaction is None or compaction.trigger == "micro" or state.last_compaction_call == state.calls:
+    is_second = compaction is not None and compaction.summary and state.last_compaction_call == state.calls
+    if compaction is None or compaction.trigger == "micro" or is_second:
         return  # only clears old answers, or is the second record of the same compaction
     state.compactions += 1
     state.last_compaction_call = state.calls

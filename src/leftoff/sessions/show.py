@@ -51,9 +51,9 @@ class ShownRecord:
 
 
 def show(selector: str, workspace: Workspace, *, full: bool) -> Iterator[ShownRecord]:
-    """Yield the conversation of a session, beginning with what it continues; ``full`` shortens nothing."""
+    """Yield the conversation of a session, beginning with what it continues; ``full`` shortens and leaves out nothing."""
     for record in find_session(selector, workspace).session.records:
-        if record.kind is not RecordKind.SIDE:
+        if record.kind is not RecordKind.SIDE and (full or record.kind is not RecordKind.REPEATED):
             yield describe_record(record, full=full)
 
 

@@ -230,7 +230,7 @@ def _count_compactions(entry: SessionEntry) -> int:
         if record.actor is not None:
             continue
         if record.compaction is not None and record.compaction.trigger != "micro":
-            count += is_next
+            count += is_next or record.compaction.summary is None
             is_next = False
         elif record.kind is RecordKind.REPLY:
             is_next = True

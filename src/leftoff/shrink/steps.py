@@ -77,7 +77,7 @@ def read_conversation(agent: Agent, live: LivePieces) -> Iterator[ConversationIt
                     result_piece=parts.get((result_place, "result", block.call_id)) if result_place else None,
                     input_text="\n".join(all_texts(block.input)),
                 )
-        if records[place].kind is RecordKind.PROMPT:
+        if _is_prompt(records[place]):
             yield Message(agent.typed(records[place]))
         if (place, "text", None) in parts:
             yield Message(records[place].text)
@@ -94,11 +94,18 @@ def _read_records(agent: Agent, places: Sequence[Place]) -> dict[Place, Record]:
             # By position: where objects are glued, reading begins inside a line, and its number is not known.
             if place := here.get(record.place.start):
                 records[place] = record
-            elif record.kind is RecordKind.PROMPT and record.actor is None:
+            elif _is_prompt(record):
                 records[record.place] = record
             if record.place.start >= last:
                 break
     return records
+
+
+def _is_prompt(record: Record) -> bool:
+    """Return whether a record is a prompt of the conversation, or repeats one after a compaction."""
+    if record.actor is not None or record.kind not in {RecordKind.PROMPT, RecordKind.REPEATED}:
+        return False
+    return record.kind is RecordKind.PROMPT or bool(record.messages[0].role == "user" and record.text)
 
 
 def _insert_prompts(places: Sequence[Place], records: Mapping[Place, Record]) -> list[Place]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leftoff.agents.jsonl import JsonLines, Piece
     from leftoff.core.actions import Action, Answer
     from leftoff.core.metrics import AgentWindow, Occupancy, StatusInput
-    from leftoff.core.records import Record, ToolResult, ToolUse
+    from leftoff.core.records import Place, Record, ToolResult, ToolUse
     from leftoff.core.session import LiveChain, Session
     from leftoff.core.trim_plan import (
         Change,
@@ -69,6 +69,12 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
     def record(self, piece: Piece) -> Record:
         """Turn one piece of a transcript into a record."""
         return read_record(piece)
+
+    def read(self, transcript: Path, after: Place | None = None) -> Iterator[Record]:
+        """Read all records of the file, or those that follow ``after``."""
+        from leftoff.agents.claude import repeated
+
+        return repeated.mark_repeated(super().read(transcript, after), repeated.open_at(transcript, after))
 
     def read_head(self, lines: JsonLines) -> TranscriptHead:
         """Read what the first lines say about the session."""

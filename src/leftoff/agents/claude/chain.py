@@ -4,8 +4,8 @@ Records refer to their parents. The client follows one leaf up to a root, which 
 2.1.325 does; this was checked against what the API received. Only a light index of the file is held in memory.
 
 The client joins the lines of one reply. Between two replies it sends results first, then what it adds itself, then the user's
-text, then system messages. It leaves out thinking of another model than the last, a reply of nothing but thinking, and a request
-without an answer, unless that belongs to the last reply: there the client answers in place of the tool. To a model that accepts
+text, then system messages. It leaves out thinking of another model than the last, a reply of nothing but thinking, a call that was
+sent already, and a request without an answer, unless that belongs to the last reply: there the client answers in place of the tool. To a model that accepts
 no system messages it sends those as the user's, before the user's text; the order follows that, the records keep their role.
 """
 
@@ -23,7 +23,7 @@ from leftoff.core.session import LiveChain
 from leftoff.core.wire import JsonObject
 
 CHAINED_TYPES = ("user", "assistant", "attachment", "system", "tool_result")
-_OPENING = {RecordKind.PROMPT: 0, RecordKind.COMPACTION: 1}
+_OPENING = {RecordKind.PROMPT: 0, RecordKind.COMPACTION: 1, RecordKind.REPEATED: 1}
 
 
 def live_chain(records: Iterable[Record]) -> LiveChain:
@@ -298,7 +298,7 @@ def _rank_without_system(link: Link) -> int:
 
 def _without_unanswered(chain: Iterable[Link]) -> list[Link]:
     """Return the links that have content, without requests that were not answered."""
-    links = [link for link in chain if link.role]
+    links = [*_without_repeated_calls(link for link in chain if link.role)]
     answered = {call for link in links for call in link.answers}
     last = next((link.reply_id for link in reversed(links) if link.role == "assistant"), None)
     return [
@@ -306,6 +306,16 @@ def _without_unanswered(chain: Iterable[Link]) -> list[Link]:
         for link in links
         if not link.requests or link.reply_id == last or any(call in answered for call in link.requests)
     ]
+
+
+def _without_repeated_calls(chain: Iterable[Link]) -> Iterator[Link]:
+    """Leave out requests and answers that come once more: lines that a mod kept in a compaction keep their call ids."""
+    seen: set[tuple[bool, str]] = set()
+    for link in chain:
+        calls = {*((True, call) for call in link.requests), *((False, call) for call in link.answers)}
+        if not calls or not calls <= seen:
+            yield link
+        seen |= calls
 
 
 def _without_unusable_thinking(chain: list[Link], model: str | None) -> Iterator[Link]:

@@ -21,6 +21,7 @@ from orjson import loads
 
 from leftoff.agents.base import OWN_METADATA, add_own_metadata
 from leftoff.agents.claude.records import read_record
+from leftoff.agents.claude.repeated import Open
 from leftoff.agents.claude.user_text import chars
 from leftoff.agents.claude.versions import Known, KnownModel, known
 from leftoff.agents.jsonl import JsonLines, count, find_last_line, parse_line, table, text
@@ -29,6 +30,8 @@ from leftoff.core.records import Compaction, Record, RecordKind, Usage
 from leftoff.platform.files import MAX_SETTINGS_BYTES, read_regular_file
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from leftoff.core.wire import JsonObject
 
 REACH_BYTES = 1024 * 1024
@@ -92,6 +95,7 @@ def _read_steps(lines: JsonLines, *, with_history: bool) -> _Tail:
                     usage=record.usage,
                     model=record.model,
                     compaction=record.compaction,
+                    at=record.at,
                 )
             )
             progress.add(record)
@@ -144,6 +148,7 @@ class _Step(NamedTuple):
     usage: Usage | None
     model: str | None
     compaction: Compaction | None
+    at: datetime | None
 
 
 class _Reply:
@@ -174,9 +179,13 @@ class _Tail:
         self._unmetered_chars = 0  # since it, before the first reply with usage
         self._unmetered_added_chars = 0  # of these, prompts and results
         self._cleared_tokens = 0  # since the last reply
+        self._open = Open()
 
     def add(self, step: _Step) -> None:
         """Add the next record of the main conversation."""
+        self._open = self._open.after(step)
+        if self._open.repeats(step):
+            step = step._replace(kind=RecordKind.REPEATED)  # the client has counted it as left
         self.model = step.model or self.model
         if step.usage:
             self._add_reply(step, step.usage)
