@@ -25,7 +25,7 @@ from typing import Any, Protocol, Self
 import chain
 from local_api import PORT, READY
 from received import Message
-from terminal import Terminal
+from terminal import COLUMNS, Terminal
 
 BASE_URL = f"http://127.0.0.1:{PORT}"
 RUN_SECONDS = 60
@@ -133,9 +133,10 @@ class Sandbox:
         """Start the client in the project folder."""
         return self.start_program([str(self.agent.executable()), *arguments])
 
-    def open_screen(self, arguments: Sequence[str] = ()) -> Terminal:
+    def open_screen(self, arguments: Sequence[str] = (), *, columns: int = COLUMNS) -> Terminal:
         """Start the client on a terminal."""
-        return Terminal(*self._command_and_environment([str(self.agent.executable()), *arguments]))
+        program = [str(self.agent.executable()), *arguments]
+        return Terminal(*self._command_and_environment(program), columns=columns)
 
     def run_leftoff(self, *arguments: str) -> Result:
         """Run leftoff until it exits, in the same environment as the client."""

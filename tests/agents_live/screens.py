@@ -8,7 +8,7 @@ from drive import Agent
 from received import Message
 from sandbox import Request, Sandbox
 from scenario import has_text
-from terminal import Terminal
+from terminal import COLUMNS, Terminal
 
 ANSWER_MARK = {"claude": "●", "codex": "•"}  # before a reply
 TURN_ENDED = {"claude": "done", "codex": "Worked for"}
@@ -18,9 +18,9 @@ CLEAR_LINE = "\x15"
 
 
 @contextmanager
-def open_client(agent: Agent, sandbox: Sandbox) -> Iterator[Terminal]:
+def open_client(agent: Agent, sandbox: Sandbox, *, columns: int = COLUMNS) -> Iterator[Terminal]:
     """Start the client on a terminal and wait until it is ready for a prompt."""
-    with sandbox.open_screen(screen_options(agent, sandbox)) as screen:
+    with sandbox.open_screen(screen_options(agent, sandbox), columns=columns) as screen:
         screen.wait_for(READY_FOR_PROMPT[agent.name])
         yield screen
 

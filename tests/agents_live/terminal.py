@@ -32,8 +32,9 @@ _INCOMPLETE_SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*|\][^\x07\x1b]*|[()#])?\Z
 class Screen:
     """The characters on a terminal and the position of the cursor."""
 
-    def __init__(self) -> None:
-        self.rows = [[" "] * COLUMNS for _ in range(ROWS)]
+    def __init__(self, columns: int) -> None:
+        self.columns = columns
+        self.rows = [[" "] * columns for _ in range(ROWS)]
         self.row = self.column = 0
         self._incomplete = ""
 
@@ -60,7 +61,7 @@ class Screen:
             case "\b":
                 self.column = max(0, self.column - 1)
             case _ if character >= " ":
-                if self.column >= COLUMNS:
+                if self.column >= self.columns:
                     self.column = 0
                     self._down()
                 self.rows[self.row][self.column] = character
@@ -68,7 +69,7 @@ class Screen:
 
     def _down(self) -> None:
         if self.row == ROWS - 1:
-            self.rows = [*self.rows[1:], [" "] * COLUMNS]
+            self.rows = [*self.rows[1:], [" "] * self.columns]
         else:
             self.row += 1
 
@@ -78,7 +79,7 @@ class Screen:
         if final in _MOVES:
             down, right = _MOVES[final]
             self.row = min(max(self.row + down * first, 0), ROWS - 1)
-            self.column = min(max(self.column + right * first, 0), COLUMNS - 1)
+            self.column = min(max(self.column + right * first, 0), self.columns - 1)
         match final:
             case "G":
                 self.column = first - 1
@@ -92,22 +93,24 @@ class Screen:
                 self._erase_screen(parameters[0])
 
     def _erase_line(self, which: int) -> None:
-        begin, end = {0: (self.column, COLUMNS), 1: (0, self.column + 1)}.get(which, (0, COLUMNS))
+        begin, end = {0: (self.column, self.columns), 1: (0, self.column + 1)}.get(which, (0, self.columns))
         self.rows[self.row][begin:end] = [" "] * (end - begin)
 
     def _erase_screen(self, which: int) -> None:
         if which in {0, 1}:
             self._erase_line(which)
         begin, end = {0: (self.row + 1, ROWS), 1: (0, self.row)}.get(which, (0, ROWS))
-        self.rows[begin:end] = [[" "] * COLUMNS for _ in range(end - begin)]
+        self.rows[begin:end] = [[" "] * self.columns for _ in range(end - begin)]
 
 
 class Terminal:
     """A client on a terminal, used with `with`; leaving the block ends the client."""
 
-    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: dict[str, str], *, columns: int = COLUMNS
+    ) -> None:
         self._controller, client_end = pty.openpty()
-        fcntl.ioctl(client_end, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        fcntl.ioctl(client_end, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
         self._process = subprocess.Popen(
             command,
             env={**environment, "TERM": "xterm-256color"},
@@ -117,7 +120,7 @@ class Terminal:
             start_new_session=True,
         )
         os.close(client_end)
-        self._screen = Screen()
+        self._screen = Screen(columns)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def __enter__(self) -> Self:

@@ -99,3 +99,40 @@ def test_edits_are_taken_back_last_first():
     """The offsets of an edit refer to the text after the edits before it."""
     edits = (TextEdit(start=1, removed="", inserted="xy"), TextEdit(start=2, removed="yb", inserted="z"))
     assert hook_event.revert_edits("axzc", edits) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("python", "script", "command"),
+    [
+        (
+            "/usr/bin/python3",
+            "/home/u/.local/share/leftoff/fast.py",
+            "~/.local/share/leftoff/fast.py agent || exit 0",
+        ),
+        ("/usr/bin/python3", "/data/leftoff/fast.py", "/data/leftoff/fast.py agent || exit 0"),
+        ("/a b/python3", "/home/u/.local/share/leftoff/fast.py", None),
+        ("/usr/bin/python3", "/home/u/it's/leftoff/fast.py", None),
+        ("/usr/bin/python3", "/home/u/a b/leftoff/fast.py", None),
+        (f"/{'x' * 130}/python3", "/home/u/.local/share/leftoff/fast.py", None),
+    ],
+)
+def test_the_brief_command_runs_the_script_by_its_first_line(python, script, command):
+    """Where the first line of a script cannot name the interpreter, or a path needs quotes, there is no brief form."""
+    made = hook_event.brief_hook_command(python, script, "/home/u", "agent")
+    assert made == command
+    if made:
+        assert hook_event.is_hook_command(made)
+        assert hook_event.fast_path_of(made) == made.split()[0]
+
+
+def test_a_brief_command_ends_with_0_if_the_script_is_gone(tmp_path):
+    file = tmp_path / "leftoff" / "fast.py"
+    command = hook_event.brief_hook_command("/usr/bin/python3", str(file), "/nowhere", "agent")
+    assert subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode == 0
+    file.parent.mkdir()
+    file.write_text("#!/bin/sh\nexit 2\n")
+    assert subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode == 0, (
+        "not executable"
+    )
+    file.chmod(0o700)
+    assert subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode == 0

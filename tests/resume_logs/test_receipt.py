@@ -41,14 +41,13 @@ def test_what_the_summary_contains_is_kept():
 
 
 def test_the_sentence_counts_lost_and_put_back():
-    """Each kind with a loss is named, in the order of the log."""
+    """Each kind with a loss is counted, in the order of the log; names are restored and not counted."""
     restored = "never push to main; ask before you add a dependency; make lint; src/b.py; take"
     found = build_receipt(
         log(critical_context=CONTEXT), "use spaces, never tabs. pytest tests -x. a.py", restored
     )
     assert str(found) == (
-        "Compaction lost 1 of 2 rules, 1 of 1 pin, 1 of 2 commands, 2 of 3 files and 2 of 2 names; "
-        "leftoff put back 1, 1, 1, 1 and 1"
+        "The summary dropped 1 of your 2 rules, your pin, 1 command and 2 files; leftoff restored 1, 1, 1 and 1"
     )
     assert found.still_missing == {"files": ("lib/b.py",), "names": ("refill",)}
 
@@ -64,7 +63,7 @@ def test_two_kinds_are_joined_by_and():
     )
     back = "\n\n".join(["rule number3 holds", "rule number4 holds", *(f"run{n} it" for n in range(4, 14))])
     assert str(build_receipt(log(critical_context=context), kept, back)) == (
-        "Compaction lost 2 of 5 rules and 11 of 14 commands; leftoff put back 2 and 10"
+        "The summary dropped 2 of your 5 rules and 11 commands; leftoff restored 2 and 10"
     )
 
 
@@ -72,19 +71,17 @@ def test_a_receipt_without_losses_says_so():
     """A log without exact text has nothing to lose."""
     context = {"user_rules": ["use tabs"], "commands": ["make"]}
     assert str(build_receipt(log(critical_context=context), "use tabs; make")) == (
-        "Compaction kept all of the log: 1 rule and 1 command"
+        "The summary kept 1 rule and 1 command"
     )
-    assert str(build_receipt(log(), "x")) == "Compaction had nothing of the log to lose"
+    assert str(build_receipt(log(), "x")) == "The summary had nothing of the log to drop"
 
 
 def test_an_opaque_summary_is_named_as_such():
     """What the summary lost is not known, but what was restored is."""
     found = build_receipt(log(critical_context=CONTEXT), None, "make lint take refill")
     assert found.is_opaque
-    assert (
-        str(found) == "The summary of this compaction cannot be read; leftoff put back 1 command and 2 names"
-    )
-    assert str(build_receipt(log(critical_context=CONTEXT), None)).endswith("leftoff put back nothing")
+    assert str(found) == "The summary of this compaction cannot be read; leftoff restored 1 command"
+    assert str(build_receipt(log(critical_context=CONTEXT), None)).endswith("leftoff restored nothing")
 
 
 def test_short_rules_are_matched_by_all_their_words():
@@ -97,7 +94,7 @@ def test_short_rules_are_matched_by_all_their_words():
 def test_unknown_shapes_are_ignored(odd):
     """A log of another program may contain anything."""
     context = {"user_rules": odd, "commands": odd, "pins": [odd], "names": odd, "files": odd}
-    assert "Compaction" in str(build_receipt(log(critical_context=context), "x"))
+    assert "The summary" in str(build_receipt(log(critical_context=context), "x"))
 
 
 def test_the_restoration_puts_back_what_it_shows():
@@ -107,4 +104,4 @@ def test_the_restoration_puts_back_what_it_shows():
     text = restoration_text(full(), profile="after_compaction", max_chars=9900, drift=None, log_path="/p")
     found = build_receipt(full(), "nothing", text)
     assert found.still_missing == {}
-    assert str(found).startswith("Compaction lost 2 of 2 rules, 1 of 1 pin, 12 of 12 commands")
+    assert str(found).startswith("The summary dropped 2 of your 2 rules, your pin, 12 commands")

@@ -84,6 +84,7 @@ def event(
         tools=tuple(_tools(payload)),
         summary=summary,
         reason=text(payload, "reason"),
+        is_automatic=text(payload, "trigger") == "auto",
         is_headless=is_headless,
         client_pid=client_pid,
         hears_user=name in hears_user,

@@ -22,7 +22,11 @@ Scope = Literal["user", "project"]
 Origin = Literal["settings", "plugin"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
 PLUGIN_NAME = "leftoff"
-_HOOK_COMMAND = re.compile(r"\[ -r .*/leftoff/fast\.py'? \] \|\| exit 0; .+ -I -S .+ \|\| exit 0", re.DOTALL)
+_HOOK_COMMAND = re.compile(
+    r"\[ -r .*/leftoff/fast\.py'? \] \|\| exit 0; .+ -I -S .+ \|\| exit 0|[^\s;&|]*/leftoff/fast\.py \S+ \|\| exit 0",
+    re.DOTALL,
+)
+_LONGEST_FIRST_LINE = 120  # of a script; Linux reads 127 characters of it
 _STATUSLINE_COMMAND = re.compile(r".* -P -m leftoff statusline( \|\| exit 0)?", re.DOTALL)
 # The old command reads the same input and prints first. It runs in a subshell, so that not even `exit` in it stops leftoff.
 _WRAPPER = (
@@ -56,6 +60,7 @@ class HookEvent(NamedTuple):
     tools: tuple[CalledTool, ...] = ()
     summary: str | None = None
     reason: str | None = None  # why the session ended
+    is_automatic: bool = False  # a compaction that the user did not ask for
     is_headless: bool = False
     client_pid: int | None = None
     hears_user: bool = False
@@ -81,10 +86,14 @@ NO_RESPONSE = HookResponse()
 
 
 class AgentCommands(NamedTuple):
-    """The commands to install for an agent. ``hook``: None if leftoff's plugin already provides the hooks."""
+    """The commands to install for an agent. ``hook``: None if leftoff's plugin already provides the hooks.
+
+    ``brief_hook`` does the same as ``hook``, for events whose command the agent shows on screen; None if there is no short form.
+    """
 
     hook: str | None
     statusline: str
+    brief_hook: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +149,19 @@ def hook_command(python: str, fast_path: str, agent_id: str) -> str:
     return f"[ -r {file} ] || exit 0; {shlex.quote(python)} -I -S {file} {agent_id} || exit 0"
 
 
+def brief_hook_command(python: str, fast_path: str, home: str, agent_id: str) -> str | None:
+    """Return the hook command in its shortest form, which runs the script by its first line; None if that cannot name Python.
+
+    If the file is gone or may not be run, the shell says so on standard error, and the command ends with 0 all the same.
+    """
+    script = (
+        f"~{fast_path.removeprefix(home)}" if home != "/" and fast_path.startswith(f"{home}/") else fast_path
+    )
+    if any(" " in each for each in (python, script)) or len(python) > _LONGEST_FIRST_LINE:
+        return None
+    return f"{script} {agent_id} || exit 0" if shlex.quote(script.removeprefix("~")) in script else None
+
+
 def statusline_command(python: str) -> str:
     """Return the status line command. -E and -P keep a project's own modules from being run in place of leftoff's."""
     return f"{shlex.quote(python)} -E -P -m leftoff statusline || exit 0"
@@ -181,9 +203,11 @@ def interpreter_of(command: str) -> str | None:
 
 
 def fast_path_of(command: str) -> str | None:
-    """Return the script that one of leftoff's hook commands runs; None for any other command."""
+    """Return the script that one of leftoff's hook commands runs, perhaps with ``~`` for home; None for any other command."""
     words = _split(command) if is_hook_command(command) else []
-    return words[2] if words else None
+    if not words:
+        return None
+    return words[2] if words[0] == "[" else words[0]
 
 
 def _split(command: str) -> list[str]:

@@ -233,7 +233,8 @@ def _check_agent_hooks(
 
 def _check_fast_path(calling: Sequence[Hook]) -> Iterator[Finding]:
     what, fix = "fast path", "leftoff install AGENT, once more"
-    for named in dict.fromkeys(filter(None, (fast_path_of(hook.command) for hook in calling))):
+    scripts = filter(None, (fast_path_of(hook.command) for hook in calling))
+    for named in dict.fromkeys(str(Path(script).expanduser()) for script in scripts):
         if not os.access(named, os.R_OK):
             yield Finding(what=what, state="broken", detail=f"{named}: gone or not readable", fix=fix)
         elif Path(named) != live_installed.fast_path_file():

@@ -24,7 +24,7 @@ from leftoff.core.resume_log import ResumeLog
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, TranscriptError
 from leftoff.platform import clock
-from leftoff.resume_logs.receipt import Kind, Receipt, build_receipt
+from leftoff.resume_logs.receipt import Kind, Receipt, build_receipt, find_replacement
 from leftoff.resume_logs.restore_text import profile_markdown
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.listing import TranscriptFile, entries_from_index, entries_of_project, list_transcripts
@@ -191,7 +191,7 @@ def _measure(cut: Cut, session_id: str) -> Compacted:
         transcript=str(cut.source),
         line=cut.line,
         at=cut.at,
-        receipt=build_receipt(log, cut.summary, handed_over),
+        receipt=build_receipt(log, cut.summary, handed_over, has_summary=cut.has_summary),
     )
 
 
@@ -212,7 +212,10 @@ class Cut:
     at: datetime | None  # None if the record does not say
     transcript: Path  # the prefix, a file of the same name
     project: str | None
-    summary: str | None  # the agent's own of what was before; None if there is none, or it is not readable
+    summary: (
+        str | None
+    )  # what the agent put in place of what was before; None if there is nothing, or it is not readable
+    has_summary: bool = True  # False: messages that were chosen or rewritten
 
 
 def cuts_at_compactions(transcript: Path, folder: Path) -> Iterator[Cut]:
@@ -228,7 +231,7 @@ def cut_session(
     records = [*agent.read(transcript)]
     project = agent.open(transcript).project
     for number, at in enumerate(where(records)):
-        first = records[at]
+        first, left = records[at], find_replacement(records[at:])
         cut = Cut(
             agent=agent.id,
             source=transcript,
@@ -237,7 +240,8 @@ def cut_session(
             at=first.at,
             transcript=_write_prefix(transcript, folder / str(number), first.place.start),
             project=project,
-            summary=_leading_summary(records[at:]),
+            summary=left.text if left else None,
+            has_summary=left is None or left.has_summary,
         )
         yield cut, records[:at], records[at:]
 
@@ -249,20 +253,9 @@ def compaction_starts(records: Sequence[Record]) -> Iterator[int]:
         if record.actor is not None or record.compaction is None or record.compaction.trigger == "micro":
             inside = inside and record.kind is not RecordKind.REPLY
             continue
-        if not inside:
+        if not inside or record.compaction.summary is None:
             yield at
         inside = record.compaction.summary is None and not record.messages  # its summary is still to come
-
-
-def _leading_summary(records: Sequence[Record]) -> str | None:
-    """Return the summary of the compaction that ``records`` begin with; None if it has none."""
-    summary = None
-    for record in records:
-        if record.kind is RecordKind.REPLY and record.actor is None:
-            break
-        if record.compaction is not None and record.actor is None:
-            summary = summary or record.compaction.summary
-    return summary or None
 
 
 def _write_prefix(transcript: Path, folder: Path, size_bytes: int) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core import markdown
@@ -14,6 +14,7 @@ from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.markdown import is_open_step, is_superseded, user_quote
 from leftoff.core.open_work import title
 from leftoff.core.quantities import count
+from leftoff.core.records import Place
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
@@ -23,22 +24,20 @@ from leftoff.live.saving import caught_up_message, end_pause, log_errors, rearm,
 from leftoff.platform import paths
 from leftoff.platform.log import write_line
 from leftoff.platform.register import Register
+from leftoff.resume_logs.receipt import Receipt, Replacement, build_receipt, find_replacement, without_kept
 from leftoff.resume_logs.restore import Candidate, left_at, logs_to_offer, restore_log
 from leftoff.sessions import live_state
 from leftoff.sessions.ancestry import Heir, note_continued
-from leftoff.sessions.live_state import restoration_file
+from leftoff.sessions.live_state import CompactionState, restoration_file
 from leftoff.storage import file_store
 
-if TYPE_CHECKING:
-    from leftoff.resume_logs.receipt import Receipt
-
 _MOST_CHARS = 2000
-_KEEP = (
-    "Keep in the summary, exactly as they are written: the paths of files that were read or changed and what became of "
-    "them, commands that were run and their outcome, names of functions, classes, tests, branches and errors, open todo "
-    "items, decisions with their reasons, and what comes next."
-)
-_QUOTED = "Keep these words of the user word for word; they hold until the user says otherwise:"
+# An agent may show on screen what this hook prints, after a line of its own, when the user has asked for the compaction.
+_MOST_SHOWN_CHARS = 130
+_MOST_UNSEEN_CHARS = 400
+_KEEP = "Keep paths, commands with their outcome, decisions and open steps exactly as written."
+_KEEP_SHORT = "Keep paths, commands and open steps exactly."
+_QUOTED = "Word for word:"
 _MISSING = "leftoff: what the compaction lost and was not handed back yet, from the record of this session:"
 _MOST_OFFER_CHARS = 600
 _LONGEST_MISSION = 160
@@ -51,6 +50,14 @@ def before_compaction(context: EventContext) -> HookResponse:
     """Save the log and the text that restores it, end the pause, and let every threshold be announced again."""
     if context.event.actor is not None:  # a subagent's own window, which leftoff does not look after
         return NO_RESPONSE
+    log = save_all(context, "saved")
+    if log is None:
+        return NO_RESPONSE
+    return HookResponse(to_summariser=summariser_instructions(log, is_shown=not context.event.is_automatic))
+
+
+def save_all(context: EventContext, compaction: CompactionState) -> ResumeLog | None:
+    """Save what a compaction may lose and end the pause; return the log, or None if logs are off or it was not saved."""
     log: ResumeLog | None = None
     with suppress(OSError):
         restoration_file(context.agent.id, context.event.session_id).unlink(missing_ok=True)
@@ -60,40 +67,83 @@ def before_compaction(context: EventContext) -> HookResponse:
             log = save_before_compaction(context.session_ref, context.workspace, of_project)[0].log
     with log_errors("the pause was not finalised before a compaction"):
         end_pause(context.state, context.workspace, log, reason="compaction")
-    context.update(rearm)
-    return HookResponse(to_summariser=summariser_instructions(log)) if log is not None else NO_RESPONSE
+    size = context.session_ref.transcript.stat().st_size if context.session_ref is not None else 0
+    context.update(lambda state: rearm(state)._replace(compaction=compaction, compaction_at_bytes=size))
+    return log
 
 
-def summariser_instructions(log: ResumeLog) -> str:
-    """Tell the summariser what to keep: our own text, then pins and rules in the user's words, as many as fit."""
+def summariser_instructions(log: ResumeLog, *, is_shown: bool) -> str:
+    """Tell the summariser what to keep: pins and rules in the user's words, as many as fit, then one sentence."""
     quotes = [*_texts(log.critical_context.get("pins"))]
     rules = _texts(log.critical_context.get("user_rules"))
     quotes += [user_quote(rule) or "" for rule in rules if not is_superseded(rule)]
-    text = _KEEP
-    for number, quote in enumerate(dict.fromkeys(filter(None, quotes))):
-        line = f"- {markdown.escape_item(markdown.neutralise_markers(quote))}"
-        addition = f"\n\n{_QUOTED}\n{line}" if number == 0 else f"\n{line}"
-        if markdown.utf16_length(text + addition) > _MOST_CHARS:
-            break
-        text += addition
-    return text
+    sentence = _KEEP_SHORT if is_shown else _KEEP
+    room = (_MOST_SHOWN_CHARS if is_shown else _MOST_UNSEEN_CHARS) - len(f"{_QUOTED}  {sentence}")
+    kept: list[str] = []
+    for quote in dict.fromkeys(filter(None, quotes)):
+        flat = markdown.escape_item(markdown.neutralise_markers(quote))
+        words = f"“{' '.join(flat.split())}”"
+        if (length := markdown.utf16_length(words) + 1) <= room:
+            kept.append(words)
+            room -= length
+    return " ".join([_QUOTED, *kept, sentence]) if kept else sentence
 
 
 def after_compaction(context: EventContext) -> HookResponse:
-    """Tell the user in one line what the summary lost; what is still missing goes to the agent at the next event."""
-    from leftoff.resume_logs.receipt import build_receipt
+    """Answer where the agent reports the end of a compaction with its summary; other agents are asked at the next event."""
+    if context.event.actor is not None or context.state.compaction not in {"saved", "restored"}:
+        return NO_RESPONSE  # no summary was asked for: what replaces the conversation is not on disk yet
+    return _report(context, Replacement(text=context.event.summary, has_summary=True))
 
-    path = own_log_file(context) if context.event.actor is None else None
+
+def check_losses(context: EventContext) -> None:
+    """After a compaction, queue what it dropped for the agent, and the receipt for the user, from what is on disk by now."""
+    state, ref = context.state, context.session_ref
+    if state.compaction not in {"restored", "withheld"} or ref is None:
+        return
+    if context.event.actor is not None or not context.event.hears_agent:
+        return  # the receipt comes with what is handed over: only then is it true
+    before = Place(str(ref.transcript), 0, 0, state.compaction_at_bytes)
+    found = find_replacement(context.agent.read(ref.transcript, before))
+    response = _report(context, found or Replacement(text=None, has_summary=True))
+    context.update(lambda now: now.with_messages(to_user=response.to_user, to_agent=response.to_agent))
+
+
+def _report(context: EventContext, left: Replacement) -> HookResponse:
+    """Return what the compaction dropped and was not handed over, for the agent, and the receipt, for the user."""
+    phase = context.state.compaction
+    # Where no text has been handed over yet, the next start may still do it.
+    context.update(lambda state: state._replace(compaction="checked" if phase == "saved" else None))
+    path = own_log_file(context)
     log = None if path is None else load_log(path)
-    if log is None:
+    if path is None or log is None:
         return NO_RESPONSE
-    with suppress(OSError):
-        handed_over = restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
-        counted = build_receipt(log, context.event.summary, handed_over)
-        if missing := _missing(counted):
-            context.update(lambda state: state.with_messages(to_agent=missing))
-        return HookResponse(to_user=f"leftoff: {counted}.")
-    return NO_RESPONSE
+    if phase == "withheld":
+        handed_over, rest = "", _dropped(context, log, left.text, path)
+    else:
+        try:
+            handed_over = restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
+        except OSError:
+            return NO_RESPONSE
+        rest = _missing(build_receipt(log, left.text, handed_over))
+    counted = build_receipt(log, left.text, f"{handed_over}\n\n{rest or ''}", has_summary=left.has_summary)
+    return HookResponse(to_user=f"leftoff: {counted}.", to_agent=rest)
+
+
+def _dropped(context: EventContext, log: ResumeLog, left: str | None, path: Path) -> str | None:
+    """Return the log's content that is not in the conversation any more; None if all of it is."""
+    from leftoff.resume_logs.restore_text import restoration_text
+
+    dropped = log if left is None else without_kept(log, left)
+    if dropped is None:
+        return None
+    return restoration_text(
+        dropped,
+        profile="after_compaction",
+        max_chars=context.settings.restore.max_chars,
+        drift=None,
+        log_path=str(path.with_suffix(".md")),
+    )
 
 
 def _missing(counted: Receipt) -> str | None:

@@ -4,7 +4,7 @@
     prompt              typed triggers; the log that the first prompt asks for; warnings     live/prompt.py
     tools, stop         check the gauge, warn once per threshold, record the running pause   live/turns.py
     before_compaction   end the pause, save the log, tell the summariser what to keep        live/compaction.py
-    after_compaction    the receipt: what the summary lost and what was restored             live/compaction.py
+    after_compaction    the receipt: what was dropped and restored; else at the next event   live/compaction.py
     end                 end the pause, save the log, note the reason                         live/start.py
 
 The fast path (``leftoff.live.fast``) runs first and passes on only events that need more than a look at the gauge.
@@ -60,6 +60,10 @@ def handle_event(agent_id: str, raw: bytes) -> bytes:
     if not context.settings.enabled:
         context.update(lambda state: state)  # so that the fast path knows
         return b""
+    if event.kind in {"prompt", "tools", "stop"} and context.state.compaction is not None:
+        from leftoff.live.compaction import check_losses  # imported when it is needed, as in _respond
+
+        check_losses(context)
     return agent.reply(event, context.with_pending(_respond(context)))
 
 

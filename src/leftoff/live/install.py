@@ -20,6 +20,7 @@ from leftoff.core.hook_event import (
     HookProblem,
     Scope,
     WiredSettings,
+    brief_hook_command,
     hook_command,
     statusline_command,
 )
@@ -77,7 +78,13 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
         notes.append(
             "leftoff's plugin is switched on and calls at every event, so no hooks go into the settings."
         )
-    commands = AgentCommands(hook=hook, statusline=statusline_command(installed.interpreter()))
+    commands = AgentCommands(
+        hook=hook,
+        statusline=statusline_command(installed.interpreter()),
+        brief_hook=brief_hook_command(
+            installed.interpreter(), str(installed.fast_path_file()), str(paths.home()), agent_id
+        ),
+    )
     before = files.read_if_exists(file)
     text = _settings_text(file, before)
     base = installed.without_ours(wiring, file, before or b"", text)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import marshal
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -182,10 +183,11 @@ def fast_path_content() -> bytes:
 
 def write_fast_path() -> bool:
     """Install the fast path; return whether that changed the file."""
-    wanted = fast_path_content()
-    if files.read_if_exists(fast_path_file()) == wanted:
+    wanted, file = fast_path_content(), fast_path_file()
+    if files.read_if_exists(file) == wanted and os.access(file, os.X_OK):
         return False
-    files.write_file(fast_path_file(), wanted)
+    files.write_file(file, wanted)
+    file.chmod(0o700)
     return True
 
 

@@ -57,16 +57,22 @@ def on_start(context: EventContext) -> HookResponse:
 
 
 def _restoration(context: EventContext) -> str | None:
-    """Return the text that was written before the compaction; write it now if that failed. Without logs: the project."""
-    from leftoff.live import project_events
+    """Return the text that was written before the compaction. Where no log was saved: the project alone.
 
-    context.update(lambda state: state)
+    Where nothing was written, a plugin of the agent may have answered the compaction in its place and kept much of the conversation.
+    Then everything is saved now, and what was dropped is handed over at the next event, when the transcript shows it.
+    """
+    from leftoff.live import compaction, project_events
+
+    if context.state.compaction not in {"saved", "checked"}:
+        compaction.save_all(context, "withheld")
+        return project_events.save_around_compaction(context)
+    context.update(
+        lambda state: state._replace(compaction="restored" if state.compaction == "saved" else None)
+    )
     with suppress(OSError):
         return live_state.restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
-    of_project = project_events.save_around_compaction(context)
-    if context.session_ref is None or not context.settings.resume_logs.enabled:
-        return of_project
-    return saving.save_before_compaction(context.session_ref, context.workspace, of_project)[1]
+    return project_events.save_around_compaction(context)
 
 
 def _greet_resumed(context: EventContext) -> HookResponse:

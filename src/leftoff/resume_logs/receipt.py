@@ -1,8 +1,8 @@
-"""The receipt of a compaction: what the agent's summary lost against the log, and what leftoff put back.
+"""The receipt of a compaction: what it dropped against the log, and what leftoff restored.
 
-A rule or pin counts as kept when its words are in the summary in their order, or three quarters of its longer words in one
+What replaces the conversation is a summary, or messages that a plugin of the agent chose or rewrote. A rule or pin counts as kept when its words are in the summary in their order, or three quarters of its longer words in one
 paragraph; a command when it is there as typed; a file by its path, or by its name where no other file has it; a name as a whole word.
-This is generous to the summary, so what is called lost is lost.
+This is generous to the compaction, so what is called dropped is dropped.
 """
 
 from __future__ import annotations
@@ -10,23 +10,30 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from leftoff.agents.jsonl import all_texts
 from leftoff.core import markdown
 from leftoff.core.quantities import count
-from leftoff.core.resume_log import ResumeLog
+from leftoff.core.records import Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.core.resume_log import ResumeLog, render_decision
 from leftoff.resume_logs.claims import Claim, contains
 
 Kind = Literal["rules", "pins", "commands", "files", "names"]
-_Contains = Callable[[str, str], bool]  # text, item
+_Contains = Callable[["_Searched", str], bool]  # the text, and an item that may be in it
+_COUNTED = ("rules", "pins", "commands", "files")  # in the sentence; single names would make it long
+_YOURS = ("rules", "pins")
 
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
+_QUOTED = re.compile(r"“[^”]*”|`[^`]*`")
 _MIN_WORD_CHARS = 4
 _MIN_SHARE = 0.75
 
 
 class Line(NamedTuple):
-    """One kind of item in the log: how many there are, which the summary lost, and which of those were put back."""
+    """One kind of item in the log: how many there are, which the compaction dropped, and which of those were restored."""
 
     kind: Kind
     total: int
@@ -35,19 +42,27 @@ class Line(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """How many the summary still contains."""
+        """How many the agent still has."""
         return self.total - len(self.lost)
+
+    def __str__(self) -> str:
+        if self.kind not in _YOURS:
+            return count_items(len(self.lost), self.kind)
+        if self.total == 1:
+            return f"your {self.kind.removesuffix('s')}"
+        return f"{len(self.lost)} of your {self.total} {self.kind}"
 
 
 class Receipt(NamedTuple):
-    """What a compaction lost. ``is_opaque`` means that the summary cannot be read, so everything counts as lost."""
+    """What a compaction dropped. ``is_opaque``: what it left cannot be read, so everything counts as dropped."""
 
     lines: tuple[Line, ...]
     is_opaque: bool
+    has_summary: bool = True
 
     @property
     def still_missing(self) -> Mapping[Kind, tuple[str, ...]]:
-        """What was lost and not put back, to be given to the agent at the next event."""
+        """What was dropped and not restored, to be given to the agent at the next event."""
         return {
             line.kind: left
             for line in self.lines
@@ -55,21 +70,17 @@ class Receipt(NamedTuple):
         }
 
     def __str__(self) -> str:
-        put_back = _join(f"{len(line.put_back)}" for line in self.lines if line.lost)
+        lines = [line for line in self.lines if line.kind in _COUNTED]
         if self.is_opaque:
-            restored = _join(
-                count_items(len(line.put_back), line.kind) for line in self.lines if line.put_back
-            )
-            return f"The summary of this compaction cannot be read; leftoff put back {restored or 'nothing'}"
-        lost = _join(
-            f"{len(line.lost)} of {count_items(line.total, line.kind)}" for line in self.lines if line.lost
-        )
-        if lost:
-            return f"Compaction lost {lost}; leftoff put back {put_back}"
-        kept = _join(count_items(line.total, line.kind) for line in self.lines)
-        return (
-            f"Compaction kept all of the log: {kept}" if kept else "Compaction had nothing of the log to lose"
-        )
+            restored = _join(count_items(len(line.put_back), line.kind) for line in lines if line.put_back)
+            return f"The summary of this compaction cannot be read; leftoff restored {restored or 'nothing'}"
+        who = "The summary" if self.has_summary else "The compaction"
+        dropped = [line for line in lines if line.lost]
+        if dropped:
+            restored = _join(str(len(line.put_back)) for line in dropped)
+            return f"{who} dropped {_join(map(str, dropped))}; leftoff restored {restored}"
+        kept = _join(count_items(line.total, line.kind) for line in lines)
+        return f"{who} kept {kept}" if kept else f"{who} had nothing of the log to drop"
 
 
 def count_items(number: int, kind: Kind) -> str:
@@ -77,15 +88,55 @@ def count_items(number: int, kind: Kind) -> str:
     return count(number, kind.removesuffix("s"))
 
 
-def build_receipt(log: ResumeLog, summary: str | None, restored: str = "") -> Receipt:
-    """Return what ``summary`` lost against the log, and what of that ``restored`` has; None if the summary cannot be read."""
+class Replacement(NamedTuple):
+    """What a compaction put in place of the conversation; ``text`` is None if it cannot be read."""
+
+    text: str | None
+    has_summary: bool
+
+
+def find_replacement(records: Iterable[Record]) -> Replacement | None:
+    """Return what the first compaction among the records left, up to the next reply; None if there is no compaction."""
+    summary: str | None = None
+    texts: list[str] = []
+    is_compacted = False
+    for record in records:
+        if record.actor is not None:
+            continue
+        compaction = record.compaction
+        if compaction is not None and compaction.trigger != "micro":
+            if is_compacted and compaction.summary is None:
+                break  # the next one
+            is_compacted, summary = True, summary or compaction.summary
+        elif is_compacted and record.kind is RecordKind.REPEATED:
+            texts += _texts_of(record)
+        elif is_compacted and record.kind is RecordKind.REPLY:
+            break
+    if not is_compacted:
+        return None
+    return Replacement(text=summary or "\n\n".join(texts) or None, has_summary=not texts)
+
+
+def _texts_of(record: Record) -> Iterator[str]:
+    for block in record.blocks:
+        if isinstance(block, Text | ToolResult):
+            yield block.text
+        elif isinstance(block, ToolUse):
+            yield from all_texts(block.input)
+
+
+def build_receipt(
+    log: ResumeLog, left: str | None, restored: str = "", *, has_summary: bool = True
+) -> Receipt:
+    """Return what a compaction dropped that left this text, and what of that ``restored`` has; None cannot be read."""
     return Receipt(
-        lines=tuple(_lines(log, summary or "", restored)),
-        is_opaque=summary is None,
+        lines=tuple(_lines(log, _Searched(left or "", is_summary=has_summary), _Searched(restored))),
+        is_opaque=left is None,
+        has_summary=has_summary,
     )
 
 
-def _lines(log: ResumeLog, summary: str, restored: str) -> Iterator[Line]:
+def _lines(log: ResumeLog, left: _Searched, restored: _Searched) -> Iterator[Line]:
     context = log.critical_context
     for kind, items, is_in in (
         ("rules", _rules(context.get("user_rules")), _states),
@@ -99,10 +150,71 @@ def _lines(log: ResumeLog, summary: str, restored: str) -> Iterator[Line]:
         ("names", _names(context.get("names")), _contains_name),
     ):
         unique = [*dict.fromkeys(items)]
-        lost = tuple(item for item in unique if not is_in(summary, item))
+        lost = tuple(item for item in unique if not is_in(left, item))
         put_back = tuple(item for item in lost if is_in(restored, item))
         if unique:
             yield Line(kind=kind, total=len(unique), lost=lost, put_back=put_back)  # type: ignore[arg-type]
+
+
+def without_kept(log: ResumeLog, left: str) -> ResumeLog | None:
+    """Return the log without what the agent still has in these messages; None if it has all that matters."""
+    searched = _Searched(left, is_summary=False)
+
+    def lost(texts: Iterable[str]) -> list[str]:
+        return [text for text in texts if not _repeats(searched, text)]
+
+    context = {key: _lost_entries(key, value, searched) for key, value in log.critical_context.items()}
+    rest = replace(
+        log,
+        mission_summary="\n\n".join(lost(log.mission_summary.split("\n\n"))),
+        accomplishments=lost(log.accomplishments),
+        key_findings=lost(log.key_findings),
+        decisions=[each for each in log.decisions if lost([render_decision(each)])],
+        next_steps=lost(filter(markdown.is_open_step, log.next_steps)),
+        critical_context={key: value for key, value in context.items() if value},
+    )
+    matters = (rest.mission_summary, rest.key_findings, rest.decisions, rest.next_steps)
+    return rest if any(matters) or not {*_EXACT}.isdisjoint(rest.critical_context) else None
+
+
+def _lost_entries(key: str, value: Any, searched: _Searched) -> Any:
+    """Return what the text lacks of an entry of critical context, in the same form."""
+    is_in, text_of = _EXACT.get(key, (_repeats, str))
+    if isinstance(value, dict):
+        by_name = key == "files"  # of other tables the values are the content
+        return {
+            name: each
+            for name, each in value.items()
+            if not is_in(searched, text_of(name if by_name else str(each)))
+        }
+    if isinstance(value, list):
+        return [each for each in value if not is_in(searched, text_of(str(each)))]
+    return value if not is_in(searched, text_of(str(value))) else None
+
+
+@dataclass(frozen=True)
+class _Searched:
+    """A text in which many items are looked for: it may be a whole conversation, so it is split up once."""
+
+    text: str
+    is_summary: bool = True  # otherwise what is kept is there word for word
+
+    @cached_property
+    def flat(self) -> str:
+        return " ".join(self.text.split())
+
+    @cached_property
+    def words(self) -> str:
+        return " ".join(_words(self.text))
+
+    @cached_property
+    def paragraphs(self) -> Mapping[str, frozenset[int]]:
+        """The numbers of the paragraphs in which each word is."""
+        found: dict[str, set[int]] = {}
+        for number, paragraph in enumerate(self.text.split("\n\n")):
+            for word in {*_words(paragraph)}:
+                found.setdefault(word, set()).add(number)
+        return {word: frozenset(numbers) for word, numbers in found.items()}
 
 
 def _rules(value: Any) -> list[str]:
@@ -126,38 +238,58 @@ def _names(value: Any) -> list[str]:
     return [name.strip(" `") for names in named for name in names if name.strip(" `")]
 
 
-def _states(text: str, rule: str) -> bool:
-    words = _words(rule)
-    if " ".join(words) in " ".join(_words(text)):
-        return True
+def _states(searched: _Searched, rule: str) -> bool:
+    words = " ".join(_words(rule))
+    return words in searched.words or (searched.is_summary and _mentions(searched, rule))
+
+
+def _mentions(searched: _Searched, item: str) -> bool:
+    words = _words(item)
     long_words = {word for word in words if len(word) >= _MIN_WORD_CHARS} or {*words}
-    return any(
-        len(long_words & {*_words(paragraph)}) >= len(long_words) * _MIN_SHARE
-        for paragraph in text.split("\n\n")
-    )
+    found = Counter(number for word in long_words for number in searched.paragraphs.get(word, ()))
+    return any(number >= len(long_words) * _MIN_SHARE for number in found.values())
+
+
+def _repeats(searched: _Searched, item: str) -> bool:
+    """Say whether a text holds all that an item of the log quotes, whatever the log's own words around it are."""
+    quoted = [words for each in _QUOTED.findall(item) if (words := " ".join(_words(each)))]
+    if quoted:
+        return all(words in searched.words for words in quoted)
+    return _mentions(searched, item) or not _words(item)
 
 
 def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def _contains_command(text: str, command: str) -> bool:
-    return " ".join(command.split()) in " ".join(text.split())
+def _contains_command(searched: _Searched, command: str) -> bool:
+    return " ".join(command.split()) in searched.flat
 
 
-def _contains_name(text: str, name: str) -> bool:
-    return contains(text, Claim("name", name, 0, 0))
+def _contains_name(searched: _Searched, name: str) -> bool:
+    return contains(searched.text, Claim("name", name, 0, 0))
 
 
 def _file_matcher(files: Iterable[str]) -> _Contains:
     """Return a test by path, or by file name where only one file of the log has that name."""
     counts = Counter(path.rpartition("/")[2] for path in files)
 
-    def test(text: str, path: str) -> bool:
+    def test(searched: _Searched, path: str) -> bool:
         name = path.rpartition("/")[2]
-        return _contains_name(text, path) or (counts[name] == 1 and bool(name) and _contains_name(text, name))
+        return _contains_name(searched, path) or (
+            counts[name] == 1 and bool(name) and _contains_name(searched, name)
+        )
 
     return test
+
+
+# How entries of critical context are looked for that must be exact, and the part of an entry that counts.
+_EXACT: Mapping[str, tuple[_Contains, Callable[[str], str]]] = {
+    "user_rules": (_states, lambda rule: markdown.user_quote(rule) or rule),
+    "pins": (_states, str),
+    "commands": (_contains_command, markdown.command_text),
+    "files": (_contains_name, str),
+}
 
 
 def _join(parts: Iterable[str]) -> str:

@@ -176,9 +176,8 @@ class Candidate(NamedTuple):
     is_open: bool
     words: frozenset[str]  # its paths, file names and identifiers
     mission: str
-    why: str = ""  # it waits for the user's trust
-
     transcript: str | None
+    why: str = ""  # it waits for the user's trust
 
 
 class Location(NamedTuple):

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import orjson
 
@@ -27,6 +27,9 @@ CLEARED = "clear"  # why a session ended that the user cleared
 _END = ".json"
 _MAX_AGE = timedelta(days=30)  # without an event; a threshold may then be announced once more
 Result = TypeVar("Result")
+# How far a compaction has come: its losses are saved; the text that restores them was handed over, or withheld because no summary
+# was asked for, so that much may have been kept; or they are counted and the text was not handed over yet.
+CompactionState = Literal["saved", "restored", "withheld", "checked"]
 
 
 class LiveState(NamedTuple):
@@ -66,6 +69,8 @@ class LiveState(NamedTuple):
     project_state: str | None = None  # the resume state of the project being worked on
     project_said: str | None = None  # the last project_state threshold announced: warn, auto_save
     files: Mapping[str, int | None] = MappingProxyType({})  # to check after a turn: time of change by path
+    compaction: CompactionState | None = None
+    compaction_at_bytes: int = 0  # size of the transcript when its losses were saved
     to_user: tuple[str, ...] = ()  # messages for the next event that can deliver them
     to_agent: tuple[str, ...] = ()
 
@@ -79,7 +84,8 @@ class LiveState(NamedTuple):
     @property
     def is_due(self) -> bool:
         """Whether the next event needs the full program in any case."""
-        return self.offer_open or bool(self.pickup or self.to_user or self.to_agent)
+        is_unchecked = self.compaction in {"restored", "withheld"}
+        return self.offer_open or is_unchecked or bool(self.pickup or self.to_user or self.to_agent)
 
     def to_dict(self) -> JsonObject:
         """Return the JSON form."""

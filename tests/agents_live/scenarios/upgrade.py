@@ -46,7 +46,7 @@ def upgrade_in_place(agent: Agent, sandbox: Sandbox) -> None:
         sandbox.wait_until(
             lambda: bool(requests_after_compaction(sandbox)), "a request after the compaction", seconds=60
         )
-        screen.wait_for("put back")
+        screen.wait_for("restored")
     restored = "\n".join(restored_texts(requests_after_compaction(sandbox)[0].messages))
     for text in (PIN, RULE):
         assert text in restored, text

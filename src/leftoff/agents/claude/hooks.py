@@ -43,9 +43,11 @@ _TIMEOUTS = {
     "PostToolBatch": 10,
     "Stop": 10,
     "PreCompact": 60,
-    "PostCompact": 20,
     "SessionEnd": 20,
 }
+# The client shows the command of this one on screen. It would show that of PostCompact too, which is left out for that reason: the
+# summary is in the transcript.
+_SHOWN = "PreCompact"
 # Older clients call after every tool instead of once per round trip.
 _BATCHES_SINCE = (2, 1, 152)
 _BEFORE_BATCHES = ("PostToolUse", "PostToolUseFailure")
@@ -136,7 +138,11 @@ class ClaudeHooks:
         draft, created = json_edit.start_draft(text, where), []
         if commands.hook is not None:
             entries: dict[str, JsonObject] = {
-                event: {"type": "command", "command": commands.hook, "timeout": seconds}
+                event: {
+                    "type": "command",
+                    "command": (commands.brief_hook if event == _SHOWN else None) or commands.hook,
+                    "timeout": seconds,
+                }
                 for event, seconds in _events(self._client_version()).items()
             }
             created = hook_format.add_entries(draft, entries, where)

@@ -1,0 +1,38 @@
+"""What leftoff shows on screen around /compact, and what the summariser and the agent get without being shown."""
+
+from drive import Agent
+from installation import install, restored_texts, run_leftoff
+from sandbox import Sandbox
+from scenario import scenario, shell_call
+from screens import TURN_ENDED, as_json, open_client, request_with, submit
+
+COLUMNS = 80
+MOST_LINES = 3
+RULE = "Never push to main."
+PIN = "Nothing below release/ changes."
+COMPACTED = {"claude": "Compacted (ctrl+o", "codex": "Context compacted"}
+RECEIPT = "The summary dropped"
+
+
+@scenario(clients=("claude", "codex"))
+def quiet_compaction(agent: Agent, sandbox: Sandbox) -> None:
+    """Around /compact leftoff shows at most three lines of 80 columns, and the receipt once; rule and pin are restored."""
+    install(agent, sandbox)
+    run_leftoff(sandbox, "pin", PIN)
+    with open_client(agent, sandbox, columns=COLUMNS) as screen:
+        submit(agent, screen, f"Count. {RULE}\n{shell_call(agent, 'seq 1 5')}", "counted")
+        screen.wait_for(TURN_ENDED[agent.name])
+        screen.type("/compact")
+        screen.wait_for(COMPACTED[agent.name])
+        after = submit(agent, screen, "What now?", "the next answer")
+    shown = after[after.index(COMPACTED[agent.name]) : after.rindex("What now?")]
+    lines = [line for line in shown.splitlines()[1:] if len(line.strip()) > 1 and "Worked for" not in line]
+    assert len(lines) <= MOST_LINES, shown
+    assert "".join(after.split()).count("".join(RECEIPT.split())) == 1, after
+    if agent.name == "claude":
+        (summary,) = [request for request in sandbox.requests() if request.kind == "summary"]
+        assert PIN in as_json(summary.messages)
+        assert RULE in as_json(summary.messages)
+    restored = "\n".join(restored_texts(request_with(sandbox, "What now?")))
+    for text in (RULE, PIN):
+        assert text in restored, (text, restored)
