@@ -41,7 +41,7 @@ class Claude(Agent):
             "hasCompletedOnboarding": True,
             "theme": "dark",
             "customApiKeyResponses": {"approved": [FAKE_KEY]},
-            "projects": {str(project_inside): {"hasTrustDialogAccepted": True}},
+            "projects": {str(project_inside): {"hasTrustDialogAccepted": True, "allowedTools": []}},
         }
         (home / ".claude").mkdir()
         (home / ".claude" / ".claude.json").write_text(json.dumps(answers), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Download the pinned clients from npm and find their native executables.
+"""Download the pinned clients and some older versions of them from npm, and find their executables.
 
 A version is downloaded once and used only when its installation was complete; two runs at the same time do not collide.
 Only npm is run, never a client. As a script it downloads every client: `make clients` does this outside the sealed
@@ -15,10 +15,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 INSTALL_SECONDS = 900
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""The PATH that clients get."""
 
 
 class ClientMissingError(Exception):
@@ -32,6 +34,8 @@ class Client:
     name: str
     package: str
     version: str
+    older_versions: tuple[str, ...]
+    """Versions that scenarios ask for besides the pinned one."""
     executable: str
     """Pattern below the installed tree; `{platform}` is npm's name of this platform."""
 
@@ -42,13 +46,15 @@ class Client:
 
 def main() -> int:
     for client in pinned_clients().values():
-        sys.stdout.write(f"{client.name} {client.version}: {ensure_installed(client.name)}\n")
+        for version in (client.version, *client.older_versions):
+            sys.stdout.write(f"{client.name} {version}: {ensure_installed(client.name, version)}\n")
     return 0
 
 
-def ensure_installed(name: str) -> Path:
-    """Return the native executable of a pinned client; download the client first if needed."""
+def ensure_installed(name: str, version: str | None = None) -> Path:
+    """Return the executable of a client, of the pinned version unless another is given; download it first if needed."""
     client = pinned_clients()[name]
+    client = client if version is None else replace(client, version=version)
     if not client.folder.is_dir():
         client.folder.parent.mkdir(parents=True, exist_ok=True)
         with file_lock(client.folder.parent / ".lock"):
@@ -59,7 +65,10 @@ def ensure_installed(name: str) -> Path:
 
 def pinned_clients() -> dict[str, Client]:
     text = Path(__file__).with_name("clients.json").read_text(encoding="utf-8")
-    return {name: Client(name=name, **fields) for name, fields in json.loads(text).items()}
+    return {
+        name: Client(name=name, older_versions=tuple(fields.pop("older_versions", ())), **fields)
+        for name, fields in json.loads(text).items()
+    }
 
 
 def clients_folder() -> Path:
@@ -107,6 +116,11 @@ def executable(client: Client) -> Path:
     pattern = client.executable.format(platform=npm_platform())
     # The shortest name first: npm leaves out a `-musl` package on glibc and the other way round, but not every version does.
     found = sorted(client.folder.glob(pattern), key=lambda path: (len(str(path)), path))
+    script = client.folder / "node_modules" / ".bin" / client.name
+    if not found and script.resolve().suffix == ".js":  # older clients are a script that Node.js runs
+        if shutil.which("node", path=SEARCH_PATH) is None:
+            raise ClientMissingError(f"{client.name} {client.version} needs node in {SEARCH_PATH}.")
+        return script
     if not found:
         raise ClientMissingError(
             f"{client.folder}: no file {pattern}. Remove that folder and run `make clients` again."

@@ -48,8 +48,8 @@ class Agent(ABC):
     full_tokens: int
     """A usage at which the client compacts before its next request."""
 
-    def executable(self) -> Path:
-        return clients.ensure_installed(self.name)
+    def executable(self, version: str | None = None) -> Path:
+        return clients.ensure_installed(self.name, version)
 
     def prompt(self, sandbox: Sandbox, text: str, *options: str) -> Run:
         """Run a new session with one headless prompt."""

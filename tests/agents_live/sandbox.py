@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 import chain
+from clients import SEARCH_PATH
 from local_api import PORT, READY
 from received import Message
 from terminal import COLUMNS, Terminal
@@ -31,7 +32,6 @@ BASE_URL = f"http://127.0.0.1:{PORT}"
 RUN_SECONDS = 60
 MOUNT_POINT = Path("/srv")
 """Where the client sees the sandbox's disk: a folder that exists on every Linux and is usually empty."""
-SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 _MAKE_FULL_DISK = """
@@ -56,7 +56,7 @@ class SandboxedAgent(Protocol):
     name: str
     api_program: str
 
-    def executable(self) -> Path: ...
+    def executable(self, version: str | None = None) -> Path: ...
     def environment(self, home_inside: Path) -> dict[str, str]: ...
     def configure(self, home: Path, project_inside: Path) -> None: ...
     def normalise(self, body: dict[str, Any]) -> list[Message]: ...
@@ -94,6 +94,7 @@ class Sandbox:
         self.project = self.home / "project"
         self.keep_folder = keep_folder
         self.extra_environment: dict[str, str] = {}  # overrides the client's environment
+        self.version: str | None = None  # of the client; None for the pinned one
         self._namespaces: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -131,11 +132,11 @@ class Sandbox:
 
     def start(self, arguments: Sequence[str]) -> "Running":
         """Start the client in the project folder."""
-        return self.start_program([str(self.agent.executable()), *arguments])
+        return self.start_program([str(self.agent.executable(self.version)), *arguments])
 
     def open_screen(self, arguments: Sequence[str] = (), *, columns: int = COLUMNS) -> Terminal:
         """Start the client on a terminal."""
-        program = [str(self.agent.executable()), *arguments]
+        program = [str(self.agent.executable(self.version)), *arguments]
         return Terminal(*self._command_and_environment(program), columns=columns)
 
     def run_leftoff(self, *arguments: str) -> Result:
@@ -154,22 +155,26 @@ class Sandbox:
         """Let leftoff find the client by its name from now on; the client is always started with these options first."""
         script = self.disk / "bin" / self.agent.name
         script.parent.mkdir(exist_ok=True)
-        command = shlex.join([str(self.agent.executable()), *options])
+        command = shlex.join([str(self.agent.executable(self.version)), *options])
         script.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
         self.extra_environment["PATH"] = f"{self.path_inside(script.parent)}:{SEARCH_PATH}"
 
+    def use_version(self, version: str | None) -> None:
+        """Install this version of the client, None for the pinned one, in place of the present one, on the PATH."""
+        self.version = version
+        link = self.disk / "bin" / self.agent.name
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(self.agent.executable(version))
+        self.extra_environment["PATH"] = f"{self.path_inside(link.parent)}:{SEARCH_PATH}"
+
     def open_leftoff_screen(self, *arguments: str) -> Terminal:
         """Start leftoff on a terminal, where it finds the client by its name."""
-        script = self.disk / "bin" / self.agent.name
-        script.parent.mkdir(exist_ok=True)
-        script.unlink(missing_ok=True)
-        script.symlink_to(self.agent.executable())
-        command, environment = self._command_and_environment(
-            [sys.executable, "-P", "-m", "leftoff", *arguments]
+        self.use_version(self.version)
+        return Terminal(
+            *self._command_and_environment([sys.executable, "-P", "-m", "leftoff", *arguments])
         )
-        path = f"{self.path_inside(script.parent)}:{environment['PATH']}"
-        return Terminal(command, {**environment, "PATH": path})
 
     @contextmanager
     def full_disk(self, folder: Path) -> Iterator[None]:
