@@ -85,6 +85,7 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pyte
     }.items():
         monkeypatch.setenv(name, str(home / below))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("PATH", _path_without_agents(tmp_path / "programs"))
     code = (Path(leftoff.__file__).parents[1], Path(__file__).parents[1])  # children run the same code
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, code)))
     (home / ".gitconfig").write_text(
@@ -94,6 +95,20 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pyte
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return home
+
+
+def _path_without_agents(links: Path) -> str:
+    """Return the PATH, where a folder with a real agent is replaced by links to all else in it."""
+    agents = {"claude", "codex"}
+    folders = paths.environment().get("PATH", "").split(os.pathsep)
+    for number, folder in enumerate(folders):
+        if any(Path(folder, agent).exists() for agent in agents):
+            (links / str(number)).mkdir(parents=True)
+            for program in Path(folder).iterdir():
+                if program.name not in agents:
+                    (links / str(number) / program.name).symlink_to(program)
+            folders[number] = str(links / str(number))
+    return os.pathsep.join(folders)
 
 
 @pytest.fixture

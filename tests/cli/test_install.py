@@ -91,7 +91,7 @@ def test_json_says_the_same(settings):
 def test_install_says_to_approve_the_hooks_in_codex(isolated_home):
     """Codex silently runs no hook without approval."""
     (isolated_home / ".codex").mkdir()
-    assert "type /hooks" in leftoff("install", "codex")
+    assert "Trust all" in leftoff("install", "codex")
     assert "/hooks" in json.loads(leftoff("install", "codex", "--json"))["to_do"][0]
 
 

@@ -292,7 +292,9 @@ def test_codex_s_config_is_never_written(settings):
     config = settings("codex").with_name("config.toml")
     config.write_bytes(b"# mine\n")
     troubles = install(plan_install("codex", "user", Workspace.open()))
-    assert [trouble.fix for trouble in troubles] == ["start codex, type /hooks, approve those of leftoff"]
+    assert [trouble.fix for trouble in troubles] == [
+        'start codex and answer "Hooks need review" with "Trust all", or type /hooks and approve those of leftoff'
+    ]
     take_out()
     assert config.read_bytes() == b"# mine\n"
 

@@ -161,5 +161,6 @@ def test_installations_are_read_and_written_byte_for_byte():
     path.parent.mkdir(parents=True)
     path.write_bytes(golden)
     for each in installed.all_installations():
-        installed.remember(each)
+        with installed.remembered(each):
+            pass
     assert path.read_bytes() == golden

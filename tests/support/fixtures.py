@@ -37,6 +37,24 @@ class Home:
 
 
 @pytest.fixture
+def claude_version(isolated_home):
+    """Return a function that installs a version of Claude Code in place of the present one, as its own installer does."""
+
+    def install(version: str) -> Path:
+        program = isolated_home / ".local" / "share" / "claude" / "versions" / version
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text("#!/bin/sh\nexit 9\n", encoding="utf-8")
+        program.chmod(0o755)
+        link = isolated_home / ".local" / "bin" / "claude"
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(program)
+        return program
+
+    return install
+
+
+@pytest.fixture
 def home(isolated_home):
     return Home(isolated_home, Path.cwd())
 

@@ -24,7 +24,7 @@ from leftoff.core.protocols import Agent, CanBeChecked, HasHooks, StorageBackend
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import LeftoffError, PluginError, StorageError
 from leftoff.live import installed as live_installed
-from leftoff.live.install import foreign_triggers
+from leftoff.live.install import foreign_triggers, plan_install
 from leftoff.platform import files, paths
 from leftoff.plugins import BUILT_IN, make_all
 from leftoff.storage import outbox
@@ -187,7 +187,7 @@ def check_hooks(workspace: Workspace) -> Iterator[Finding]:
             ours = [hook for scope in SCOPES for hook in _our_hooks(agent, scope, project)]
             ours += [hook for hook in hooks if hook.origin == "plugin"]
             calling += ours
-            yield from _check_agent_hooks(agent, agent, ours, project)
+            yield from _check_agent_hooks(agent, agent, ours, workspace)
             yield from (
                 Finding(what=f"hooks of {agent.name}", state="note", detail=detail)
                 for detail in foreign_triggers(hooks, workspace.settings.triggers_prefix)
@@ -203,8 +203,9 @@ def _our_hooks(wiring: HasHooks, scope: Scope, project: Path) -> tuple[Hook, ...
 
 
 def _check_agent_hooks(
-    agent: Agent, wiring: HasHooks, ours: Sequence[Hook], project: Path
+    agent: Agent, wiring: HasHooks, ours: Sequence[Hook], workspace: Workspace
 ) -> Iterator[Finding]:
+    project = workspace.project.root
     what, fix = f"hooks of {agent.name}", f"leftoff install {agent.id}"
     if not ours:
         if agent.home.is_dir():
@@ -229,6 +230,21 @@ def _check_agent_hooks(
     problems = (problem for scope in installed for problem in wiring.hook_troubles(scope, project))
     for problem in dict.fromkeys(problems):
         yield Finding(what=what, state="broken", detail=problem.problem, fix=problem.fix)
+    if len(twice) == 1:
+        for scope in installed:
+            yield from _check_events(agent, scope, workspace)
+
+
+def _check_events(agent: Agent, scope: Scope, workspace: Workspace) -> Iterator[Finding]:
+    """Check that the installed events are those which fit the agent's version."""
+    try:
+        plan = plan_install(agent.id, scope, workspace)
+    except LeftoffError:
+        return  # the other findings say why
+    if plan.event_changes:
+        detail = f"the hooks do not fit the installed version ({plan.event_changes})"
+        fix = f"leftoff install {agent.id}" + (" --scope project" if scope == "project" else "")
+        yield Finding(what=f"hooks of {agent.name}", state="note", detail=detail, fix=fix)
 
 
 def _check_fast_path(calling: Sequence[Hook]) -> Iterator[Finding]:

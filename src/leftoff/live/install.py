@@ -40,7 +40,7 @@ _LARGEST_BYTES = 1024 * 1024
 class InstallPlan:
     """What installing would change. ``before`` is None if the settings file does not exist yet.
 
-    ``hooks`` are our hooks in the settings afterwards; ``notes`` are for the user to read.
+    ``hooks`` are our hooks in the settings afterwards, ``old_events`` those of our hooks before; ``notes`` are for the user.
     """
 
     agent: str
@@ -52,7 +52,15 @@ class InstallPlan:
     installation: Installation
     fast_path: Path
     hooks: tuple[Hook, ...]
+    old_events: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def event_changes(self) -> str:
+        """Which events would be added and removed, in words; empty if they stay the same."""
+        old, new = {*self.old_events}, {*(self.installation.events or ())}
+        changes = {"added": sorted(new - old), "removed": sorted(old - new)}
+        return "; ".join(f"{what}: {', '.join(events)}" for what, events in changes.items() if events)
 
     @property
     def changes_settings(self) -> bool:
@@ -100,9 +108,10 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
         settings=file,
         before=before,
         after=after.encode(),
-        installation=_installation(agent_id, scope, file, wired),
+        installation=_installation(agent_id, scope, file, wired, events=_events(wiring, wired.text, file)),
         fast_path=installed.fast_path_file(),
         hooks=wiring.ours_in(after, where=file),
+        old_events=_events(wiring, text, file),
         notes=(*notes, *wired.notes, *foreign_triggers(hooks, workspace.settings.triggers_prefix)),
     )
 
@@ -112,8 +121,8 @@ def install(plan: InstallPlan) -> tuple[HookProblem, ...]:
     installed.write_fast_path()
     if plan.changes_settings:
         # Remembered first: if the process is killed in between, the hash fits no file, and our entries are found by their form.
-        installed.remember(plan.installation)
-        files.replace_if_unchanged(plan.settings, plan.before, plan.after)
+        with installed.remembered(plan.installation):
+            files.replace_if_unchanged(plan.settings, plan.before, plan.after)
     _, wiring = _agent_with_hooks(plan.agent)
     return wiring.hook_troubles(plan.installation.scope, plan.project)
 
@@ -166,7 +175,9 @@ def _diff(file: Path, before: bytes | None, after: bytes | None) -> str:
     return "\n".join(difflib.unified_diff(old, new, left, right, n=2, lineterm=""))
 
 
-def _installation(agent_id: str, scope: Scope, file: Path, wired: WiredSettings) -> Installation:
+def _installation(
+    agent_id: str, scope: Scope, file: Path, wired: WiredSettings, *, events: tuple[str, ...]
+) -> Installation:
     """Return what the registry remembers; a file that an earlier installation created still counts as ours."""
     known = installed.installation_of(file)
     return Installation(
@@ -177,6 +188,7 @@ def _installation(agent_id: str, scope: Scope, file: Path, wired: WiredSettings)
         trace=wired.trace,
         made_file=not file.exists() or (known is not None and known.made_file),
         made_folder=not file.parent.exists() or (known is not None and known.made_folder),
+        events=events,
     )
 
 
@@ -199,6 +211,40 @@ def _notes_on_other_scope(hooks: Sequence[Hook], file: Path, scope: Scope, agent
 def _entries(wiring: HasHooks, text: str, file: Path) -> list[tuple[str, str]]:
     """Return our entries in a settings text, in an order that does not depend on their position."""
     return sorted((hook.event, str(hook.entry)) for hook in wiring.ours_in(text, where=file))
+
+
+def _events(wiring: HasHooks, text: str, file: Path) -> tuple[str, ...]:
+    """Return the events of our entries in a settings text."""
+    return tuple(sorted({hook.event for hook in wiring.ours_in(text, where=file)}))
+
+
+def adapt(agent_id: str, workspace: Workspace) -> str | None:
+    """Fit our hooks to the agent that is installed now, such as after its upgrade; return what to tell the user.
+
+    Only entries that ``install`` wrote and nothing has changed since are touched, and in a project only a file that is still
+    exactly as it was left.
+    """
+    agent, wiring = _agent_with_hooks(agent_id)
+    project = workspace.project.root
+    usual = [files.resolve_links(wiring.settings_files(scope, project)[-1]) for scope in SCOPES]
+    known = next(filter(None, map(installed.installation_of, usual)), None)
+    if known is None or not _is_as_left(wiring, known):
+        return None
+    if any(hook.origin == "plugin" for hook in wiring.hooks_here(project)):
+        return None  # it calls at every event; which of the two is to go is the user's choice
+    plan = plan_install(agent_id, known.scope, workspace)
+    if not plan.event_changes:
+        return None
+    install(plan)
+    return f"leftoff: its hooks in {plan.settings} now fit your version of {agent.name} ({plan.event_changes})."
+
+
+def _is_as_left(wiring: HasHooks, known: Installation) -> bool:
+    content = files.read_if_exists(known.settings)
+    if content is None or known.sha256 == installed.digest(content):
+        return content is not None
+    text = content.decode("utf-8", "replace")
+    return known.scope == "user" and _events(wiring, text, known.settings) == known.events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,8 @@ _STAMP = "# leftoff "
 class Installation(NamedTuple):
     """A settings file with our entries: the edits that made them, and the file's hash as we left it.
 
-    ``made_file`` and ``made_folder`` say whether we created the file and its folder.
+    ``made_file`` and ``made_folder`` say whether we created the file and its folder. ``events`` are those of our entries; None
+    in what an older leftoff remembered.
     """
 
     agent: str
@@ -45,6 +46,7 @@ class Installation(NamedTuple):
     trace: EditTrace
     made_file: bool
     made_folder: bool
+    events: tuple[str, ...] | None
 
     def to_dict(self) -> JsonObject:
         """Return the form in the registry's file."""
@@ -57,6 +59,7 @@ class Installation(NamedTuple):
             "edits": [[edit.start, edit.removed, edit.inserted] for edit in self.trace.edits],
             "made_file": self.made_file,
             "made_folder": self.made_folder,
+            **({} if self.events is None else {"events": [*self.events]}),
         }
 
 
@@ -86,11 +89,21 @@ def installation_of(settings: Path) -> Installation | None:
     return next((each for each in all_installations() if each.settings == settings), None)
 
 
-def remember(installation: Installation) -> None:
-    """Add an installation to the registry, replacing one in the same settings file."""
+@contextmanager
+def remembered(installation: Installation) -> Iterator[None]:
+    """Add an installation to the registry, replacing one in the same settings file; not if the block fails.
+
+    No other leftoff changes an agent's settings meanwhile.
+    """
     with _locked():
-        others = [each for each in all_installations() if each.settings != installation.settings]
+        before = all_installations()
+        others = [each for each in before if each.settings != installation.settings]
         _write([*others, installation])
+        try:
+            yield
+        except StorageError:
+            _write(before)
+            raise
 
 
 def forget(settings: Iterable[Path]) -> None:
@@ -147,6 +160,7 @@ def _installation(data: object) -> Installation:
         trace=EditTrace(edits=edits, created=tuple(map(str, data["made"]))),
         made_file=data["made_file"] is True,
         made_folder=data["made_folder"] is True,
+        events=tuple(map(str, data["events"])) if data.get("events") else None,
     )
 
 

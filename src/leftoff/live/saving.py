@@ -6,7 +6,7 @@ Background tasks run one at a time per session, at low priority and for a limite
     save       save the log of a session whose window fills up
     end        everything due at the end of a session, for which the agent gives its hooks too little time
     library    update the search index and archive the finished session
-    catch-up   save the logs of the project's last sessions that ended without one
+    catch-up   save the logs of the project's last sessions that ended without one; fit the hooks to the agent's version
 """
 
 from __future__ import annotations
@@ -158,6 +158,19 @@ def catch_up(state: LiveState) -> None:
         state.session_id,
         lambda now: (now.with_messages(to_user=message)._replace(catching_up=False), None),
     )
+    _adapt_hooks(state, workspace)
+
+
+def _adapt_hooks(state: LiveState, workspace: Workspace) -> None:
+    """Fit the installed hooks to the agent's version, which may have changed since the last session."""
+    from leftoff.live import install  # only a new session looks
+
+    with log_errors("the installed hooks were not fitted to the agent's version"):
+        message = install.adapt(state.agent, workspace)
+        if message is not None:
+            live_state.change(
+                state.agent, state.session_id, lambda now: (now.with_messages(to_user=message), None)
+            )
 
 
 def caught_up_message(session_id: str, state: LiveState) -> str:

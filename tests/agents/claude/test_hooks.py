@@ -9,10 +9,9 @@ import pytest
 from leftoff.agents.claude import Claude
 from leftoff.agents.claude import hooks as claude_hooks
 from leftoff.core.protocols import HasHooks
-from leftoff.testing.builders import Story
+from leftoff.errors import ConfigError
 from leftoff.testing.hook_promises import COMMANDS, HookPromises
 from tests.agents_live.starting_settings import CLAUDE
-from tests.support.transcripts import write_transcript
 
 HERE = Path("settings.json")
 HOOKS = claude_hooks.ClaudeHooks(Path("/no/such/home"), {})
@@ -34,9 +33,18 @@ def status_line(text):
     return json.loads(text)["statusLine"]["command"]
 
 
-def test_the_events_of_the_contract_are_wired_each_with_time_enough():
+BASE = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd"]
+
+
+def hooks_for(version, claude_version, isolated_home):
+    claude_version(version)
+    agent = Claude(home=isolated_home / ".claude", environment={"HOME": str(isolated_home)})
+    return agent.wired("", COMMANDS, (), where=HERE)
+
+
+def test_the_events_of_the_contract_are_wired_each_with_time_enough(claude_version, isolated_home):
     """Once per round trip, not once per tool; at its end a session must be asked for time. PostCompact would show on screen."""
-    hooks = json.loads(wired("").text)["hooks"]
+    hooks = json.loads(hooks_for("2.1.325", claude_version, isolated_home).text)["hooks"]
     assert [*hooks] == [
         "SessionStart",
         "UserPromptSubmit",
@@ -55,23 +63,35 @@ def test_the_events_of_the_contract_are_wired_each_with_time_enough():
 
 
 @pytest.mark.parametrize(
-    ("version", "batches"),
-    [("2.1.325", True), ("2.1.152", True), ("2.1.88", False), ("1.0.38", False), ("odd", True)],
+    ("version", "more"),
+    [
+        ("1.0.85", []),
+        ("2.0.55", []),
+        ("2.0.56", ["PostToolUseFailure"]),
+        ("2.1.117", ["PostToolUseFailure"]),
+    ],
 )
-def test_older_clients_are_wired_to_the_events_they_know(tmp_path, version, batches):
-    """A client that knows no batches is asked after every tool, and after every failure of one."""
-    transcript = tmp_path / "projects" / "-x" / "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11.jsonl"
-    transcript.parent.mkdir(parents=True)
-    agent = Claude(home=tmp_path)
-    write_transcript(
-        agent, Story(session_id=transcript.stem).asked("Go").replied("Done.", used=10).script(), transcript
-    )
-    text = transcript.read_text(encoding="utf-8")
-    found = json.loads(text.splitlines()[-1])["version"]
-    transcript.write_text(text.replace(f'"version":"{found}"', f'"version":"{version}"'), encoding="utf-8")
-    hooks = json.loads(agent.wired("", COMMANDS, (), where=HERE).text)["hooks"]
-    assert ("PostToolBatch" in hooks) == batches
-    assert ("PostToolUse" in hooks, "PostToolUseFailure" in hooks) == (not batches, not batches)
+def test_older_clients_are_wired_to_the_events_they_know(claude_version, isolated_home, version, more):
+    """A client that knows no batches is called after every tool; a note says what follows after an upgrade."""
+    done = hooks_for(version, claude_version, isolated_home)
+    assert {*json.loads(done.text)["hooks"]} == {*BASE, *more}
+    (note,) = done.notes
+    assert f"Claude Code {version} (" in note
+    assert "PostToolBatch" in note
+
+
+def test_a_client_of_unknown_version_gets_what_every_client_knows():
+    """A note says so."""
+    done = wired("")
+    assert [*json.loads(done.text)["hooks"]] == BASE
+    assert "every version since 1.0.85" in done.notes[0]
+
+
+@pytest.mark.parametrize("version", ["1.0.84", "0.2.9"])
+def test_settings_of_a_client_without_the_hooks_are_refused(claude_version, isolated_home, version):
+    """It would skip the whole file."""
+    with pytest.raises(ConfigError, match=rf"{version} .* older than 1\.0\.85.*claude update"):
+        hooks_for(version, claude_version, isolated_home)
 
 
 def test_with_a_plugin_only_the_status_line_is_wired():

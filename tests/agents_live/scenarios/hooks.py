@@ -83,9 +83,8 @@ def codex_hook_approval(agent: Agent, sandbox: Sandbox) -> None:
     output = install_recorder(agent, sandbox)
     assert "/hooks" in output, output
     assert events_of_turn(agent, sandbox, "Before.") == {}
-    assert [finding["mend"] for finding in broken_findings(sandbox)] == [
-        "start codex, type /hooks, approve those of leftoff"
-    ]
+    (finding,) = broken_findings(sandbox)
+    assert "Trust all" in finding["mend"], finding
     approve_hooks(agent, sandbox)
     assert events_of_turn(agent, sandbox, "After.") == TURN["codex"]
     assert broken_findings(sandbox) == []

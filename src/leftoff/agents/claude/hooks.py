@@ -8,14 +8,15 @@ plain text for the summariser and refuses an object.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from leftoff.agents import hook_format, json_edit
-from leftoff.agents.claude import listing, usage
+from leftoff.agents.claude.clients import Client, find_clients
+from leftoff.agents.claude.versions import Version, dotted, known
 from leftoff.agents.hook_format import read_text
 from leftoff.agents.json_edit import Draft, Item
-from leftoff.agents.jsonl import JsonLines, table
+from leftoff.agents.jsonl import table
 from leftoff.agents.jsonl import text as jsonl_text
 from leftoff.core.fast_path import FastPathRules
 from leftoff.core.hook_event import (
@@ -33,6 +34,7 @@ from leftoff.core.hook_event import (
     wrapped_statusline,
 )
 from leftoff.core.wire import JsonObject, JsonValue
+from leftoff.errors import ConfigError
 
 STATUS_LINE = "statusLine"
 # Seconds. The fast path needs milliseconds; these are for the full program on a busy machine. At the end of a session the
@@ -40,6 +42,8 @@ STATUS_LINE = "statusLine"
 _TIMEOUTS = {
     "SessionStart": 20,
     "UserPromptSubmit": 20,
+    "PostToolUse": 10,
+    "PostToolUseFailure": 10,
     "PostToolBatch": 10,
     "Stop": 10,
     "PreCompact": 60,
@@ -48,9 +52,8 @@ _TIMEOUTS = {
 # The client shows the command of this one on screen. It would show that of PostCompact too, which is left out for that reason: the
 # summary is in the transcript.
 _SHOWN = "PreCompact"
-# Older clients call after every tool instead of once per round trip.
-_BATCHES_SINCE = (2, 1, 152)
-_BEFORE_BATCHES = ("PostToolUse", "PostToolUseFailure")
+_BATCH = "PostToolBatch"
+_BEFORE_BATCHES = ("PostToolUse", "PostToolUseFailure")  # after every tool instead of once per round trip
 # A reply takes one line for each of its blocks. Subagents' lines, the client's own messages and API errors do not count.
 FAST_PATH: FastPathRules = {
     "format": "replies",
@@ -135,18 +138,21 @@ class ClaudeHooks:
         self, text: str, commands: AgentCommands, beneath: Sequence[str], *, where: Path
     ) -> WiredSettings:
         """Return the settings with our hooks and status line added."""
-        draft, created = json_edit.start_draft(text, where), []
+        draft, created, notes = json_edit.start_draft(text, where), [], []
         if commands.hook is not None:
+            clients = self._clients()
+            oldest = _oldest_with_hooks(clients, where)
             entries: dict[str, JsonObject] = {
                 event: {
                     "type": "command",
                     "command": (commands.brief_hook if event == _SHOWN else None) or commands.hook,
-                    "timeout": seconds,
+                    "timeout": _TIMEOUTS[event],
                 }
-                for event, seconds in _events(self._client_version()).items()
+                for event in events_of(oldest.version if oldest else ())
             }
             created = hook_format.add_entries(draft, entries, where)
-        notes = _add_status_line(draft, commands.statusline, beneath, created)
+            notes += _notes_on_clients(clients, oldest)
+        notes += _add_status_line(draft, commands.statusline, beneath, created)
         return WiredSettings(text=draft.text, trace=draft.trace(created), notes=tuple(notes))
 
     def unwired(self, text: str, was: EditTrace | None, *, where: Path) -> str:
@@ -188,24 +194,23 @@ class ClaudeHooks:
         return tuple(found)
 
     def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookProblem, ...]:  # noqa: ARG002 - the same for both scopes
-        """Say whether the settings that apply in the project switch all hooks off."""
+        """Say whether the settings that apply in the project switch all hooks off, and which client cannot read them."""
+        ours = {hook.event for hook in self.hooks_here(project) if hook.origin == "settings"}
+        return (*self._switched_off(project), *(_cannot_read(self._clients(), ours) if ours else ()))
+
+    def _switched_off(self, project: Path) -> Iterator[HookProblem]:
         for file in reversed(self.settings_files("project", project)):
             is_off = _parse_object(read_text(file)).get("disableAllHooks")
-            if is_off is not None:
-                problem = HookProblem(
+            if is_off is True:
+                yield HookProblem(
                     problem=f"{file} switches all hooks off (disableAllHooks)",
                     fix=f"set disableAllHooks to false in {file}",
                 )
-                return (problem,) if is_off is True else ()
-        return ()
+            if is_off is not None:
+                return
 
-    def _client_version(self) -> str | None:
-        """Return the version of the client that wrote the newest transcript; None if there is none."""
-        newest = max(listing.transcripts(self._home), key=lambda path: path.stat().st_mtime_ns, default=None)
-        if newest is None:
-            return None
-        with JsonLines(newest) as lines:
-            return usage.read_tail(lines, with_history=False).client_version
+    def _clients(self) -> list[Client]:
+        return find_clients(self._home, self._environment)
 
 
 def status_line_in(text: str) -> str | None:
@@ -229,15 +234,60 @@ def _hooks_of_plugin(home: Path, plugin: str) -> Iterator[Hook]:
         yield from hook_format.hooks_in_file(file)
 
 
-def _events(version: str | None) -> Mapping[str, int]:
-    """Return the events to be called at, each with its timeout. A client of unknown version is taken as a new one."""
-    numbers = tuple(int(part) for part in (version or "").split(".") if part.isascii() and part.isdecimal())
-    if not numbers or numbers >= _BATCHES_SINCE:
-        return _TIMEOUTS
-    events: dict[str, int] = {}
-    for event, timeout in _TIMEOUTS.items():
-        events |= dict.fromkeys(_BEFORE_BATCHES if event == "PostToolBatch" else (event,), timeout)
-    return events
+def events_of(version: Version) -> list[str]:
+    """Return the events to be called at by a client; those that every client with hooks knows for an empty version."""
+    since = known().hooks_since
+    events = [event for event in _TIMEOUTS if event not in since or version >= since[event]]
+    return [event for event in events if _BATCH not in events or event not in _BEFORE_BATCHES]
+
+
+def _oldest_with_hooks(clients: Sequence[Client], where: Path) -> Client | None:
+    """Return the oldest client, because all read the same file; ConfigError if the one in use is too old.
+
+    Another one that is too old is left out of account: it is often a leftover that nothing starts.
+    """
+    oldest = known().oldest_with_hooks
+    if clients and clients[0].version < oldest:
+        raise ConfigError(
+            f"{clients[0]} is older than {dotted(oldest)}, the oldest version that leftoff works with, and would skip "
+            f"the whole of {where}. Nothing was changed. Type: claude update, then try again.",
+            path=where,
+        )
+    return min((client for client in clients if client.version >= oldest), default=None)
+
+
+def _notes_on_clients(clients: Sequence[Client], oldest: Client | None) -> Iterator[str]:
+    since = dotted(known().oldest_with_hooks)
+    if oldest is None:
+        yield (
+            "leftoff could not find out which version of Claude Code you use, so it takes only the hooks that every version "
+            f"since {since} knows. It adds the others by itself once it has seen a session."
+        )
+        return
+    newest = events_of(known().newest_version)
+    if missing := [event for event in newest if event not in events_of(oldest.version)]:
+        yield f"{oldest} does not know {' and '.join(missing)}; leftoff adds them by itself after an upgrade."
+    for client in clients:
+        if client.version < known().oldest_with_hooks:
+            yield f"{client} cannot be used with leftoff any more, which needs {since}. Remove it."
+
+
+def _cannot_read(clients: Sequence[Client], events: Collection[str]) -> Iterator[HookProblem]:
+    """Name the clients that skip the whole settings file because it has these events."""
+    for number, client in enumerate(clients):
+        unknown = [event for event, since in known().hooks_since.items() if event in events and client.version < since]
+        if client.version < known().oldest_with_hooks:
+            if number == 0:  # others are often leftovers that nothing starts
+                yield HookProblem(
+                    problem=f"{client} is older than {dotted(known().oldest_with_hooks)} and skips the whole settings file",
+                    fix="claude update, then leftoff install claude",
+                )
+        elif unknown and client.version < known().ignores_unknown_hooks_since:
+            yield HookProblem(
+                problem=f"{client} does not know {' and '.join(unknown)} and skips the whole settings file, "
+                "with your own hooks and permissions",
+                fix="leftoff install claude",
+            )
 
 
 def _add_status_line(draft: Draft, ours: str, beneath: Sequence[str], created: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ from datetime import UTC
 from pathlib import Path
 
 from leftoff.agents.claude.listing import sessions_folder
-from leftoff.agents.claude.versions import known
+from leftoff.agents.claude.versions import dotted, known
 from leftoff.agents.command_line import CommandLine
 from leftoff.core.session import name_in_lineage_block
 from leftoff.core.trim_plan import Copy, FreshOrder
@@ -86,7 +86,7 @@ def write_fresh(home: Path, order: FreshOrder) -> Copy:
         "entrypoint": "cli",  # the client does not list sessions that were begun without a terminal
         "cwd": str(project),
         "sessionId": session_id,
-        "version": ".".join(map(str, known().newest_version)),
+        "version": dotted(known().newest_version),
         **order.metadata,
     }
     with files.atomic_writer(target) as file:

@@ -15,6 +15,8 @@ from orjson import loads
 
 from leftoff.core.records import RecordKind
 
+Version = tuple[int, ...]
+
 
 class KnownModel(NamedTuple):
     """The limits of a family of models, whose names begin with ``begins``."""
@@ -29,10 +31,17 @@ class Known(NamedTuple):
     """What was known about Claude Code on the day ``seen``."""
 
     seen: str
-    oldest_version: tuple[int, ...]
-    newest_version: tuple[int, ...]
+    oldest_version: Version
+    newest_version: Version
     # Older clients record what is typed while the agent works only as queue-operation lines.
-    queued_attachments_since: tuple[int, ...]
+    queued_attachments_since: Version
+    # The first version that knows all the hook events which leftoff cannot do without; the last of them was SessionEnd.
+    oldest_with_hooks: Version
+    # The first versions with the other events. Found by running the clients before and after each of them.
+    hooks_since: Mapping[str, Version]
+    # Older clients skip a whole settings file, permissions included, if it names an event that they do not know. Headless they
+    # do so without a word.
+    ignores_unknown_hooks_since: Version
     records: Mapping[str, RecordKind]  # by type; types that have a parser of their own are not listed
     system: Mapping[str, RecordKind]  # by subtype; the two compaction boundaries have parsers of their own
     attachments: Mapping[str, RecordKind]
@@ -61,6 +70,9 @@ def known() -> Known:
     data = loads(Path(__file__).with_name("versions.json").read_bytes())
     for name in ("oldest_version", "newest_version", "queued_attachments_since"):
         data[name] = version(data[name])
+    for name in ("oldest_with_hooks", "ignores_unknown_hooks_since"):
+        data[name] = version(data[name])
+    data["hooks_since"] = {event: version(since) for event, since in data["hooks_since"].items()}
     for name in ("records", "system", "attachments"):
         data[name] = {record_type: RecordKind(kind) for record_type, kind in data[name].items()}
     data["chain_fields"] = frozenset(data["chain_fields"])
@@ -69,7 +81,12 @@ def known() -> Known:
     return Known(**data)
 
 
-def version(text: str) -> tuple[int, ...]:
+def version(text: str) -> Version:
     """Parse ``2.1.97`` into numbers that compare; an empty tuple, older than all, for anything else."""
     parts = text.split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else ()
+
+
+def dotted(version: Version) -> str:
+    """Return a version as it is written."""
+    return ".".join(map(str, version))

@@ -1,8 +1,9 @@
 """Codex' ``hooks.json``, the user's approval of what is in it, and hook events.
 
-``config.toml`` is only read. Codex ignores a hook until the user has approved it in ``/hooks``; it then records the hash of exactly
+``config.toml`` is only read. Codex ignores a hook until the user has approved it, at the next start or in ``/hooks``; it then records the hash of exactly
 that entry at exactly that place as ``trusted_hash``. Our entries therefore stay the same from version to version, at the end of
-each event. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent, and the summary of a compaction is in the
+each event. Events and fields that a version does not know are ignored by it (seen with 0.128, 0.145 and 0.166), so that every
+version gets the same entries. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent, and the summary of a compaction is in the
 rollout, empty where only the provider can read it.
 """
 
@@ -158,7 +159,7 @@ class CodexHooks:
             problems.append(
                 HookProblem(
                     problem=f"Codex runs hooks only when you have approved them, and {what}",
-                    fix="start codex, type /hooks, approve those of leftoff",
+                    fix='start codex and answer "Hooks need review" with "Trust all", or type /hooks and approve those of leftoff',
                 )
             )
         return tuple(problems)
