@@ -103,6 +103,7 @@ class Sandbox:
             self.records_folder.mkdir()
             (self.disk / "tmp").mkdir()
             self.agent.configure(self.home, self.path_inside(self.project))
+            self.use_version(None)
             self._namespaces = start_namespaces(self.agent.api_program, self.records_folder, self.disk)
         except BaseException:
             self.close()
@@ -152,13 +153,16 @@ class Sandbox:
         return self.start_program([sys.executable, "-P", "-c", lines, *arguments]).wait()
 
     def put_client_on_path(self, *options: str) -> None:
-        """Let leftoff find the client by its name from now on; the client is always started with these options first."""
-        script = self.disk / "bin" / self.agent.name
-        script.parent.mkdir(exist_ok=True)
+        """Put a wrapper on the PATH in place of the client: it starts the client with these options first."""
         command = shlex.join([str(self.agent.executable(self.version)), *options])
-        script.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+        self.put_program_on_path(self.agent.name, f'exec {command} "$@"')
+
+    def put_program_on_path(self, name: str, line: str) -> None:
+        """Put a shell script of one line beside the client, in place of any other of that name."""
+        script = self.disk / "bin" / name
+        script.unlink(missing_ok=True)  # it may be a link to the client itself
+        script.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
         script.chmod(0o755)
-        self.extra_environment["PATH"] = f"{self.path_inside(script.parent)}:{SEARCH_PATH}"
 
     def use_version(self, version: str | None) -> None:
         """Install this version of the client, None for the pinned one, in place of the present one, on the PATH."""
@@ -170,8 +174,7 @@ class Sandbox:
         self.extra_environment["PATH"] = f"{self.path_inside(link.parent)}:{SEARCH_PATH}"
 
     def open_leftoff_screen(self, *arguments: str) -> Terminal:
-        """Start leftoff on a terminal, where it finds the client by its name."""
-        self.use_version(self.version)
+        """Start leftoff on a terminal."""
         return Terminal(
             *self._command_and_environment([sys.executable, "-P", "-m", "leftoff", *arguments])
         )

@@ -95,6 +95,42 @@ def test_install_says_to_approve_the_hooks_in_codex(isolated_home):
     assert "/hooks" in json.loads(leftoff("install", "codex", "--json"))["to_do"][0]
 
 
+OWN_HOOKS = b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}'
+
+
+@pytest.mark.parametrize("version", ["2.0.76", "2.1.90", "2.1.197", "2.1.325"])
+def test_only_events_that_the_client_knows_are_written(settings, claude_version, version):
+    """Up to 2.1.100 a client skips its whole settings file if it meets another one."""
+    claude_version(version)
+    settings.write_bytes(OWN_HOOKS)
+    leftoff("install", "claude")
+    events = {*json.loads(settings.read_bytes())["hooks"]}
+    number = tuple(map(int, version.split(".")))
+    assert ("PostCompact" in events) == (number >= (2, 1, 76))
+    assert ("PostToolBatch" in events) == (number >= (2, 1, 118))
+    assert ("PostToolUse" in events) == (number < (2, 1, 118))
+    leftoff("uninstall")
+    assert settings.read_bytes() == OWN_HOOKS
+
+
+def test_a_client_that_is_too_old_is_refused_with_what_to_type(settings, claude_version):
+    """The exit code is 1, and nothing is written."""
+    claude_version("1.0.84")
+    output = " ".join(leftoff("install", "claude", code=1).split())
+    assert "Claude Code 1.0.84" in output
+    assert "1.0.85" in output
+    assert "claude update" in output
+    assert settings.read_bytes() == BEFORE
+    assert not paths.data_folder().joinpath("installations.json").exists()
+
+
+def test_where_the_version_is_not_known_that_is_said(settings):
+    """Only what every client knows is written."""
+    assert "could not find out which version" in " ".join(leftoff("install", "claude").split())
+    events = {*json.loads(settings.read_bytes())["hooks"]}
+    assert not events & {"PostCompact", "PostToolBatch", "PostToolUseFailure"}
+
+
 def test_broken_settings_are_named_with_their_line(settings):
     """The exit code is 1, and nothing is written."""
     settings.write_bytes(b'{\n "a": 1,\n}')

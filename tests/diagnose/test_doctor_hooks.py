@@ -38,14 +38,57 @@ def test_an_agent_that_is_here_and_not_wired_is_a_note(home):
     assert (finding.state, finding.detail, finding.fix) == ("note", "not installed", "leftoff install claude")
 
 
-def test_all_is_well_after_install(home):
+def test_all_is_well_after_install(home, claude_version):
     """The findings name the settings file, the wired events and the version of the fast path."""
+    claude_version("2.1.325")
     file = put_in()
     hooks, fast = hook_findings()
     assert (hooks.state, fast.state) == ("ok", "ok")
     assert str(file) in hooks.detail
     assert "PostToolBatch" in hooks.detail
     assert fast.detail.endswith("of this version")
+
+
+def test_hooks_that_a_downgraded_client_does_not_know_are_broken(home, claude_version):
+    """The client skips its whole settings, so that no hook can tell; installing again makes it read them."""
+    claude_version("2.1.325")
+    put_in()
+    claude_version("2.1.100")
+    (finding,) = hook_findings("broken")
+    assert "Claude Code 2.1.100" in finding.detail
+    assert "PostToolBatch and skips the whole settings file" in finding.detail
+    assert finding.fix == "leftoff install claude"
+    put_in()
+    assert hook_findings("broken") == []
+
+
+def test_hooks_that_a_client_passes_over_are_a_note(home, claude_version):
+    """From 2.1.101 on a client ignores what it does not know, but calls too seldom then."""
+    claude_version("2.1.325")
+    put_in()
+    claude_version("2.1.101")
+    (finding,) = hook_findings("note")
+    assert "added: PostToolUse, PostToolUseFailure; removed: PostToolBatch" in finding.detail
+    assert finding.fix == "leftoff install claude"
+    assert hook_findings("broken") == []
+
+
+def test_hooks_that_an_upgraded_client_could_have_are_a_note(home, claude_version):
+    """The next session would add them too."""
+    claude_version("2.1.90")
+    put_in()
+    claude_version("2.1.325")
+    (finding,) = hook_findings("note")
+    assert "added: PostToolBatch; removed: PostToolUse, PostToolUseFailure" in finding.detail
+
+
+def test_a_client_below_the_oldest_supported_is_broken(home, claude_version):
+    """What to type updates the client first."""
+    put_in()
+    claude_version("1.0.84")
+    (finding,) = hook_findings("broken")
+    assert "older than 1.0.85" in finding.detail
+    assert finding.fix == "claude update, then leftoff install claude"
 
 
 def test_a_fast_path_that_is_gone_is_broken(home):

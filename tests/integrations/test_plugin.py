@@ -11,6 +11,7 @@ import pytest
 
 import leftoff
 from leftoff.agents.claude import hooks
+from leftoff.agents.claude.versions import known
 from leftoff.cli.main import COMMANDS
 from leftoff.core.hook_event import PLUGIN_NAME
 from leftoff.live import installed
@@ -37,13 +38,25 @@ def test_the_marketplace_lists_the_plugin_under_the_name_we_look_for():
 
 
 def test_the_plugin_is_called_at_the_same_events_as_wired_settings():
-    """The time-outs are the same too."""
-    hook_groups = read(PLUGIN / "hooks" / "hooks.json")["hooks"]
-    assert {
-        event: groups[0]["hooks"][0]["timeout"] for event, groups in hook_groups.items()
-    } == hooks._events(None)
-    (command,) = {groups[0]["hooks"][0]["command"] for groups in hook_groups.values()}
-    assert command == 'sh "${CLAUDE_PLUGIN_ROOT}/hooks/leftoff.sh" || exit 0'
+    """The time-outs are the same too. Events that not every client knows have a file each: an older client skips such a file."""
+    manifest = read(PLUGIN / ".claude-plugin" / "plugin.json")
+    separate = [read(PLUGIN / file)["hooks"] for file in manifest["hooks"]]
+    assert all(len(file) == 1 for file in separate)
+    always = read(PLUGIN / "hooks" / "hooks.json")["hooks"]
+    assert always.keys() == {*hooks.events_of(())} - {"PostToolUse"}, "batches come instead"
+    groups = always | {event: value for file in separate for event, value in file.items()}
+    assert groups.keys() == {*hooks.events_of(known().newest_version)}
+    for event, (group,) in groups.items():
+        (entry,) = group["hooks"]
+        assert entry["timeout"] == hooks.TIMEOUTS[event]
+        assert entry["command"] == 'sh "${CLAUDE_PLUGIN_ROOT}/hooks/leftoff.sh" || exit 0'
+
+
+def test_a_slash_command_reaches_the_agent_whatever_leftoff_s_exit_code():
+    """The client drops the whole command if a program in it fails, as leftoff does in a session without a transcript."""
+    for file in (PLUGIN / "commands").glob("*.md"):
+        for line in re.findall(r"!`(.*)`", file.read_text(encoding="utf-8")):
+            assert line.endswith(" 2>&1 || true"), file
 
 
 def test_both_agents_learn_the_same():

@@ -39,7 +39,7 @@ from leftoff.errors import ConfigError
 STATUS_LINE = "statusLine"
 # Seconds. The fast path needs milliseconds; these are for the full program on a busy machine. At the end of a session the
 # client gives hooks little time unless they ask for more.
-_TIMEOUTS = {
+TIMEOUTS = {
     "SessionStart": 20,
     "UserPromptSubmit": 20,
     "PostToolUse": 10,
@@ -146,7 +146,7 @@ class ClaudeHooks:
                 event: {
                     "type": "command",
                     "command": (commands.brief_hook if event == _SHOWN else None) or commands.hook,
-                    "timeout": _TIMEOUTS[event],
+                    "timeout": TIMEOUTS[event],
                 }
                 for event in events_of(oldest.version if oldest else ())
             }
@@ -237,7 +237,7 @@ def _hooks_of_plugin(home: Path, plugin: str) -> Iterator[Hook]:
 def events_of(version: Version) -> list[str]:
     """Return the events to be called at by a client; those that every client with hooks knows for an empty version."""
     since = known().hooks_since
-    events = [event for event in _TIMEOUTS if event not in since or version >= since[event]]
+    events = [event for event in TIMEOUTS if event not in since or version >= since[event]]
     return [event for event in events if _BATCH not in events or event not in _BEFORE_BATCHES]
 
 
