@@ -6,7 +6,7 @@ Background tasks run one at a time per session, at low priority and for a limite
     save       save the log of a session whose window fills up
     end        everything due at the end of a session, for which the agent gives its hooks too little time
     library    update the search index and archive the finished session
-    catch-up   save the logs of the project's last sessions that ended without one; fit the hooks to the agent's version
+    catch-up   save the logs of the project's last sessions that ended without one
 """
 
 from __future__ import annotations
