@@ -175,9 +175,7 @@ class Sandbox:
 
     def open_leftoff_screen(self, *arguments: str) -> Terminal:
         """Start leftoff on a terminal."""
-        return Terminal(
-            *self._command_and_environment([sys.executable, "-P", "-m", "leftoff", *arguments])
-        )
+        return Terminal(*self._command_and_environment([sys.executable, "-P", "-m", "leftoff", *arguments]))
 
     @contextmanager
     def full_disk(self, folder: Path) -> Iterator[None]:

@@ -79,7 +79,9 @@ def test_the_background_task_of_a_new_session_does_it(settings, live):
     """No turn waits for it, and the session's next event tells the user."""
     live.hook("SessionStart", source="startup")
     subprocess.run(
-        [sys.executable, "-m", "leftoff", "hook", "claude", "catch-up", live.session_id], check=True, timeout=60
+        [sys.executable, "-m", "leftoff", "hook", "claude", "catch-up", live.session_id],
+        check=True,
+        timeout=60,
     )
     assert "PostToolBatch" in events(settings)
     assert "now fit your version" in live.message_to_user("UserPromptSubmit", prompt="Next.")
@@ -104,7 +106,9 @@ def test_a_hook_that_the_user_took_out_stays_out(settings):
     assert settings.read_bytes() == edited
 
 
-def test_settings_of_a_project_that_were_changed_since_are_left_alone(isolated_home, claude_version, tmp_path):
+def test_settings_of_a_project_that_were_changed_since_are_left_alone(
+    isolated_home, claude_version, tmp_path
+):
     """They may have come from elsewhere."""
     project = tmp_path / "work"
     subprocess.run(["git", "init", "-q", str(project)], check=True)

@@ -230,21 +230,20 @@ def _check_agent_hooks(
     problems = (problem for scope in installed for problem in wiring.hook_troubles(scope, project))
     for problem in dict.fromkeys(problems):
         yield Finding(what=what, state="broken", detail=problem.problem, fix=problem.fix)
-    if len(twice) == 1:
-        for scope in installed:
-            yield from _check_events(agent, scope, workspace)
+    yield from _check_events(agent, installed if len(twice) == 1 else [], workspace)
 
 
-def _check_events(agent: Agent, scope: Scope, workspace: Workspace) -> Iterator[Finding]:
+def _check_events(agent: Agent, scopes: Sequence[Scope], workspace: Workspace) -> Iterator[Finding]:
     """Check that the installed events are those which fit the agent's version."""
-    try:
-        plan = plan_install(agent.id, scope, workspace)
-    except LeftoffError:
-        return  # the other findings say why
-    if plan.event_changes:
-        detail = f"the hooks do not fit the installed version ({plan.event_changes})"
-        fix = f"leftoff install {agent.id}" + (" --scope project" if scope == "project" else "")
-        yield Finding(what=f"hooks of {agent.name}", state="note", detail=detail, fix=fix)
+    for scope in scopes:
+        try:
+            plan = plan_install(agent.id, scope, workspace)
+        except LeftoffError:
+            continue  # the other findings say why
+        if plan.event_changes:
+            detail = f"the hooks do not fit the installed version ({plan.event_changes})"
+            fix = f"leftoff install {agent.id}" + (" --scope project" if scope == "project" else "")
+            yield Finding(what=f"hooks of {agent.name}", state="note", detail=detail, fix=fix)
 
 
 def _check_fast_path(calling: Sequence[Hook]) -> Iterator[Finding]:

@@ -236,7 +236,9 @@ def adapt(agent_id: str, workspace: Workspace) -> str | None:
     if not plan.event_changes:
         return None
     install(plan)
-    return f"leftoff: its hooks in {plan.settings} now fit your version of {agent.name} ({plan.event_changes})."
+    return (
+        f"leftoff: its hooks in {plan.settings} now fit your version of {agent.name} ({plan.event_changes})."
+    )
 
 
 def _is_as_left(wiring: HasHooks, known: Installation) -> bool:

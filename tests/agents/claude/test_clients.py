@@ -93,7 +93,9 @@ def test_a_damaged_package_shows_nothing(isolated_home, tmp_path, program, conte
     assert versions(isolated_home) == []
 
 
-def test_folders_of_the_path_that_depend_on_the_working_folder_are_passed_over(isolated_home, tmp_path, monkeypatch):
+def test_folders_of_the_path_that_depend_on_the_working_folder_are_passed_over(
+    isolated_home, tmp_path, monkeypatch
+):
     """A project could bring a program of that name."""
     (tmp_path / "work" / "claude").write_text("", encoding="utf-8")
     (tmp_path / "work" / "claude").chmod(0o755)

@@ -17,8 +17,8 @@ USERS_SETTINGS = json.dumps(
 ).encode()
 STATUS_LINE = "leftoff: no reply to measure yet"
 EVENTS_OF_2_0_76 = {
-    *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "PreCompact", "SessionEnd"),
-    "statusLine",
+    *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "PreCompact"),
+    *("SessionEnd", "statusLine"),
 }
 EVENTS_OF_2_1_90 = EVENTS_OF_2_0_76 | {"PostCompact"}
 EVENTS = EVENTS_OF_2_1_90 - {"PostToolUse", "PostToolUseFailure"} | {"PostToolBatch"}
@@ -133,7 +133,9 @@ def check_turn(agent: Agent, sandbox: Sandbox) -> None:
     """Check that a turn with a tool call runs the user's hook, and that leftoff has saved a log when the session is over."""
     (sandbox.home / "own-hook-ran").unlink(missing_ok=True)
     before = len(saved_logs(sandbox))
-    require_success(agent.prompt(sandbox, f"Plan the release and write the notes.\n{shell_call(agent, 'echo hi')}"))
+    require_success(
+        agent.prompt(sandbox, f"Plan the release and write the notes.\n{shell_call(agent, 'echo hi')}")
+    )
     assert own_hook_ran(sandbox), "the user's own hook did not run"
     sandbox.wait_until(lambda: len(saved_logs(sandbox)) > before, "a log of the session")
 

@@ -138,7 +138,8 @@ class ClaudeHooks:
         self, text: str, commands: AgentCommands, beneath: Sequence[str], *, where: Path
     ) -> WiredSettings:
         """Return the settings with our hooks and status line added."""
-        draft, created, notes = json_edit.start_draft(text, where), [], []
+        draft, created = json_edit.start_draft(text, where), []
+        notes: list[str] = []
         if commands.hook is not None:
             clients = self._clients()
             oldest = _oldest_with_hooks(clients, where)
@@ -275,7 +276,11 @@ def _notes_on_clients(clients: Sequence[Client], oldest: Client | None) -> Itera
 def _cannot_read(clients: Sequence[Client], events: Collection[str]) -> Iterator[HookProblem]:
     """Name the clients that skip the whole settings file because it has these events."""
     for number, client in enumerate(clients):
-        unknown = [event for event, since in known().hooks_since.items() if event in events and client.version < since]
+        unknown = [
+            event
+            for event, since in known().hooks_since.items()
+            if event in events and client.version < since
+        ]
         if client.version < known().oldest_with_hooks:
             if number == 0:  # others are often leftovers that nothing starts
                 yield HookProblem(

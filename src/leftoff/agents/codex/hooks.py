@@ -1,10 +1,10 @@
 """Codex' ``hooks.json``, the user's approval of what is in it, and hook events.
 
-``config.toml`` is only read. Codex ignores a hook until the user has approved it, at the next start or in ``/hooks``; it then records the hash of exactly
-that entry at exactly that place as ``trusted_hash``. Our entries therefore stay the same from version to version, at the end of
-each event. Events and fields that a version does not know are ignored by it (seen with 0.128, 0.145 and 0.166), so that every
-version gets the same entries. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent, and the summary of a compaction is in the
-rollout, empty where only the provider can read it.
+``config.toml`` is only read. Codex ignores a hook until the user has approved it, when it asks at its start or in ``/hooks``; it
+then records the hash of exactly that entry at exactly that place as ``trusted_hash``. Our entries therefore stay the same from
+version to version, at the end of each event. A version of Codex ignores events and fields that it does not know (seen with 0.128,
+0.145 and 0.166), so all get the same entries. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent, and the
+summary of a compaction is in the rollout, empty where only the provider can read it.
 """
 
 from __future__ import annotations
