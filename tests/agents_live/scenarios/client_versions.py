@@ -10,6 +10,7 @@ from installation import agent_settings, install, run_leftoff, saved_logs
 from sandbox import Sandbox
 from scenario import has_text, require_success, scenario, shell_call
 from scenarios.hooks import INTEGRATIONS
+from screens import screen_options
 
 USERS_HOOK = "touch $HOME/own-hook-ran"
 USERS_SETTINGS = json.dumps(
@@ -154,3 +155,14 @@ def installed_events(agent: Agent, sandbox: Sandbox) -> set[str]:
 def hook_findings(sandbox: Sandbox) -> list[dict[str, str]]:
     result = sandbox.run_leftoff("doctor", "--json")
     return [each for each in json.loads(result.stdout) if each["what"].startswith("hooks of Claude")]
+
+
+@scenario(clients=("codex",))
+def codex_asks_for_approval(agent: Agent, sandbox: Sandbox) -> None:
+    """Codex asks at its start whether to trust the hooks, in the words that `leftoff install` names."""
+    output = run_leftoff(sandbox, "install", agent.name)
+    with sandbox.open_screen(screen_options(agent, sandbox)) as screen:
+        asked = " ".join(screen.wait_for("Hooks need review").split())
+    for words in ("Hooks need review", "Trust all"):
+        assert words in asked, asked
+        assert words in " ".join(output.split()), output
