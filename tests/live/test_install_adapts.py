@@ -97,7 +97,7 @@ def test_settings_that_were_edited_since_are_fitted_too(settings):
 
 
 def test_a_hook_that_the_user_took_out_stays_out(settings):
-    """Whoever edits our entries decides about them."""
+    """A user who edits our entries decides about them."""
     data = json.loads(settings.read_bytes())
     del data["hooks"]["Stop"]
     settings.write_text(json.dumps(data), encoding="utf-8")
