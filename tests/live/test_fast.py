@@ -245,7 +245,7 @@ def log_of(home: Path) -> str:
 Call = Callable[..., list[str]]
 
 
-@pytest.mark.parametrize("name", ["SessionStart", "PreCompact", "PostCompact", "SessionEnd", "Whatever"])
+@pytest.mark.parametrize("name", ["SessionStart", "PreCompact", "PostCompact", "Whatever"])
 def test_what_must_be_said_saved_or_restored_goes_to_the_full_program(
     call: Call, isolated_home: Path, tmp_path: Path, name: str
 ) -> None:

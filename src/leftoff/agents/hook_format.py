@@ -47,6 +47,7 @@ FAST_EVENTS: dict[str, FastKind] = {
     "PostToolUseFailure": "tools",
     "PostToolBatch": "tools",
     "Stop": "stop",
+    "SessionEnd": "end",
 }
 _SOURCES: Mapping[str, StartSource] = {
     "startup": "startup",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-FastKind = Literal["prompt", "tools", "stop"]
+FastKind = Literal["prompt", "tools", "stop", "end"]
 Match = dict[str, str | int | bool]
 
 

@@ -2,7 +2,8 @@
 
 It reads the event, reads the last token usage from the end of the transcript, compares it with the session's state file,
 appends a line to a running pause, and exits. Only when something must be said, saved or restored does the full program take
-its place. How an agent's events and transcript lines are read is data in the state file (``leftoff.core.fast_path``); where
+its place. At the end of a session nothing is said: the end is noted in a file, and the full program does the rest in
+the background. How an agent's events and transcript lines are read is data in the state file (``leftoff.core.fast_path``); where
 the state has no such rules, every event goes to the full program, which writes them.
 
 It imports only what a bare interpreter has loaded already or has in C, so an event costs little more than starting Python.
@@ -40,7 +41,7 @@ FOLD_BYTES = 64 * 1024  # new bytes of transcript that are worth a process to up
 LOOK_BYTES = 16 * 1024  # bytes behind the last usage that are worth an estimate by the full program
 LARGEST_LOG_BYTES = 1024 * 1024
 FARTHEST_BYTES = 64 * 1024 * 1024  # from the end: no reply is longer
-TOOLS, PROMPT, STOP = "tools", "prompt", "stop"  # kinds of event that need no full program
+TOOLS, PROMPT, STOP, END = "tools", "prompt", "stop", "end"  # kinds of event that need no full program
 PHRASES = ("save progress", "done for today", "continue project ")
 TRIGGERS = ("resume", "continue", "handoff", "pickup", "pin", "pins", "unpin", "trim")
 # Every prompt that asks to continue (leftoff.resume_logs.restore) contains one of these.
@@ -51,6 +52,8 @@ CONTINUING = (
 _OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
 _MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent
 _POLL_SECONDS = 0.002
+_MOST_END_SECONDS = 2.0  # agents end a hook that takes longer than three
+_BACKGROUND_NICE = 10
 _STEP_BYTES = 16 * 1024
 _MOST_TOKENS = 10**12
 _MOST_TOKENS_PER_BYTE = 0.5
@@ -79,11 +82,14 @@ def _handle(agent: str, folder: str, raw: bytes) -> None:
     state = _state(f"{folder}/watch/{key}.json")
     rules = _table(state, "fast_path")
     kind = _table(rules, "events").get(str(event.get("hook_event_name")))
-    if kind not in (TOOLS, PROMPT, STOP):
+    if kind not in (TOOLS, PROMPT, STOP, END):
         if _can_write(folder):  # without a state that lasts, every message would be repeated at every event
             _hand_over(agent, folder, raw)
         return
     if state.get("off") is True and kind != PROMPT:  # at a prompt the full program reads the settings again
+        return
+    if kind == END:
+        _end(agent, folder, session, raw)
         return
     actor = event.get("agent_id")
     seen = None if actor else _look_at(kind, event, rules)
@@ -463,6 +469,46 @@ def _append(path: str, line: bytes, creating: int, *, sync: bool) -> bool:
         posix.close(fd)
 
 
+# The end of a session.
+
+
+def _end(agent: str, folder: str, session: str, raw: bytes) -> None:
+    """Note the end on disk and start the task that saves everything.
+
+    The note is deleted when all is saved. Where it is left over, because the task was killed, the next session of the project starts
+    the task again.
+    """
+    key = f"{agent}-{session}"
+    note = f"{folder}/watch/{key}.end"
+    if not append_line(note, raw.strip() + b"\n", f"{folder}/watch/.{key}.json.lock", sync=True):
+        _hand_over(agent, folder, raw)
+        return
+    detach(agent, "end", session)
+    deadline = monotonic() + (_MOST_END_SECONDS if _ends_with_client() else 0)
+    while monotonic() < deadline and _changed_at(note) is not None:
+        sleep(_POLL_SECONDS)
+
+
+def _ends_with_client() -> bool:
+    """Return whether process 1 is the client or has started it.
+
+    So it is in a container or a service, which end with the client and take every background process with them.
+    """
+    pid = posix.getppid()
+    for _ in range(3):  # the hook's shell, the client, what has started the client
+        if pid == 1:
+            return True
+        try:
+            fd = posix.open(f"/proc/{pid}/stat", posix.O_RDONLY | posix.O_CLOEXEC)
+        except OSError:
+            return False  # a system without /proc
+        try:
+            pid = int(_read_all(fd).rpartition(b")")[2].split()[1])
+        finally:
+            posix.close(fd)
+    return False
+
+
 # The full program.
 
 
@@ -491,6 +537,8 @@ def detach(agent: str, task: str, session: str) -> None:
         nothing = posix.open("/dev/null", posix.O_RDWR)
         for fd in (0, 1, 2):
             posix.dup2(nothing, fd)
+        posix.closerange(3, 1024)  # what the agent may have left open to its hooks
+        posix.nice(_BACKGROUND_NICE)
         posix.execv(sys.executable, [*_PROGRAM, "hook", agent, task, session])
     finally:
         posix._exit(0)  # a forked child must not run the parent's exit code

@@ -4,9 +4,8 @@ Background tasks run one at a time per session, at low priority and for a limite
 
     fold       extract what is new in the transcript, so that a compaction finds little left to read
     save       save the log of a session whose window fills up
-    end        everything due at the end of a session, for which the agent gives its hooks too little time
-    library    update the search index and archive the finished session
-    catch-up   save the logs of the project's last sessions that ended without one
+    end        everything due at the end of a session, while the user is gone: log, pause, project, then index and archive
+    catch-up   the same for sessions of the project whose end was not saved, and logs of those that were killed
 """
 
 from __future__ import annotations
@@ -22,10 +21,12 @@ from typing import TYPE_CHECKING
 from leftoff.agents.registry import agent_by_id
 from leftoff.core.markdown import utf16_length
 from leftoff.core.metrics import Level
+from leftoff.core.protocols import HasEvents
 from leftoff.core.session import short_id
-from leftoff.errors import LeftoffError, LockTimeoutError
+from leftoff.errors import LeftoffError, LockTimeoutError, UsageError
+from leftoff.live import fast
 from leftoff.pause.folders import session_pause
-from leftoff.platform import files, locks, process
+from leftoff.platform import clock, files, locks, process
 from leftoff.platform.log import write_line
 from leftoff.sessions import live_state
 from leftoff.sessions.live_state import LiveState, restoration_file
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 PROGRAM = ("-E", "-P", "-m", "leftoff", "hook")
 MOST_SECONDS = 300
 # How long each task waits for another one of the same session to end.
-TASKS: Mapping[str, float] = {"fold": 0.0, "save": 60.0, "end": 120.0, "library": 120.0, "catch-up": 0.0}
+TASKS: Mapping[str, float] = {"fold": 0.0, "save": 60.0, "end": 120.0, "catch-up": 0.0}
 _LAST_SESSIONS = 3  # that are caught up: older ones have been abandoned
 _LAG_SECONDS = 5.0  # a client writes a little after its last event; that alone does not make a log outdated
 _CAUGHT_UP = (
@@ -56,10 +57,20 @@ def start_task(agent_id: str, task: str, session_id: str) -> int:
 def run_task(agent_id: str, task: str, session_id: str) -> None:
     """Run a background task, in the process that was started for it; not if another one is still running."""
     process.run_in_background(most_seconds=MOST_SECONDS)
-    work = _task_function(task)
+    _run_alone(agent_id, session_id, _task_function(task), wait_seconds=TASKS[task])
+    if task == "end":
+        from leftoff.search.update_index import after_session  # the other tasks need no index
+
+        after_session(live_state.load(agent_id, session_id))
+
+
+def _run_alone(
+    agent_id: str, session_id: str, work: Callable[[LiveState], object], *, wait_seconds: float
+) -> None:
+    """Work for a session as soon as no other task does; not at all if that takes too long."""
     lock = live_state.task_lock(live_state.path_of(agent_id, session_id))
     try:
-        with locks.hold(lock, timeout_seconds=TASKS[task]):
+        with locks.hold(lock, timeout_seconds=wait_seconds):
             work(live_state.load(agent_id, session_id))
     except LockTimeoutError:
         return
@@ -76,9 +87,7 @@ def _task_function(task: str) -> Callable[[LiveState], object]:
         case "catch-up":
             return catch_up
         case _:
-            from leftoff.search.update_index import after_session  # the other tasks need no index
-
-            return after_session
+            raise UsageError(f"{task}: there is no such task.")
 
 
 def fold(state: LiveState) -> None:
@@ -101,6 +110,46 @@ def save(state: LiveState) -> None:
 
 
 def end_session(state: LiveState) -> None:
+    """Do what is due at the end of a session; not if it was resumed meanwhile."""
+    state = note_end(state)
+    if state.ended is None:
+        return
+    _save_at_end(state)
+    live_state.end_note(state.agent, state.session_id).unlink(missing_ok=True)
+
+
+def note_end(state: LiveState) -> LiveState:
+    """Return the session's state with the end that the fast path has noted, and remember it."""
+    note = live_state.end_note(state.agent, state.session_id)
+
+    def step(now: LiveState) -> tuple[LiveState, LiveState]:
+        content = files.read_if_exists(note)
+        if content is None or now.ended is not None:
+            return now, now
+        after = as_ended(now, _reason(state.agent, content), clock.now())
+        return after, after
+
+    return live_state.change(state.agent, state.session_id, step)
+
+
+def _reason(agent_id: str, content: bytes) -> str | None:
+    agent, events = agent_by_id(agent_id), fast.objects(content)
+    event = agent.event(events[-1]) if events and isinstance(agent, HasEvents) else None
+    return event.reason if event is not None else None
+
+
+def as_ended(state: LiveState, reason: str | None, at: datetime) -> LiveState:
+    """Return the state of a session that has ended."""
+    return state._replace(ended=reason or "unknown", ended_at=clock.format_rfc3339(at), offer_open=False)
+
+
+def as_begun(state: LiveState) -> LiveState:
+    """Return the state of a session that begins or is resumed: what was due at its last end waits for the next one."""
+    live_state.end_note(state.agent, state.session_id).unlink(missing_ok=True)
+    return state._replace(ended=None)
+
+
+def _save_at_end(state: LiveState) -> None:
     """Save the log, end the pause and close the project's entry, each even if another fails."""
     from leftoff.core.open_work import CLEARED
     from leftoff.resume_logs.save import save_session_log
@@ -147,6 +196,11 @@ def catch_up(state: LiveState) -> None:
     workspace, message = Workspace.open(live_state.folder_of(state)), None
     # Sessions that had a log were offered to the user when this session began.
     had_log = {each.session_id for each in file_store.list_log_files(workspace.log_folder)}
+    for ended in live_state.with_end_note():
+        if ended.project == state.project and ended.session_id != state.session_id:
+            _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
+            if ended.session_id not in had_log:
+                message = _CAUGHT_UP.format(short_id(ended.session_id), state.triggers_prefix)
     for entry in reversed(_sessions_behind(state, workspace)):
         with log_errors("a session that ended without a log was not caught up"):
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))

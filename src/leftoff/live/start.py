@@ -6,7 +6,6 @@ compaction the lost content is restored, whatever the settings offer to new sess
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from leftoff.errors import LeftoffError, StorageError
 from leftoff.live import saving
 from leftoff.live.events import EventContext
 from leftoff.pause.folders import find_orphans
-from leftoff.platform import clock, process
+from leftoff.platform import clock
 from leftoff.platform.log import write_line
 from leftoff.sessions import live_state
 from leftoff.sessions.live_state import LiveState
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from leftoff.resume_logs.restore import Candidate
     from leftoff.sessions.ancestry import DerivedEntry
 
-_MOST_END_SECONDS = 1.2
-_POLL_SECONDS = 0.005
-
 
 def on_start(context: EventContext) -> HookResponse:
     """Answer by how the session began; projects come last, so that no error in them prevents a restoration."""
@@ -38,14 +34,15 @@ def on_start(context: EventContext) -> HookResponse:
 
     if context.event.actor is not None:
         return NO_RESPONSE
+    _note_ends()
     match context.event.source:
         case "compact":
             response = HookResponse(to_agent=_restoration(context))
         case "resume":
-            context.update(lambda state: state._replace(ended=None, may_continue=False))
+            context.update(lambda state: saving.as_begun(state)._replace(may_continue=False))
             response = _greet_resumed(context)
         case "clear":
-            context.update(lambda state: state._replace(ended=None))
+            context.update(saving.as_begun)
             _end_cleared_session(context)
             with saving.log_errors("what this session was cleared from was not kept"):
                 _note_cleared(context)
@@ -54,6 +51,13 @@ def on_start(context: EventContext) -> HookResponse:
             response = _greet_new(context)
     project_events.begin(context)
     return response
+
+
+def _note_ends() -> None:
+    """Note the ends of sessions that a background task has not come to yet, so that none of them counts as running."""
+    for state in live_state.with_end_note():
+        with saving.log_errors("the end of a session was not noted"):
+            saving.note_end(state)
 
 
 def _restoration(context: EventContext) -> str | None:
@@ -123,7 +127,7 @@ def _greet_new(context: EventContext) -> HookResponse:
     _refresh_fast_path()
     mode = context.settings.restore.on_startup
     offers = not context.event.is_headless and mode != "off"
-    context.update(lambda state: state._replace(ended=None, offer_open=offers, catching_up=offers))
+    context.update(lambda state: saving.as_begun(state)._replace(offer_open=offers, catching_up=offers))
     _send_waiting_logs(context)
     saving.start_task(context.agent.id, "catch-up", context.event.session_id)
     if context.event.is_headless:
@@ -233,7 +237,9 @@ def _end_cleared_session(context: EventContext) -> None:
         return
     session_id = same_client[0].session_id
     live_state.change(
-        context.agent.id, session_id, lambda state: (_as_ended(state, live_state.CLEARED, context), None)
+        context.agent.id,
+        session_id,
+        lambda state: (saving.as_ended(state, live_state.CLEARED, context.at), None),
     )
     saving.start_task(context.agent.id, "end", session_id)
 
@@ -303,18 +309,7 @@ def _with_transcript(parent: _Parent, registered: Mapping[str, DerivedEntry]) ->
 
 
 def on_end(context: EventContext) -> HookResponse:
-    """Note the end and save everything in a background process, because agents give this hook little time.
-
-    Waits a moment for it: usually that is enough, and the machine may be switched off right afterwards.
-    """
-    context.update(lambda state: _as_ended(state, context.event.reason or "unknown", context))
-    worker = saving.start_task(context.agent.id, "end", context.event.session_id)
-    started, deadline = process.process_start(worker), time.monotonic() + _MOST_END_SECONDS
-    while time.monotonic() < deadline and process.is_alive(worker, started):
-        time.sleep(_POLL_SECONDS)
-    saving.start_task(context.agent.id, "library", context.event.session_id)
+    """Note the end and save everything in a background process; usually the fast path does both."""
+    context.update(lambda state: saving.as_ended(state, context.event.reason, context.at))
+    saving.start_task(context.agent.id, "end", context.event.session_id)
     return NO_RESPONSE
-
-
-def _as_ended(state: LiveState, reason: str, context: EventContext) -> LiveState:
-    return state._replace(ended=reason, ended_at=clock.format_rfc3339(context.at), offer_open=False)

@@ -25,6 +25,7 @@ from leftoff.platform import clock, files, locks, paths, process
 FOLDER = "watch"
 CLEARED = "clear"  # why a session ended that the user cleared
 _END = ".json"
+_END_NOTE = ".end"
 _MAX_AGE = timedelta(days=30)  # without an event; a threshold may then be announced once more
 Result = TypeVar("Result")
 # How far a compaction has come: its losses are saved; the text that restores them was handed over, or withheld because no summary
@@ -215,6 +216,17 @@ def task_lock(path: Path) -> Path:
     return path.with_name(f".{path.name}.task.lock")
 
 
+def end_note(agent_id: str, session_id: str) -> Path:
+    """Return the file with the event that ended the session; it exists until everything due then has been saved."""
+    return path_of(agent_id, session_id).with_suffix(_END_NOTE)
+
+
+def with_end_note() -> list[LiveState]:
+    """Return the sessions that have ended and for which not everything has been saved yet."""
+    states = (_read(path) for path in _paths() if path.with_suffix(_END_NOTE).exists())
+    return [state for state in states if state is not None]
+
+
 def restoration_file(agent_id: str, session_id: str) -> Path:
     """Return the file with the text to restore after a compaction."""
     return path_of(agent_id, session_id).with_suffix(".txt")
@@ -222,7 +234,8 @@ def restoration_file(agent_id: str, session_id: str) -> Path:
 
 def _beside(path: Path) -> tuple[Path, ...]:
     """Return the files that belong to a state and are deleted with it."""
-    return path.with_name(f".{path.name}.lock"), task_lock(path), path.with_suffix(".txt")
+    lock = path.with_name(f".{path.name}.lock")
+    return lock, task_lock(path), path.with_suffix(".txt"), path.with_suffix(_END_NOTE)
 
 
 def _paths() -> list[Path]:
