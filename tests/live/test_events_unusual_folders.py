@@ -266,6 +266,7 @@ def test_a_worktree_that_was_removed_does_not_come_back(isolated_home, worktree,
     live.hook("PostToolBatch")
     monkeypatch.chdir(main)
     removed(main, tree)
+    live_state.change("claude", SESSION, lambda state: (state._replace(ended="other"), None))
     work(live.state)
     assert not tree.exists()
     assert (main / LOGS / f"session-{SESSION}.json").exists()

@@ -531,9 +531,10 @@ def test_enough_new_records_are_folded_by_a_process_of_its_own(
     raw = json.dumps(event("Stop", tmp_path)).encode() + b" " * 9
     assert call(raw.rstrip() + b"\n") in ([], ["hook claude fold s-1 0"])
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (tmp_path / "noted").exists():
+    noted = tmp_path / "noted"
+    while time.monotonic() < deadline and not (noted.exists() and noted.stat().st_size):
         time.sleep(0.01)
-    assert (tmp_path / "noted").read_text(encoding="utf-8") == "hook claude fold s-1 0\n"
+    assert noted.read_text(encoding="utf-8") == "hook claude fold s-1 0\n"
     state_file(isolated_home, folded_bytes=path.stat().st_size - 1000)
     assert not call(event("Stop", tmp_path))
 

@@ -10,7 +10,7 @@ from leftoff.platform import process
 from tests.support.live_session import wait_for
 
 
-def test_a_detached_program_has_its_own_session_and_no_inherited_files(tmp_path):
+def test_a_detached_program_has_its_own_session_and_no_inherited_files(tmp_path, monkeypatch):
     """The program keeps running when its parent ends, and its output is not waited for."""
     go, done = tmp_path / "go", tmp_path / "done"
     code = (
@@ -18,7 +18,8 @@ def test_a_detached_program_has_its_own_session_and_no_inherited_files(tmp_path)
         "while not os.path.exists('go'): time.sleep(0.01)\n"
         "open('done', 'w').write(f'{os.getsid(0) == os.getpid()}')"
     )
-    process.start_detached([sys.executable, "-c", code], folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    process.start_detached([sys.executable, "-c", code])
     assert not done.exists()
     go.touch()
     wait_for(lambda: done.exists() and done.read_text())

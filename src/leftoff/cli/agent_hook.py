@@ -10,7 +10,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from leftoff.platform import paths
+from leftoff.platform import paths, process
+
+_MOST_BACKGROUND_SECONDS = 300
 
 
 def run_hook(arguments: Sequence[str]) -> int:
@@ -26,6 +28,7 @@ def _run_hook(arguments: Sequence[str]) -> None:
     if paths.environment().get("LEFTOFF_DISABLE", "") not in {"", "0"}:
         return
     if len(arguments) == 3:
+        process.run_in_background(most_seconds=_MOST_BACKGROUND_SECONDS)  # before anything large is loaded
         from leftoff.live import saving
 
         saving.run_task(*arguments)

@@ -22,12 +22,11 @@ Scope = Literal["user", "project"]
 Origin = Literal["settings", "plugin"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
 PLUGIN_NAME = "leftoff"
-_HOOK_COMMAND = re.compile(
-    r"\[ -r .*/leftoff/fast\.py'? \] \|\| exit 0; .+ -I -S .+ \|\| exit 0|[^\s;&|]*/leftoff/fast\.py \S+ \|\| exit 0",
-    re.DOTALL,
+_HOOK_COMMAND = (
+    r"(?s)\[ -r .*/leftoff/fast\.py'? \] \|\| exit 0; .+ -I -S .+ \|\| exit 0|[^\s;&|]*/leftoff/fast\.py \S+ \|\| exit 0"
 )
 _LONGEST_FIRST_LINE = 120  # of a script; Linux reads 127 characters of it
-_STATUSLINE_COMMAND = re.compile(r".* -P -m leftoff statusline( \|\| exit 0)?", re.DOTALL)
+_STATUSLINE_COMMAND = r"(?s).* -P -m leftoff statusline( \|\| exit 0)?"
 # The old command reads the same input and prints first. It runs in a subshell, so that not even `exit` in it stops leftoff.
 _WRAPPER = (
     'I=$(cat); O=$(printf %s "$I" | (eval ',
@@ -183,12 +182,12 @@ def wrapped_statusline(command: str) -> str | None:
 
 def is_hook_command(command: str) -> bool:
     """Return whether a hook command is leftoff's."""
-    return _HOOK_COMMAND.fullmatch(command) is not None
+    return re.fullmatch(_HOOK_COMMAND, command) is not None
 
 
 def is_statusline_command(command: str) -> bool:
     """Return whether a status line command is leftoff's, alone or composed with another."""
-    return _STATUSLINE_COMMAND.fullmatch(command) is not None
+    return re.fullmatch(_STATUSLINE_COMMAND, command) is not None
 
 
 def interpreter_of(command: str) -> str | None:

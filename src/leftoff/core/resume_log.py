@@ -15,6 +15,7 @@ from leftoff.core.provenance import Ground, Source
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, as_json, replace_surrogates, upgrade_document
 from leftoff.errors import DocumentError, InvalidValueError
 
+MAX_LOG_BYTES = 5_000_000  # ten times the largest log of ours; a log from elsewhere may be anything
 NOTES_KEY = "notes"  # of critical context, for what has no name
 _LONGEST_LINE_TOKENS = 100  # for an id, a name or a heading
 _NONE = "(none)"

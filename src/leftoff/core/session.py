@@ -30,8 +30,9 @@ CONCLUSION = "Context from parent sessions may be relevant."
 UNNAMED = "this session"  # until it has a file name
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-(?P<version>[0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _LONGEST_NAME = 120
-_UNSAFE = re.compile(r"[\[\]\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_BLOCK = re.compile(
+_UNSAFE = r"[\[\]\x00-\x1f\x7f-\x9f\u2028\u2029]+"
+# Patterns that few commands need, so they are compiled where they are used.
+_BLOCK = (
     rf"\A{re.escape(BEGIN)}\n{re.escape(INTRODUCTION)}\n"
     r"(?:(?:\d+\. [^\n\[\]]+ \([a-z, ]+\)|… \d+ more)\n)+"
     rf"\n{re.escape(CONCLUSION)}\n{re.escape(END)}(?:\n\n?|\Z)"
@@ -43,7 +44,7 @@ _RESTORED_LOG = re.compile(
     rf"\A{re.escape(RESTORED)}[^\n]*\n\n<leftoff-record-[0-9a-f]{{8}}>\n{re.escape(LOG_TITLE)} (?P<session_id>\S+)\n"
 )
 # A sentence, then a record or summary between the markers of ``core.markdown.fence``.
-_RECORD = re.compile(r"\A[^\n]*\n\n<(?P<mark>leftoff-record-[0-9a-f]{8})>\n.*?\n</(?P=mark)>\n*", re.DOTALL)
+_RECORD = r"(?s)\A[^\n]*\n\n<(?P<mark>leftoff-record-[0-9a-f]{8})>\n.*?\n</(?P=mark)>\n*"
 
 
 def short_id(session_id: str) -> str:
@@ -223,13 +224,13 @@ class SessionNode:
 
 def add_lineage_block(message: str, block: str) -> str:
     """Put the block before the message; it replaces an older block."""
-    older = _BLOCK.match(message)
+    older = re.match(_BLOCK, message)
     return f"{block}\n\n{message[older.end() :] if older else message}"
 
 
 def name_in_lineage_block(message: str, file_name: str) -> str:
     """Put the file name of the new session into the block of the message."""
-    block = _BLOCK.match(message)
+    block = re.match(_BLOCK, message)
     if block is None:
         return message
     named = block[0].replace(f". {UNNAMED} (current)\n", f". {lineage_name(file_name)} (current)\n")
@@ -238,17 +239,17 @@ def name_in_lineage_block(message: str, file_name: str) -> str:
 
 def lineage_name(file_name: str) -> str:
     """Return a file name on one line, without characters that could end the block."""
-    name = _UNSAFE.sub(" ", file_name).strip() or "?"
+    name = re.sub(_UNSAFE, " ", file_name).strip() or "?"
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def strip_leftoff_text(message: str) -> str:
     """Return the user's part of a message: what follows a lineage block and records; empty if leftoff wrote it all."""
-    block = _BLOCK.match(message)
+    block = re.match(_BLOCK, message)
     if block is None and restored_session(message) is None:
         return message
     rest = message[block.end() :] if block else message
-    while record := _RECORD.match(rest):
+    while record := re.match(_RECORD, rest):
         rest = rest[record.end() :]
     return rest
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from leftoff.agents.registry import agent_by_id
 from leftoff.config.settings import MAX_HOOK_CHARS, Settings
@@ -29,12 +29,14 @@ from leftoff.core.hook_event import NO_RESPONSE, HookEvent, HookResponse
 from leftoff.core.protocols import Agent, HasEvents, HasFastPath
 from leftoff.errors import StorageError, UsageError
 from leftoff.live import fast
-from leftoff.pause.folders import PauseHome, session_pause
 from leftoff.platform import clock, locks, paths, process
 from leftoff.platform.paths import Project
 from leftoff.sessions import live_state
 from leftoff.sessions.live_state import LiveState
 from leftoff.workspace import SessionRef, Workspace
+
+if TYPE_CHECKING:
+    from leftoff.pause.folders import PauseHome
 
 Result = TypeVar("Result")
 
@@ -140,6 +142,8 @@ class EventContext:
     @property
     def pause(self) -> PauseHome:
         """Where a pause of this session is recorded."""
+        from leftoff.pause.folders import session_pause  # few sessions are paused
+
         return session_pause(self.agent.id, self.event.session_id, self.workspace)
 
     @property

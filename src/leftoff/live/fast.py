@@ -53,7 +53,7 @@ _OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
 _MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent
 _POLL_SECONDS = 0.002
 _MOST_END_SECONDS = 2.0  # agents end a hook that takes longer than three
-_BACKGROUND_NICE = 10
+_MOST_FILES = 1024  # that the agent may have left open to its hooks; background work must not keep them open
 _STEP_BYTES = 16 * 1024
 _MOST_TOKENS = 10**12
 _MOST_TOKENS_PER_BYTE = 0.5
@@ -525,6 +525,7 @@ def _hand_over(agent: str, folder: str, raw: bytes) -> None:
         written += posix.write(fd, raw[written:])
     posix.lseek(fd, 0, 0)
     posix.dup2(fd, 0)
+    posix.closerange(3, _MOST_FILES)
     posix.execv(sys.executable, [*_PROGRAM, "hook", agent])
 
 
@@ -537,8 +538,7 @@ def detach(agent: str, task: str, session: str) -> None:
         nothing = posix.open("/dev/null", posix.O_RDWR)
         for fd in (0, 1, 2):
             posix.dup2(nothing, fd)
-        posix.closerange(3, 1024)  # what the agent may have left open to its hooks
-        posix.nice(_BACKGROUND_NICE)
+        posix.closerange(3, _MOST_FILES)
         posix.execv(sys.executable, [*_PROGRAM, "hook", agent, task, session])
     finally:
         posix._exit(0)  # a forked child must not run the parent's exit code

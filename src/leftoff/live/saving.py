@@ -5,7 +5,7 @@ Background tasks run one at a time per session, at low priority and for a limite
     fold       extract what is new in the transcript, so that a compaction finds little left to read
     save       save the log of a session whose window fills up
     end        everything due at the end of a session, while the user is gone: log, pause, project, then index and archive
-    catch-up   the same for sessions of the project whose end was not saved, and logs of those that were killed
+    catch-up   the same for sessions of the project whose end was not saved, logs of those that were killed, and housekeeping
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from leftoff.core.protocols import HasEvents
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError, LockTimeoutError, UsageError
 from leftoff.live import fast
-from leftoff.pause.folders import session_pause
 from leftoff.platform import clock, files, locks, process
 from leftoff.platform.log import write_line
 from leftoff.sessions import live_state
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 # -E -P: a folder called leftoff in the project must never run instead, whatever PYTHONPATH says.
 PROGRAM = ("-E", "-P", "-m", "leftoff", "hook")
-MOST_SECONDS = 300
 # How long each task waits for another one of the same session to end.
 TASKS: Mapping[str, float] = {"fold": 0.0, "save": 60.0, "end": 120.0, "catch-up": 0.0}
 _LAST_SESSIONS = 3  # that are caught up: older ones have been abandoned
@@ -56,7 +54,6 @@ def start_task(agent_id: str, task: str, session_id: str) -> int:
 
 def run_task(agent_id: str, task: str, session_id: str) -> None:
     """Run a background task, in the process that was started for it; not if another one is still running."""
-    process.run_in_background(most_seconds=MOST_SECONDS)
     _run_alone(agent_id, session_id, _task_function(task), wait_seconds=TASKS[task])
     if task == "end":
         from leftoff.search.update_index import after_session  # the other tasks need no index
@@ -171,6 +168,8 @@ def _save_at_end(state: LiveState) -> None:
 
 def end_pause(state: LiveState, workspace: Workspace, log: ResumeLog | None, *, reason: str) -> None:
     """Turn the running pause, if there is one, into a snapshot with the main points of the log."""
+    from leftoff.pause.folders import session_pause
+
     home = session_pause(state.agent, state.session_id, workspace)
     if not home.file.is_active():
         return
@@ -212,7 +211,21 @@ def catch_up(state: LiveState) -> None:
         state.session_id,
         lambda now: (now.with_messages(to_user=message)._replace(catching_up=False), None),
     )
+    _keep_house(workspace)
     _adapt_hooks(state, workspace)
+
+
+def _keep_house(workspace: Workspace) -> None:
+    """Do what a new session is the occasion for: renew the fast path, send logs that wait, delete old states."""
+    from leftoff.live import installed
+    from leftoff.storage.outbox import start_sending
+
+    with log_errors("the fast path of an older leftoff stays in use"):
+        if installed.is_fast_path_outdated():
+            installed.write_fast_path()
+    with log_errors("logs that wait to be sent were not sent"):
+        start_sending(workspace.settings)
+    live_state.delete_old(clock.now())
 
 
 def _adapt_hooks(state: LiveState, workspace: Workspace) -> None:

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.quantities import count
 from leftoff.core.session import short_id
-from leftoff.errors import LeftoffError, StorageError
+from leftoff.errors import LeftoffError
 from leftoff.live import saving
 from leftoff.live.events import EventContext
-from leftoff.pause.folders import find_orphans
 from leftoff.platform import clock
-from leftoff.platform.log import write_line
 from leftoff.sessions import live_state
 from leftoff.sessions.live_state import LiveState
 
@@ -123,12 +121,9 @@ def _later_work(context: EventContext) -> str | None:
 
 def _greet_new(context: EventContext) -> HookResponse:
     """Tell about other sessions and an abandoned pause, and offer unfinished work; start what runs in the background."""
-    live_state.delete_old(context.at)
-    _refresh_fast_path()
     mode = context.settings.restore.on_startup
     offers = not context.event.is_headless and mode != "off"
     context.update(lambda state: saving.as_begun(state)._replace(offer_open=offers, catching_up=offers))
-    _send_waiting_logs(context)
     saving.start_task(context.agent.id, "catch-up", context.event.session_id)
     if context.event.is_headless:
         return NO_RESPONSE
@@ -137,27 +132,6 @@ def _greet_new(context: EventContext) -> HookResponse:
     return HookResponse(
         to_user="\n".join(filter(None, [*lines, offered.to_user])) or None, to_agent=offered.to_agent
     )
-
-
-def _refresh_fast_path() -> None:
-    """Replace the installed fast path after an upgrade of the package."""
-    from leftoff.live import installed  # only a new session looks
-
-    if installed.is_fast_path_outdated():
-        try:
-            installed.write_fast_path()
-        except StorageError as error:
-            write_line(f"the fast path of an older leftoff stays in use: {error}")
-
-
-def _send_waiting_logs(context: EventContext) -> None:
-    """Try again, in a background process, to send logs that could not be sent when they were saved."""
-    if context.settings.storage == "files":
-        return
-    from leftoff.storage.outbox import start_sending
-
-    with suppress(LeftoffError):
-        start_sending(context.settings)
 
 
 def _offer(context: EventContext, *, in_full: bool) -> HookResponse:
@@ -206,6 +180,8 @@ def _other_sessions(context: EventContext) -> str | None:
 
 
 def _abandoned_pause(context: EventContext) -> str | None:
+    from leftoff.pause.folders import find_orphans
+
     try:
         abandoned = find_orphans(context.workspace)
     except LeftoffError:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import uuid
 from datetime import UTC, datetime
 
 from leftoff.errors import InvalidIdError
@@ -56,6 +55,8 @@ def check_id(text: str, *, what: str = "session id") -> str:
 
 def is_uuid(text: str) -> bool:
     """Return whether ``text`` is a complete UUID as agents write them."""
+    import uuid  # noqa: PLC0415 - hooks do without, and it loads much
+
     try:
         return str(uuid.UUID(text)) == text.lower()
     except ValueError:
@@ -69,11 +70,15 @@ def timed_id(prefix: str, moment: datetime) -> str:
 
 def uuid4() -> str:
     """Return a random UUID."""
+    import uuid  # noqa: PLC0415 - see is_uuid
+
     return str(uuid.uuid4())
 
 
 def uuid7(moment: datetime) -> str:
     """Return a UUID that sorts by time (RFC 9562)."""
+    import uuid  # noqa: PLC0415 - see is_uuid
+
     milliseconds = int(moment.timestamp() * 1000)
     value = (milliseconds << 80) | int.from_bytes(os.urandom(10))
     value = (value & ~(0xF << 76)) | (0x7 << 76)

@@ -18,6 +18,8 @@ from leftoff.platform import files, paths, process
 
 TIMEOUT_SECONDS = 5.0
 _LARGEST_HASHED_BYTES = 16 * 1024 * 1024
+_BRANCHES = "ref: refs/heads/"
+_NOT_IN_HEAD = f"{_BRANCHES}.invalid"  # in a repository with reftables
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _INDEX_ENTRY = re.compile(rb"\d{6} ([0-9a-f]+) ([0-3])\t([^\0]*)\0\s+ctime: \S+\s+mtime: (\d+):(\d+)\s")
 # Switches off everything that a repository's own configuration could make git run.
@@ -62,6 +64,9 @@ def head(root: Path) -> str | None:
 
 def branch(root: Path) -> str | None:
     """Return the branch that is checked out; None outside git and on a detached HEAD."""
+    reference = paths.read_git_head(root)  # the user waits for this at the start of a session, and git takes its time
+    if reference is not None and reference.startswith(_BRANCHES) and reference != _NOT_IN_HEAD:
+        return reference.removeprefix(_BRANCHES)
     return _line(root, "symbolic-ref", "--quiet", "--short", "HEAD")
 
 

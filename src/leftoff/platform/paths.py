@@ -7,12 +7,11 @@ or projects share them."""
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
-
-import platformdirs
 
 from leftoff.errors import OutsideFolderError, StorageError
 from leftoff.platform import clock
@@ -46,17 +45,25 @@ def agent_home(variable: str, *, below_home: str) -> Path:
 
 def state_folder() -> Path:
     """Return the folder for what may be lost: announced levels, extraction states, running pauses."""
-    return platformdirs.user_state_path("leftoff", appauthor=False)
+    return _user_folder("XDG_STATE_HOME", ".local/state")
 
 
 def data_folder() -> Path:
     """Return the folder for what must not be lost: index, archive, register, the installed fast path."""
-    return platformdirs.user_data_path("leftoff", appauthor=False)
+    return _user_folder("XDG_DATA_HOME", ".local/share")
 
 
 def config_folder() -> Path:
     """Return the folder of the user's configuration.yaml."""
-    return platformdirs.user_config_path("leftoff", appauthor=False)
+    return _user_folder("XDG_CONFIG_HOME", ".config")
+
+
+def _user_folder(variable: str, below_home: str) -> Path:
+    """Return leftoff's folder where this system keeps such files, by the rule that the fast path has too."""
+    named = os.environ.get(variable, "")
+    if named.startswith("/"):
+        return Path(named, "leftoff")
+    return home() / ("Library/Application Support" if sys.platform == "darwin" else below_home) / "leftoff"
 
 
 class Project(NamedTuple):
@@ -202,17 +209,31 @@ def _is_gone(path: Path) -> bool:
     return False
 
 
+def read_git_head(root: Path) -> str | None:
+    """Return what the checkout's HEAD contains; None if it cannot be read."""
+    pointer = root / ".git"
+    git_folder = _read_git_path(pointer, prefix="gitdir:") if pointer.is_file() else pointer
+    return None if git_folder is None else _read_git_line(git_folder / "HEAD")
+
+
 def _read_git_path(file: Path, *, prefix: str = "") -> Path | None:
     """Return the path in a one-line file of git, resolved from the file's folder; None if it cannot be read."""
+    line = _read_git_line(file)
+    if line is None or not line.startswith(prefix):
+        return None
+    try:
+        return Path(os.path.realpath(file.parent / line.removeprefix(prefix).strip()))
+    except (OSError, ValueError):  # ValueError: a path with a NUL in it
+        return None
+
+
+def _read_git_line(file: Path) -> str | None:
     from leftoff.platform import files  # noqa: PLC0415 - the status line seldom meets a worktree
 
     try:
-        line = os.fsdecode(files.read_regular_file(file, _LONGEST_PATH_BYTES)).strip()
-        if line.startswith(prefix):
-            return Path(os.path.realpath(file.parent / line.removeprefix(prefix).strip()))
-    except (OSError, ValueError):  # ValueError: a path with a NUL in it
+        return os.fsdecode(files.read_regular_file(file, _LONGEST_PATH_BYTES)).strip()
+    except (OSError, ValueError):
         return None
-    return None
 
 
 def _is_shared_folder(folder: Path) -> bool:

@@ -1,23 +1,23 @@
 """Runs other programs, checks whether a process is alive, handles signals, and copies to the clipboard.
 
 A program runs with a time limit and leaves no children behind. A process is identified by its number and its start time,
-because systems reuse numbers."""
+because systems reuse numbers. What runs programs is imported where one is run: most hooks run none."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leftoff.errors import ProcessError
+
+if TYPE_CHECKING:
+    import subprocess
 
 _GRACE_SECONDS = 10.0
 _ASK_SECONDS = 2.0
@@ -59,6 +59,8 @@ def run(
     environment: Mapping[str, str] | None = None,
 ) -> FinishedProcess:
     """Run ``command`` and wait for it. It gets its own process group, so that a time-out ends its children too."""
+    import subprocess  # noqa: PLC0415 - see the module's docstring
+
     child: subprocess.Popen[bytes] | None = None
     try:
         with defer_signals():  # a Ctrl-C while the program starts must not leave it running
@@ -77,6 +79,8 @@ def run(
 def _start_in_own_group(
     command: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None
 ) -> subprocess.Popen[bytes]:
+    import subprocess  # noqa: PLC0415 - see the module's docstring
+
     try:
         return subprocess.Popen(
             [*command],
@@ -92,21 +96,13 @@ def _start_in_own_group(
         raise ProcessError(f"{command[0]}: could not be started: {reason}.") from error
 
 
-def start_detached(command: Sequence[str], *, folder: Path | None = None) -> int:
-    """Start a program in the background, in its own session and without inherited files; return its process id."""
+def start_detached(command: Sequence[str]) -> int:
+    """Start a program in the background, in its own session and without inherited streams; return its process id."""
+    streams = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     try:
-        child = subprocess.Popen(
-            [*command],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        return os.posix_spawn(command[0], [*command], os.environ, file_actions=streams, setsid=True)
     except (OSError, ValueError) as error:
         raise ProcessError(f"{command[0]}: could not be started: {error}.") from error
-    child.returncode = 0  # keeps Python from warning that it is still running
-    return child.pid
 
 
 def run_interactive(
@@ -134,6 +130,8 @@ def run_interactive(
 def _start(
     command: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None
 ) -> subprocess.Popen[bytes]:
+    import subprocess  # noqa: PLC0415 - see the module's docstring
+
     try:
         return subprocess.Popen(
             [*command], cwd=folder, env=None if environment is None else dict(environment)
@@ -159,6 +157,8 @@ def _wait_ignoring_interrupts(child: subprocess.Popen[bytes]) -> int:
 
 def _pass_on_signal(child: subprocess.Popen[bytes], exit_request: SystemExit) -> None:
     """Send the program the signal that leftoff got; kill it if it does not end."""
+    import subprocess  # noqa: PLC0415 - see the module's docstring
+
     try:
         child.send_signal(int(str(exit_request.code)) - 128)
         child.wait(timeout=_GRACE_SECONDS)
@@ -288,6 +288,8 @@ def _raise_exit(number: int, _: FrameType | None) -> None:
 @contextmanager
 def _handle_signals(numbers: list[int], handler: _Handler) -> Iterator[None]:
     """Install a signal handler while the block runs, in the main thread only; ignored signals stay ignored."""
+    import threading  # noqa: PLC0415 - see the module's docstring
+
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -304,6 +306,8 @@ def _handle_signals(numbers: list[int], handler: _Handler) -> Iterator[None]:
 
 def copy_to_clipboard(text: str) -> bool:
     """Put the text onto the desktop's clipboard; return whether that worked. Never raises."""
+    import shutil  # noqa: PLC0415 - see the module's docstring
+
     for command, variable in _PROGRAMS:
         usable = sys.platform == "darwin" if variable is None else variable in os.environ
         if usable and (program := shutil.which(command[0])) and _pipe_text_to((program, *command[1:]), text):
@@ -313,6 +317,8 @@ def copy_to_clipboard(text: str) -> bool:
 
 def _pipe_text_to(command: tuple[str, ...], text: str) -> bool:
     """Run a clipboard program. It stays in the background, so it must not inherit any stream."""
+    import subprocess  # noqa: PLC0415 - see the module's docstring
+
     with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(
             command,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leftoff.core.resume_log import ResumeLog
+from leftoff.core.resume_log import MAX_LOG_BYTES, ResumeLog
 from leftoff.core.session import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonValue
 from leftoff.errors import (
@@ -34,7 +34,6 @@ from leftoff.storage import outbox
 from leftoff.storage.file_store import FileStore, LogFiles
 from leftoff.storage.outbox import ROOT_KEY, SendResult
 from leftoff.storage.remote_logs import Remote, open_remote
-from leftoff.storage.store_base import MAX_LOG_BYTES
 from leftoff.workspace import Workspace
 
 _PROJECT_KEY = "project"  # of a log's metadata: the folder that its session ran in

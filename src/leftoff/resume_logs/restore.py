@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leftoff.core.markdown import ELSEWHERE, REASON
 from leftoff.core.open_work import LAST_ACTIVITY, is_open, open_sessions, title
@@ -19,12 +19,12 @@ from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock, git, paths
 from leftoff.platform.register import NOT_WRITTEN_HERE, Judgement, Register, Standing
-from leftoff.resume_logs.drift import drift_since
-from leftoff.resume_logs.restore_items import Profile
-from leftoff.resume_logs.restore_text import restoration_text
 from leftoff.storage import file_store
 from leftoff.storage.file_store import LogFiles
 from leftoff.workspace import Workspace
+
+if TYPE_CHECKING:
+    from leftoff.resume_logs.restore_items import Profile
 
 _MAX_READ = 200
 _MAX_OPEN = 30
@@ -101,6 +101,9 @@ def restore_log(
 
     It has at most as many characters as the settings allow, and at most ``max_chars``.
     """
+    from leftoff.resume_logs.drift import drift_since  # an offer alone needs neither
+    from leftoff.resume_logs.restore_text import restoration_text
+
     path = Path(candidate.path)
     Register(folder=paths.data_folder()).require(path)
     log = file_store.parse_log(path, file_store.read_log_file(path))

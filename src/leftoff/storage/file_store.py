@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from leftoff.core.open_work import open_sessions
-from leftoff.core.resume_log import ResumeLog
+from leftoff.core.resume_log import MAX_LOG_BYTES, ResumeLog
 from leftoff.errors import (
     DocumentError,
     InvalidIdError,
@@ -30,7 +30,6 @@ from leftoff.errors import (
 )
 from leftoff.platform import clock, file_sets, files, locks, paths
 from leftoff.platform.register import Register
-from leftoff.storage.store_base import MAX_LOG_BYTES
 
 _UPDATE_LOCK = ".update.lock"  # not the folder's own lock, which is taken while this one is held
 Part = Literal[".md", ".json", ".md.gz", ".json.gz"]

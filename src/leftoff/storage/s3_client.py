@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
+from leftoff.core.resume_log import MAX_LOG_BYTES
 from leftoff.errors import LeftoffError, StorageError, UnreachableError
 from leftoff.storage import store_base
-from leftoff.storage.store_base import MAX_LOG_BYTES
 
 Result = TypeVar("Result")
 _MAX_DELETED = 1000  # in one request, by the protocol

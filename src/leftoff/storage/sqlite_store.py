@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from leftoff.core.project_identity import is_same_project
-from leftoff.core.resume_log import ResumeLog
+from leftoff.core.resume_log import MAX_LOG_BYTES, ResumeLog
 from leftoff.errors import ConfigError, LeftoffError, StorageError
 from leftoff.platform import clock, files, paths
 from leftoff.storage import store_base
 from leftoff.storage.store_base import (
-    MAX_LOG_BYTES,
     is_valid_id,
     next_timestamp_ns,
     pack_log,

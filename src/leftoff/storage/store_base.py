@@ -16,14 +16,13 @@ from urllib.parse import urlsplit
 from leftoff.core.project_identity import METADATA_KEY, UNKNOWN_PROJECT, ProjectIdentity
 from leftoff.core.protocols import StorageBackend
 from leftoff.core.provenance import Source
-from leftoff.core.resume_log import ResumeLog
+from leftoff.core.resume_log import MAX_LOG_BYTES, ResumeLog
 from leftoff.errors import ConfigError, DocumentError, InvalidIdError, LeftoffError, PluginError
 from leftoff.platform import clock
 from leftoff.platform.redaction import Redactor
 
 _CREDENTIAL = re.compile(r"pass|secret|token|credential|access_key|api_key", re.IGNORECASE)
 ALLOW_UNVERIFIED = "allow_unverified"
-MAX_LOG_BYTES = 5_000_000  # ten times the largest log of ours; a log from elsewhere may be anything
 Result = TypeVar("Result")
 # The parts of a log with text; hashes by file name must not be redacted because a file is called `auth_token.py`.
 _TEXT_KEYS = (
