@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run test test-all lint docs bench bench-quick check clients live frameworks stress fuzz clean
+.PHONY: run test test-all lint docs bench bench-quick check clients live turns frameworks stress fuzz clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -44,6 +44,9 @@ clients: $(VENV)/ready ## the real agents, from npm (outside the seal: npm may n
 
 live: $(VENV)/ready clients ## the real agents, against a local API
 	$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/run.py $(ARGS)
+
+turns: $(VENV)/ready clients ## what users wait for in the real agents, with leftoff and without: on a machine that does nothing else
+	$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/turn_times.py $(ARGS)
 
 frameworks: $(VENV)/ready ## the chat loop with agents of real frameworks, against a local API (made once, outside the seal: pip may need its settings)
 	$(BIN)/python tests/chat_frameworks/environment.py

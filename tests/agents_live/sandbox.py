@@ -135,6 +135,19 @@ class Sandbox:
         """Start the client in the project folder."""
         return self.start_program([str(self.agent.executable(self.version)), *arguments])
 
+    def start_dialogue(self, arguments: Sequence[str]) -> subprocess.Popen[str]:
+        """Start the client with its standard streams open to the caller."""
+        program = [str(self.agent.executable(self.version)), *arguments]
+        command, environment = self._command_and_environment(program)
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
     def open_screen(self, arguments: Sequence[str] = (), *, columns: int = COLUMNS) -> Terminal:
         """Start the client on a terminal."""
         program = [str(self.agent.executable(self.version)), *arguments]

@@ -172,7 +172,7 @@ def test_detached_work_survives_who_asked_for_it_and_holds_nothing_of_it(isolate
     assert (ended.stdout, ended.stderr) == (b"", b"")
     assert time.monotonic() - begun < 60
     wait_for(lambda: [*(Path.cwd() / ".leftoff" / "resume-logs").glob("session-*.json")])
-    assert {*saving.TASKS} == {"fold", "save", "end", "catch-up"}
+    assert {*saving.TASKS} == {"first-turn", "fold", "save", "end", "catch-up"}
 
 
 def test_of_many_hooks_at_once_one_says_it(isolated_home):

@@ -52,6 +52,11 @@ def handle_event(agent_id: str, raw: bytes) -> bytes:
     if event is None or event.kind == "other":
         return b""
     folder = _session_folder(event, live_state.load(agent.id, event.session_id))
+    return agent.reply(event, answer(agent, event, folder))
+
+
+def answer(agent: Agent, event: HookEvent, folder: Path) -> HookResponse:
+    """Handle one event of a session that runs in ``folder``."""
     context = EventContext(
         agent=agent,
         event=event,
@@ -61,12 +66,12 @@ def handle_event(agent_id: str, raw: bytes) -> bytes:
     )
     if not context.settings.enabled:
         context.update(lambda state: state)  # so that the fast path knows
-        return b""
+        return NO_RESPONSE
     if event.kind in {"prompt", "tools", "stop"} and context.state.compaction is not None:
         from leftoff.live.compaction import check_losses  # imported when it is needed, as in _respond
 
         check_losses(context)
-    return agent.reply(event, context.with_pending(_respond(context)))
+    return context.with_pending(_respond(context))
 
 
 def _respond(context: EventContext) -> HookResponse:

@@ -51,6 +51,8 @@ CONTINUING = (
 )
 _OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
 _MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent
+_FIRST_TOKENS = 50_000  # in a first turn: less reaches no threshold but of a very small window
+_LONGEST_COMMON_WORD = 3  # no log is recognised by so short a word
 _POLL_SECONDS = 0.002
 _MOST_END_SECONDS = 2.0  # agents end a hook that takes longer than three
 _MOST_FILES = 1024  # that the agent may have left open to its hooks; background work must not keep them open
@@ -93,6 +95,8 @@ def _handle(agent: str, folder: str, raw: bytes) -> None:
         return
     actor = event.get("agent_id")
     seen = None if actor else _look_at(kind, event, rules)
+    if kind == STOP and not actor and (state.get("offer_open") is True or _is_new(state)):
+        detach(agent, "first-turn", session)
     pauses, pause = f"{folder}/pauses", f"{key}.jsonl"
     is_paused = bool(state.get("pause_id"))
     is_ended = is_paused and _changed_at(f"{pauses}/{pause}") is None  # a command has ended the pause
@@ -114,6 +118,8 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
     if seen is None:
         return False
     used, end, about, size = seen
+    if used is not None and used < _FIRST_TOKENS and _is_new(state):
+        return False  # the task after the turn looks
     if about is not None and about != state.get("about"):
         return True  # another model or window
     if used is None:
@@ -125,11 +131,18 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
     return is_near and size - max(end, _count(state, "looked_bytes")) >= LOOK_BYTES
 
 
+def _is_new(state: "Json") -> bool:
+    """Return whether the full program has not looked at the session's replies yet."""
+    return state.get("about") is None and not _count(state, "looked_bytes")
+
+
 def _may_be_for_us(prompt: str, state: "Json") -> bool:
     """Return whether the full program must see a prompt: a trigger, a phrase, or a request to continue earlier work."""
     if parse_trigger(prompt, state.get("triggers_prefix") or ">"):
         return True
     if " ".join(prompt[:_OPENING_CHARS].lower().split()).startswith(PHRASES):
+        return True
+    if state.get("offer_open") is True and may_want_log(prompt):
         return True
     return state.get("may_continue") is True and may_ask_to_continue(prompt)
 
@@ -153,6 +166,25 @@ def may_ask_to_continue(prompt: str) -> bool:
     """Return whether a prompt may ask to continue earlier work; the full program decides."""
     line = " ".join(prompt[:_FIRST_LINE_CHARS].lower().split())
     return any(word in line for word in CONTINUING)
+
+
+def may_want_log(prompt: str) -> bool:
+    """Return whether a first prompt may ask for the log that was offered, or name something in it; the full program decides."""
+    return may_ask_to_continue(prompt) or any(map(_may_be_name, prompt.split()))
+
+
+def _may_be_name(word: str) -> bool:
+    """Return whether a word may be a file's or a function's name, and not an ordinary word between punctuation marks."""
+    if "`" in word or "(" in word[1:]:
+        return True
+    parts = word.replace("\u2019", "'").strip("([{<\"'>}]).,;:!?").split("'")
+    return any(len(part) > _LONGEST_COMMON_WORD and not _is_ordinary(part) for part in parts)
+
+
+def _is_ordinary(word: str) -> bool:
+    if not word.isascii() or not word.isalpha() or (word[0].isupper() and word.endswith("file")):
+        return False
+    return word.isupper() or word[1:].islower()
 
 
 def _has_moved(state: "Json") -> bool:

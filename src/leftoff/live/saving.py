@@ -2,6 +2,7 @@
 
 Background tasks run one at a time per session, at low priority and for a limited time:
 
+    first-turn what the first turn is the occasion for: find out the window, close the offer of a log
     fold       extract what is new in the transcript, so that a compaction finds little left to read
     save       save the log of a session whose window fills up
     end        everything due at the end of a session, while the user is gone: log, pause, project, then index and archive
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from leftoff.agents.registry import agent_by_id
 from leftoff.core.markdown import utf16_length
 from leftoff.core.metrics import Level
+from leftoff.core.hook_event import HookEvent
 from leftoff.core.protocols import HasEvents
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError, LockTimeoutError, UsageError
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 # -E -P: a folder called leftoff in the project must never run instead, whatever PYTHONPATH says.
 PROGRAM = ("-E", "-P", "-m", "leftoff", "hook")
 # How long each task waits for another one of the same session to end.
-TASKS: Mapping[str, float] = {"fold": 0.0, "save": 60.0, "end": 120.0, "catch-up": 0.0}
+TASKS: Mapping[str, float] = {"first-turn": 60.0, "fold": 0.0, "save": 60.0, "end": 120.0, "catch-up": 0.0}
 _LAST_SESSIONS = 3  # that are caught up: older ones have been abandoned
 _LAG_SECONDS = 5.0  # a client writes a little after its last event; that alone does not make a log outdated
 _CAUGHT_UP = (
@@ -75,6 +77,8 @@ def _run_alone(
 
 def _task_function(task: str) -> Callable[[LiveState], object]:
     match task:
+        case "first-turn":
+            return after_first_turn
         case "fold":
             return fold
         case "save":
@@ -85,6 +89,26 @@ def _task_function(task: str) -> Callable[[LiveState], object]:
             return catch_up
         case _:
             raise UsageError(f"{task}: there is no such task.")
+
+
+def after_first_turn(state: LiveState) -> None:
+    """Close the offer of a log: from now on, "continue" means the session's own work. Then look at the gauge as after any turn.
+
+    What there is to say waits for the next event.
+    """
+    from leftoff.live import events
+
+    live_state.change(state.agent, state.session_id, lambda now: (now._replace(offer_open=False), None))
+    event = HookEvent(
+        kind="stop",
+        name="",
+        session_id=state.session_id,
+        transcript=state.transcript,
+        folder=state.folder,
+        is_headless=state.is_headless,
+        client_pid=state.client_pid,
+    )
+    events.answer(agent_by_id(state.agent), event, live_state.folder_of(state))
 
 
 def fold(state: LiveState) -> None:

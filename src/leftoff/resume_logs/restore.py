@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_READ = 200
 _MAX_OPEN = 30
+_MAX_LISTED_FILES = 200  # that this machine does not know: two for each log
 _MAX_UNKNOWN = 10  # logs that this machine did not write: copied by hand, or from a clone
 _LARGEST_UNKNOWN_BYTES = 1_000_000  # a log that leftoff wrote is far smaller
 _NOT_WRITTEN = Judgement("foreign", NOT_WRITTEN_HERE)
@@ -82,10 +83,7 @@ def logs_to_offer(workspace: Workspace, prompt: str = "", *, without: Collection
     the sessions in ``without``; a session whose work one of them took over is offered as if that had not happened.
     """
     project = workspace.project
-    found = (
-        each for each in file_store.list_log_files(workspace.log_folder) if each.session_id not in without
-    )
-    candidates = _candidates(found)
+    candidates = _candidates(workspace.log_folder, without)
     here = Location(
         folder=str(workspace.folder),
         branch=git.branch(project.root) if project.in_git else None,
@@ -117,14 +115,19 @@ def restore_log(
     )
 
 
-def _candidates(found: Iterable[LogFiles]) -> list[Candidate]:
+def _candidates(folder: Path, without: Collection[str]) -> list[Candidate]:
     """Read the newest logs that this machine knows, and check a few that it does not know.
 
     A repository can bring any number of logs: they must not slow down the start of a session.
     """
     register = Register(folder=paths.data_folder())
     known_paths = register.noted_paths()
-    readable = [(files, path) for files in found if (path := files.json) is not None]
+    found = file_store.list_known_log_files(folder, known_paths, most_unknown=_MAX_LISTED_FILES)
+    readable = [
+        (files, path)
+        for files in found
+        if (path := files.json) is not None and files.session_id not in without
+    ]
     known = [each for each in readable if str(each[1]) in known_paths][:_MAX_READ]
     others = [each for each in readable if str(each[1]) not in known_paths]
     checked = [path for _, path in others[:_MAX_UNKNOWN] if _size_bytes(path) <= _LARGEST_UNKNOWN_BYTES]

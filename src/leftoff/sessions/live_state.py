@@ -84,9 +84,9 @@ class LiveState(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Whether the next event needs the full program in any case."""
+        """Whether the next event needs the full program in any case, which an open offer alone does not."""
         is_unchecked = self.compaction in {"restored", "withheld"}
-        return self.offer_open or is_unchecked or bool(self.pickup or self.to_user or self.to_agent)
+        return is_unchecked or bool(self.pickup or self.to_user or self.to_agent)
 
     def to_dict(self) -> JsonObject:
         """Return the JSON form."""

@@ -13,8 +13,9 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from heapq import nlargest
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -277,8 +278,33 @@ def latest(logs: Sequence[LogFiles]) -> LogFiles | None:
 
 def list_log_files(folder: Path) -> list[LogFiles]:
     """Return the logs in a folder, newest first; empty where there is no folder."""
+    return _group_files(_entries(folder))
+
+
+def list_known_log_files(folder: Path, known_paths: Collection[str], *, most_unknown: int) -> list[LogFiles]:
+    """Return the logs with these paths and those in the newest ``most_unknown`` other files, newest first.
+
+    For a folder that may hold any number of files from elsewhere: of those only the time is read.
+    """
+    entries = _entries(folder)
+    unknown = [entry for entry in entries if entry.path not in known_paths]
+    if len(unknown) > most_unknown:
+        entries = [entry for entry in entries if entry.path in known_paths]
+        entries += nlargest(most_unknown, unknown, key=_changed_ns)
+    return _group_files(entries)
+
+
+def _changed_ns(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _group_files(entries: Iterable[os.DirEntry[str]]) -> list[LogFiles]:
+    """Return the logs that these files belong to, newest first."""
     parts: dict[str, dict[Part, os.DirEntry[str]]] = {}
-    for entry in _entries(folder):
+    for entry in entries:
         named = parse_file_name(entry.name)
         if named is not None and entry.is_file(follow_symlinks=False):
             parts.setdefault(named[0], {})[named[1]] = entry
