@@ -90,14 +90,18 @@ def main() -> int:
         clients.ensure_installed(name)
         load = os.getloadavg()[0]
         without, with_leftoff = measure(AGENTS[name], options.rounds)
-        print_line(f"\n{name}: {options.rounds} rounds, load {load:.1f} before and {os.getloadavg()[0]:.1f} after\n")
+        print_line(
+            f"\n{name}: {options.rounds} rounds, load {load:.1f} before and {os.getloadavg()[0]:.1f} after\n"
+        )
         print_line(format_table(without, with_leftoff))
     return 0
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=10, help="sessions with leftoff and without, each (default 10)")
+    parser.add_argument(
+        "--rounds", type=int, default=10, help="sessions with leftoff and without, each (default 10)"
+    )
     parser.add_argument("--client", choices=sorted(AGENTS), help="only this client")
     return parser.parse_args()
 
@@ -110,7 +114,9 @@ def measure(agent: Agent, rounds: int) -> tuple[Times, Times]:
         install(agent, installed)
         for sandbox in (plain, installed):
             work = shell_call(agent, "echo half > ledger.txt")
-            require_success(agent.prompt(sandbox, f"Write ledger.txt.\n{work}\n#say Half done. Next: the totals."))
+            require_success(
+                agent.prompt(sandbox, f"Write ledger.txt.\n{work}\n#say Half done. Next: the totals.")
+            )
         installed.wait_until(lambda: bool(saved_logs(installed)), "the log of the finished session")
         for number in range(rounds):
             for sandbox, times in ((plain, without), (installed, with_leftoff)):
@@ -126,7 +132,10 @@ def run_session(agent: Agent, sandbox: Sandbox, number: int) -> Iterator[tuple[s
         session.turn(f"What is the weather like, {number}?\n#say cloudy")
         yield "first turn", time.perf_counter() - started
         for turn in range(PLAIN_TURNS):
-            yield "plain turn", timed(lambda turn=turn: session.turn(f"And the sea, {number} {turn}?\n#say calm"))
+            yield (
+                "plain turn",
+                timed(lambda turn=turn: session.turn(f"And the sea, {number} {turn}?\n#say calm")),
+            )
         calls = parallel_shell_calls(agent, *(f"echo {each}" for each in range(5)))
         yield "turn with 5 tools", timed(lambda: session.turn(f"Look around, {number}.\n{calls}\n#say seen"))
         yield "exit", timed(session.exit)

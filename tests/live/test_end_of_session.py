@@ -63,7 +63,9 @@ class EndedSession(LiveSession):
     def tasks(self) -> list[int]:
         listing = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
         lines = (line.split(maxsplit=1) for line in listing.stdout.splitlines())
-        return [int(pid) for pid, args in lines if args.endswith(f"hook {self.agent.id} end {self.session_id}")]
+        return [
+            int(pid) for pid, args in lines if args.endswith(f"hook {self.agent.id} end {self.session_id}")
+        ]
 
     @property
     def lock(self) -> Path:
@@ -103,9 +105,7 @@ def test_the_hook_of_the_end_waits_for_nothing_and_the_rest_follows(ended: Ended
     assert ended.state.ended == END["reason"]
 
 
-def test_after_a_kill_the_next_session_saves_what_was_due(
-    killed: EndedSession, isolated_home: Path
-) -> None:
+def test_after_a_kill_the_next_session_saves_what_was_due(killed: EndedSession, isolated_home: Path) -> None:
     """The reason of the end survives too."""
     assert not killed.log.exists()
     following = LiveSession(isolated_home, killed.agent.id, clock.uuid4())
@@ -137,9 +137,7 @@ def test_continue_right_after_a_kill_hands_over_the_work(killed: EndedSession, i
     assert killed.session_id in agent_context(restored)
 
 
-def test_continue_while_the_end_is_being_saved_waits_for_it(
-    ended: EndedSession, isolated_home: Path
-) -> None:
+def test_continue_while_the_end_is_being_saved_waits_for_it(ended: EndedSession, isolated_home: Path) -> None:
     with locks.hold(ended.lock):
         ended.run_hook("SessionEnd", **END)
         following = LiveSession(isolated_home, ended.agent.id, clock.uuid4())
@@ -158,7 +156,9 @@ def test_a_session_that_is_resumed_before_its_end_was_saved_has_not_ended(killed
     killed.begin("resume")
     assert not killed.note.exists()
     assert killed.state.ended is None
-    subprocess.run([sys.executable, "-m", "leftoff", "hook", killed.agent.id, "end", killed.session_id], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "leftoff", "hook", killed.agent.id, "end", killed.session_id], check=True
+    )
     assert killed.state.ended is None
     assert not killed.log.exists()
 
@@ -181,7 +181,10 @@ def test_what_follows_a_cleared_session_is_known_before_its_end_was_saved(isolat
 
 def test_in_a_container_that_ends_with_the_client_the_hook_waits(isolated_home: Path) -> None:
     """Whatever still runs when process 1 ends is killed. On a busy machine the hook may have waited too short a time."""
-    if not shutil.which("unshare") or subprocess.run([*IN_CONTAINER, "true"], capture_output=True, check=False).returncode:
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*IN_CONTAINER, "true"], capture_output=True, check=False).returncode
+    ):
         pytest.skip("this system has no containers for ordinary users")
 
     def is_saved() -> bool:

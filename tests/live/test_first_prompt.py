@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leftoff.live import fast
+from leftoff.platform import clock
 from leftoff.resume_logs.restore import Candidate, asks_to_continue, shared_words
 from tests.resume_logs.test_asks_to_continue import GOING_ON
 from tests.support.live_session import LiveSession, wait_for
@@ -72,7 +72,7 @@ def test_no_prompt_that_asks_to_continue_is_missed(prompt: str) -> None:
     assert fast.may_want_log(prompt)
 
 
-@given(st.text(st.sampled_from("aZfile 09._-/@~`('’\"ü,"), max_size=40) | st.text(max_size=40))
+@given(st.text(st.sampled_from("aZfile 09._-/@~`('\u2019\"ü,"), max_size=40) | st.text(max_size=40))
 @example("look at Makefile")
 @example("what's in `lock`?")
 @example("call acquire() again")
@@ -92,7 +92,7 @@ def _candidate(words: frozenset[str]) -> Candidate:
         session_id="s",
         path="/x",
         standing="written",
-        left_at=datetime.now(UTC),
+        left_at=clock.now(),
         folder=None,
         branch=None,
         worktree=None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +21,12 @@ START = "SessionStart"
 
 def start_session() -> tuple[str, float, int]:
     """Return what the hook says at the start of a session, its CPU seconds and its peak memory in bytes."""
-    event = {"session_id": clock.uuid4(), "cwd": str(Path.cwd()), "hook_event_name": START, "source": "startup"}
+    event = {
+        "session_id": clock.uuid4(),
+        "cwd": str(Path.cwd()),
+        "hook_event_name": START,
+        "source": "startup",
+    }
     code = (
         "import json, resource, sys\n"
         "from leftoff.live.events import handle_event\n"
@@ -31,7 +35,11 @@ def start_session() -> tuple[str, float, int]:
         "print(json.dumps([said, used.ru_utime + used.ru_stime, used.ru_maxrss]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(event).encode(), capture_output=True, check=True, timeout=120
+        [sys.executable, "-c", code],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        check=True,
+        timeout=120,
     )
     said, seconds, kilobytes = json.loads(done.stdout)
     return said, seconds, kilobytes * (1 if sys.platform == "darwin" else 1024)

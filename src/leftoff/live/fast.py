@@ -92,20 +92,30 @@ def _handle(agent: str, folder: str, raw: bytes) -> None:
         return
     if kind == END:
         _end(agent, folder, session, raw)
-        return
+    elif not _handle_alone(agent, folder, session, kind, event, state):
+        _hand_over(agent, folder, raw)
+
+
+def _handle_alone(agent: str, folder: str, session: str, kind: str, event: "Json", state: "Json") -> bool:
+    """Record the event and start what can run in the background; return False if the full program is needed instead."""
     actor = event.get("agent_id")
-    seen = None if actor else _look_at(kind, event, rules)
-    if kind == STOP and not actor and (state.get("offer_open") is True or _is_new(state)):
-        detach(agent, "first-turn", session)
-    pauses, pause = f"{folder}/pauses", f"{key}.jsonl"
+    seen = None if actor else _look_at(kind, event, _table(state, "fast_path"))
+    pauses, pause = f"{folder}/pauses", f"{agent}-{session}.jsonl"
     is_paused = bool(state.get("pause_id"))
     is_ended = is_paused and _changed_at(f"{pauses}/{pause}") is None  # a command has ended the pause
     if not actor and (is_ended or _is_due(kind, event, state, seen) or (kind == STOP and _has_moved(state))):
-        _hand_over(agent, folder, raw)
-        return
+        return False
     if is_paused and not is_ended:
         _record(kind, event, state, seen, pauses, pause)
-    if kind == STOP and not actor and seen and seen[3] - _count(state, "folded_bytes") >= FOLD_BYTES:
+    if kind == STOP and not actor:
+        _work_after_turn(agent, session, state, seen)
+    return True
+
+
+def _work_after_turn(agent: str, session: str, state: "Json", seen: "Seen | None") -> None:
+    if state.get("offer_open") is True or _is_new(state):
+        detach(agent, "first-turn", session)
+    elif seen and seen[3] - _count(state, "folded_bytes") >= FOLD_BYTES:
         detach(agent, "fold", session)
 
 
@@ -113,13 +123,14 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
     """Return whether the full program has something to say, save or restore."""
     if state.get("is_due") is True or state.get("off") is True:
         return True
-    if kind == PROMPT and _may_be_for_us(str(event.get("prompt")), state):
+    if kind == PROMPT and _may_be_for_us(str(event.get("prompt")).strip(), state):
         return True
-    if seen is None:
-        return False
+    return seen is not None and not _is_first_look(state, seen) and _is_gauge_due(state, seen)
+
+
+def _is_gauge_due(state: "Json", seen: "Seen") -> bool:
+    """Return whether the model, the window or a threshold has changed, or may have."""
     used, end, about, size = seen
-    if used is not None and used < _FIRST_TOKENS and _is_new(state):
-        return False  # the task after the turn looks
     if about is not None and about != state.get("about"):
         return True  # another model or window
     if used is None:
@@ -129,6 +140,11 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
         return True
     is_near = isinstance(mark, int) and used + (size - end) * _MOST_TOKENS_PER_BYTE >= mark
     return is_near and size - max(end, _count(state, "looked_bytes")) >= LOOK_BYTES
+
+
+def _is_first_look(state: "Json", seen: "Seen") -> bool:
+    """Return whether the gauge can wait for the task after the first turn."""
+    return seen[0] is not None and seen[0] < _FIRST_TOKENS and _is_new(state)
 
 
 def _is_new(state: "Json") -> bool:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff.agents.registry import agent_by_id
+from leftoff.core.hook_event import HookEvent
 from leftoff.core.markdown import utf16_length
 from leftoff.core.metrics import Level
-from leftoff.core.hook_event import HookEvent
 from leftoff.core.protocols import HasEvents
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError, LockTimeoutError, UsageError
@@ -92,13 +92,9 @@ def _task_function(task: str) -> Callable[[LiveState], object]:
 
 
 def after_first_turn(state: LiveState) -> None:
-    """Close the offer of a log: from now on, "continue" means the session's own work. Then look at the gauge as after any turn.
-
-    What there is to say waits for the next event.
-    """
+    """Do what is due after any turn; what there is to say waits for the next event."""
     from leftoff.live import events
 
-    live_state.change(state.agent, state.session_id, lambda now: (now._replace(offer_open=False), None))
     event = HookEvent(
         kind="stop",
         name="",

@@ -64,7 +64,9 @@ def head(root: Path) -> str | None:
 
 def branch(root: Path) -> str | None:
     """Return the branch that is checked out; None outside git and on a detached HEAD."""
-    reference = paths.read_git_head(root)  # the user waits for this at the start of a session, and git takes its time
+    reference = paths.read_git_head(
+        root
+    )  # the user waits for this at the start of a session, and git takes its time
     if reference is not None and reference.startswith(_BRANCHES) and reference != _NOT_IN_HEAD:
         return reference.removeprefix(_BRANCHES)
     return _line(root, "symbolic-ref", "--quiet", "--short", "HEAD")

@@ -99,8 +99,8 @@ def restore_log(
 
     It has at most as many characters as the settings allow, and at most ``max_chars``.
     """
-    from leftoff.resume_logs.drift import drift_since  # an offer alone needs neither
-    from leftoff.resume_logs.restore_text import restoration_text
+    from leftoff.resume_logs.drift import drift_since  # noqa: PLC0415 - an offer alone needs neither
+    from leftoff.resume_logs.restore_text import restoration_text  # noqa: PLC0415
 
     path = Path(candidate.path)
     Register(folder=paths.data_folder()).require(path)
