@@ -465,6 +465,7 @@ def test_a_resumed_session_hears_that_another_session_continued_its_work(isolate
 def test_a_fast_path_of_an_older_package_is_replaced_when_a_session_begins(live, stamp):
     """Upgrading the package is enough, even if its version stays the same; where none is installed, none is put there."""
     live.hook("SessionStart", source="startup")
+    settled(live)
     assert not installed.fast_path_file().exists()
     installed.write_fast_path()
     whole = installed.fast_path_file().read_bytes()
@@ -472,7 +473,7 @@ def test_a_fast_path_of_an_older_package_is_replaced_when_a_session_begins(live,
     older = stamp.replace("VERSION", leftoff.__version__).encode()
     installed.fast_path_file().write_bytes(b"\n".join([first, older, rest]))
     live.hook("SessionStart", source="startup")
-    assert installed.fast_path_file().read_bytes() == whole
+    wait_for(lambda: installed.fast_path_file().read_bytes() == whole)
 
 
 def test_a_session_resumed_without_a_log_gets_its_missed_warning(live):

@@ -332,14 +332,14 @@ def test_filters_of_the_user_stay_in_force(repo: Path, isolated_home: Path) -> N
 # Without git, and with one that hangs
 
 
-def test_without_git_nothing_is_known(repo: Path, run_python: Run) -> None:
-    """Nothing raises if git is not installed."""
+def test_without_git_only_the_branch_is_known(repo: Path, run_python: Run) -> None:
+    """Nothing raises if git is not installed; the branch is read from HEAD."""
     code = (
         "import os, sys; from pathlib import Path; from leftoff.platform import git\n"
         "os.environ['PATH'] = '/nowhere'; repo = Path(sys.argv[1])\n"
         "print(git.head(repo), git.branch(repo), git.dirty(repo), git.index_entries(repo, ['main.py']), git.read_ground(repo).head)\n"
     )
-    assert run_python(code, repo).stdout == "None None None None None\n"
+    assert run_python(code, repo).stdout == "None main None None None\n"
 
 
 @pytest.mark.slow
