@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import platformdirs
 import pytest
 
 from leftoff.errors import InvalidIdError, OutsideFolderError, StorageError
@@ -401,14 +400,3 @@ def test_a_deleted_project_folder_is_not_created_again(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="is gone"):
         paths.make_project_folder(late)
     assert not gone.exists()
-
-
-@pytest.mark.parametrize("named", ["", "/somewhere"])
-def test_the_users_folders_are_where_the_system_keeps_such_files(
-    monkeypatch: pytest.MonkeyPatch, named: str
-) -> None:
-    for variable in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(variable, named)
-    system = platformdirs.PlatformDirs("leftoff", appauthor=False)
-    ours = (paths.state_folder(), paths.data_folder(), paths.config_folder())
-    assert ours == (system.user_state_path, system.user_data_path, system.user_config_path)

@@ -60,10 +60,6 @@ def config_folder() -> Path:
 
 def _user_folder(variable: str, below_home: str) -> Path:
     """Return leftoff's folder where this system keeps such files, by the rule that the fast path has too."""
-    if sys.platform == "win32":  # pragma: no cover
-        import platformdirs  # noqa: PLC0415 - takes as long as all of a hook's own work
-
-        return platformdirs.user_data_path("leftoff", appauthor=False)  # the same for all kinds of files
     named = os.environ.get(variable, "")
     if named.startswith("/"):
         return Path(named, "leftoff")

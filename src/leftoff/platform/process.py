@@ -98,11 +98,6 @@ def _start_in_own_group(
 
 def start_detached(command: Sequence[str]) -> int:
     """Start a program in the background, in its own session and without inherited streams; return its process id."""
-    if sys.platform == "win32":  # pragma: no cover
-        import subprocess  # noqa: PLC0415 - see the module's docstring
-
-        nothing = subprocess.DEVNULL
-        return subprocess.Popen([*command], stdin=nothing, stdout=nothing, stderr=nothing).pid
     streams = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     try:
         return os.posix_spawn(command[0], [*command], os.environ, file_actions=streams, setsid=True)
