@@ -22,9 +22,7 @@ Scope = Literal["user", "project"]
 Origin = Literal["settings", "plugin"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
 PLUGIN_NAME = "leftoff"
-_HOOK_COMMAND = (
-    r"(?s)\[ -r .*/leftoff/fast\.py'? \] \|\| exit 0; .+ -I -S .+ \|\| exit 0|[^\s;&|]*/leftoff/fast\.py \S+ \|\| exit 0"
-)
+_HOOK_COMMAND = r"(?s)\[ -r .*/leftoff/fast\.py'? \] \|\| exit 0; .+ -I -S .+ \|\| exit 0|[^\s;&|]*/leftoff/fast\.py \S+ \|\| exit 0"
 _LONGEST_FIRST_LINE = 120  # of a script; Linux reads 127 characters of it
 _STATUSLINE_COMMAND = r"(?s).* -P -m leftoff statusline( \|\| exit 0)?"
 # The old command reads the same input and prints first. It runs in a subshell, so that not even `exit` in it stops leftoff.

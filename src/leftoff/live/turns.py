@@ -37,8 +37,10 @@ def on_stop(context: EventContext) -> HookResponse:
     if context.event.actor is not None:
         return NO_RESPONSE
     reading = measure(context)
-    if context.state.offer_open:  # from now on, "continue" means the session's own work
-        context.update(lambda state: state._replace(offer_open=False))
+    if (
+        context.state.offer_open
+    ):  # only the first prompt may ask for the log by naming its files; a few more may by "continue"
+        context.update(lambda state: state._replace(offer_open=False, may_continue=True))
     record(context, "assistant_response", {}, sync=True)
     project_events.update_after_turn(context)
     state = context.state
