@@ -2,8 +2,8 @@
 
 from random import Random
 
-from leftoff.extraction import next_steps
-from leftoff.extraction.next_steps import count_mentions
+from leftoff.extraction import mentions
+from leftoff.extraction.mentions import count_mentions
 from leftoff.testing.builders import Story, call
 from tests.extraction.builders import folded
 
@@ -77,5 +77,5 @@ def test_the_fast_search_finds_what_the_full_pattern_finds() -> None:
     chosen = Random(3)
     for _ in range(3_000):
         text = "".join(chosen.choice(bits) for _ in range(6))
-        quick = [match.span() for match in next_steps._find_mentions(text)]
-        assert quick == [match.span() for match in next_steps._MENTION.finditer(text)], text
+        quick = [match.span() for match in mentions._find_mentions(text)]
+        assert quick == [match.span() for match in mentions._MENTION.finditer(text)], text

@@ -1,5 +1,4 @@
 """The resume log: what the next session must know, as a value, as Markdown within a token budget, and as lossless JSON.
-
 It also records the edits that a person made by hand, so that they survive when the log is generated again."""
 
 from __future__ import annotations

@@ -347,9 +347,9 @@ def _is_still_called(checked: set[Path], project: Path) -> bool:
     """Return whether anything outside the checked settings files would still call the fast path."""
     if any(each.settings not in checked for each in installed.all_installations()):
         return True
-    hooks = [hook for _, wiring in _agents_with_hooks() for hook in wiring.hooks_here(project) if hook.origin]
+    ours = [hook for _, wiring in _agents_with_hooks() for hook in wiring.hooks_here(project) if hook.origin]
     return any(
-        hook.origin == "plugin" or files.resolve_links(Path(hook.source)) not in checked for hook in hooks
+        each.origin == "plugin" or files.resolve_links(Path(each.source)) not in checked for each in ours
     )
 
 
@@ -371,8 +371,7 @@ def _describe_foreign_hook(hook: Hook, prefix: str) -> str:
     shared = [trigger for trigger in triggers if any(trigger in text for text in _command_texts(hook))]
     if not shared:
         return who
-    some = ", ".join(shared)
-    return f"{who} It takes {some} as well; give leftoff another sign: triggers_prefix in configuration.yaml."
+    return f"{who} It takes {', '.join(shared)} as well; give leftoff another sign: triggers_prefix in configuration.yaml."
 
 
 def _command_texts(hook: Hook) -> Iterator[str]:
