@@ -1,7 +1,6 @@
 """Install hooks and status line into an agent's settings, and remove them: first a plan that can be shown, then its execution.
 
-Only what the user asked for is installed, and installing twice changes nothing the second time. The fast path is written before
-any setting names it. Uninstalling removes our entries and nothing else.
+Only what the user asked for is installed; installing twice changes nothing. The fast path is written before any setting names it. Uninstalling removes our entries and nothing else.
 """
 
 from __future__ import annotations
@@ -361,8 +360,8 @@ def _plugin_notes(agents: list[tuple[Agent, HasHooks]], project: Path) -> Iterat
 
 def foreign_triggers(hooks: Iterable[Hook], prefix: str) -> list[str]:
     """Describe each other tool that reads every prompt, and which of leftoff's triggers it takes too."""
-    foreign = {hook.command: hook for hook in hooks if hook.event == PROMPT_EVENT and hook.origin is None}
-    return [_describe_foreign_hook(hook, prefix) for hook in foreign.values()]
+    others = {each.command: each for each in hooks if each.event == PROMPT_EVENT and each.origin is None}
+    return [_describe_foreign_hook(each, prefix) for each in others.values()]
 
 
 def _describe_foreign_hook(hook: Hook, prefix: str) -> str:
