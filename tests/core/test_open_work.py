@@ -49,3 +49,17 @@ def test_work_that_another_session_took_over_is_open_only_there(taken_at, expect
     second = log(session_id="b", mission_summary="Write it.", metadata={"continues": {"a": taken_at}})
     assert open_sessions([second, first]) == expected
     assert open_sessions([first]) == {"a"}
+
+
+@pytest.mark.parametrize(("next_steps", "expected"), [(STEP, {"a"}), ([], set())])
+def test_work_that_was_taken_over_by_a_session_that_was_cleared_stays_open(next_steps, expected):
+    """The user clears a session that went wrong; only if it left no step may the work be finished."""
+    times = {"last_activity": "2026-01-06T11:00:00Z"}
+    first = log(session_id="a", mission_summary="Write it.", metadata=times)
+    cleared = log(
+        session_id="b",
+        mission_summary="Write it.",
+        next_steps=next_steps,
+        metadata={"continues": {"a": "2026-01-06T12:00:00Z"}, "ended": "cleared"},
+    )
+    assert open_sessions([cleared, first]) == expected

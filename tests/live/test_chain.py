@@ -218,6 +218,13 @@ def test_what_leftoff_resume_prints_links_the_session_that_it_is_pasted_into(iso
     assert chain_of(capsys, second) == [(first.session_id, None), (second.session_id, "continued")]
 
 
+@pytest.mark.parametrize("agent_id", AGENTS)
+def test_work_is_offered_again_after_the_session_that_continued_it_was_cleared(isolated_home, agent_id):
+    first_session(isolated_home, agent_id)
+    end(continued(isolated_home, agent_id, 2)[0], "clear")
+    assert RULES[0] in continued(isolated_home, agent_id, 3)[1]
+
+
 def test_two_sessions_may_continue_the_same_one(isolated_home, capsys):
     """Both inherit, each is recorded once, and both are offered afterwards."""
     first = first_session(isolated_home)

@@ -39,11 +39,15 @@ def is_open(log: ResumeLog) -> bool:
 
 
 def open_sessions(logs: Iterable[ResumeLog]) -> set[str]:
-    """Return the sessions whose work is open and was not taken over by another session of these logs."""
+    """Return the sessions whose work is open and was not taken over by another session of these logs.
+
+    One that was cleared with open steps took nothing over: the steps would be offered nowhere.
+    """
     found = {log.session_id: log for log in logs}
     taken_over = {
         session_id
         for log in found.values()
+        if log.metadata.get(ENDED) != CLEARED or not any(map(is_open_step, log.next_steps))
         for session_id, at in continued_sessions(log).items()
         if session_id != log.session_id and session_id in found and _stopped_before(found[session_id], at)
     }
