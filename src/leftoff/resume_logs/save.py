@@ -17,7 +17,7 @@ from leftoff.core.markdown import is_open_step
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.open_work import CLEARED, CONTINUES, ENDED, FINISHED, HEADLESS, LAST_ACTIVITY
 from leftoff.core.provenance import Ground, Source
-from leftoff.core.resume_log import ResumeLog
+from leftoff.core.resume_log import Edit, ResumeLog
 from leftoff.core.session import Session
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NothingToDoError, UsageError
@@ -294,7 +294,7 @@ def store_log(log: ResumeLog, repository: LogRepository, *, active: Collection[s
         paths.make_project_folder(repository.project)
     clean = _redact(log, repository.workspace)
     stored = repository.local.update(
-        log.session_id, lambda existing: apply_edits(clean, [] if existing is None else existing.edits)
+        log.session_id, lambda existing: apply_edits(clean, _trusted_edits(existing, repository))
     )
     if repository.backend is not None:
         repository.call_plugin(repository.backend, partial(repository.backend.save, stored))
@@ -309,6 +309,20 @@ def store_log(log: ResumeLog, repository: LogRepository, *, active: Collection[s
         removed=tuple(removed),
         troubles=tuple(repository.troubles),
     )
+
+
+def _trusted_edits(existing: ResumeLog | None, repository: LogRepository) -> list[Edit]:
+    """Return a person's edits in the log that is replaced; none if that came from elsewhere."""
+    if existing is None or not existing.edits:
+        return []
+    files = repository.local.find(existing.session_id)
+    try:
+        if files is not None:
+            repository.register.require(files.json or files.path)
+    except LeftoffError as error:  # the session's own log is saved without them
+        repository.troubles.append(error)
+        return []
+    return existing.edits
 
 
 def _redact(log: ResumeLog, workspace: Workspace) -> ResumeLog:
