@@ -29,8 +29,8 @@ _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _HEADINGS_CHARS = 720  # headings and context metrics
 _MAX_THANKS_CHARS = 120  # a longer prompt asks for something else
 _CONTENT = re.compile(rf"\b(?:{any_of('content')})\b|^\W*(?:done|finished)\W*$", re.IGNORECASE)
-_PARTLY = re.compile(rf"\b(?:{any_of('partly')})\b|n't\b|\?|\d\s?%", re.IGNORECASE)
-_MORE_TO_COME = re.compile(rf"\b(?:{any_of('more to come')})\b|\?", re.IGNORECASE)
+_PARTLY = re.compile(rf"\b(?:{any_of('partly')})\b|n't\b|[?\uff1f]|\d\s?%|\[ \]|\bopen:", re.IGNORECASE)
+_MORE_TO_COME = re.compile(rf"\b(?:{any_of('more to come')})\b|[?\uff1f]", re.IGNORECASE)
 
 
 @dataclass(slots=True)
