@@ -19,6 +19,7 @@ STEP = ["To do: write the docs"]
         ({"metadata": SMALL | {"requests": 2}}, True),
         ({"metadata": SMALL | {"may_have_changed_files": True}}, True),
         ({"metadata": SMALL | {"continues": {"other": None}}}, True),
+        ({"metadata": SMALL | {"awaits_answer": True}}, True),
         ({"metadata": {"headless": True}}, False),
         ({"metadata": {"headless": True}, "next_steps": STEP}, True),
         ({"metadata": {"ended": "finished"}}, False),

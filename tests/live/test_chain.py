@@ -333,6 +333,23 @@ def test_a_question_alone_is_not_offered(isolated_home):
 
 
 @pytest.mark.parametrize(
+    "reply",
+    [
+        "The timeout is missing. Which fix do you prefer, A or B?",
+        "Es fehlt ein Timeout. Soll ich es **beheben?**",
+        "原因はタイムアウトです。修正しましょうか\uff1f",
+    ],
+)
+def test_a_question_of_the_agent_after_some_work_is_open(isolated_home, reply):
+    live = session(isolated_home, "claude", 1)
+    begin(live)
+    read = call("read", {"path": "lock.py"}, "def lock(): pass\n")
+    live.story.asked("Why does lock.py hang?").replied("I look.", read).replied(reply)
+    end(live)
+    assert "lock.py" in begin(session(isolated_home, "claude", 2))["systemMessage"]
+
+
+@pytest.mark.parametrize(
     ("prompt", "reply"),
     [
         ("Update the docs.", STEP),

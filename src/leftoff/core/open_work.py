@@ -13,6 +13,7 @@ ENDED = "ended"  # how its session ended
 LAST_ACTIVITY = "last_activity"  # when its session last did anything
 REQUESTS = "requests"  # how many requests the user made, not counting "continue" and "thanks"
 MAY_HAVE_CHANGED = "may_have_changed_files"
+AWAITS_ANSWER = "awaits_answer"  # the agent looked at something and ended with a question
 HEADLESS = "headless"  # nobody could answer: one prompt on a command line or in a script
 CONTINUES = "continues"  # the sessions whose work it took over: the time of that by id, None where not known
 CLEARED, FINISHED = "cleared", "finished"
@@ -25,8 +26,8 @@ def is_open(log: ResumeLog) -> bool:
     A log with a next step is open: an unfinished request, something that the agent announced, an open to-do, a check that
     fails, or one of these from the session before. Without a next step the work is *finished* if somebody said so (the
     user, the to-do list or the agent), if the user cleared the session, or if the run was headless and ended by itself.
-    It is *trivial* if the user asked one thing at most, nothing can have been changed, and no other session's work was
-    taken over. A log that says nothing that could be its title is never open.
+    It is *trivial* if the user asked one thing at most, nothing can have been changed, the agent does not wait for an answer,
+    and no other session's work was taken over. A log that says nothing that could be its title is never open.
     """
     metadata = log.metadata
     if log.is_empty or not title(log) or str(metadata.get(ENDED)) in OVER:
@@ -35,6 +36,7 @@ def is_open(log: ResumeLog) -> bool:
         return True
     requests, may_have_changed = metadata.get(REQUESTS), metadata.get(MAY_HAVE_CHANGED)
     is_small = isinstance(requests, int) and requests <= 1 and may_have_changed is False
+    is_small = is_small and metadata.get(AWAITS_ANSWER) is not True
     return not metadata.get(HEADLESS) and (not is_small or bool(continued_sessions(log)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from leftoff.core.open_work import MAY_HAVE_CHANGED, REQUESTS
+from leftoff.core.open_work import AWAITS_ANSWER, MAY_HAVE_CHANGED, REQUESTS
 from leftoff.extraction import scoring
 from leftoff.extraction.names import Name
 from leftoff.extraction.next_steps import requests
@@ -117,6 +117,7 @@ def metadata(state: State) -> dict[str, Any]:
         "turns": state.turns,
         REQUESTS: len(requests(state)),
         MAY_HAVE_CHANGED: _may_have_changed_files(state),
+        AWAITS_ANSWER: _awaits_answer(state),
         "tool_calls": state.calls,
         "failed_calls": state.errors,
         "compactions": state.compactions,
@@ -131,6 +132,12 @@ def _may_have_changed_files(state: State) -> bool:
         or bool(state.delegations)
         or not all(scoring.only_reads(command) for command in state.commands)
     )
+
+
+def _awaits_answer(state: State) -> bool:
+    """Return whether the agent made calls and then ended with a question; after a mere answer that is a courtesy."""
+    last = state.last_words
+    return last is not None and bool(state.calls) and last.text.rstrip(" \n*_)").endswith(("?", "\uff1f"))
 
 
 def _select(facts: list[Fact], chars: int) -> list[Fact]:
