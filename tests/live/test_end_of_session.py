@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.live import fast
+from leftoff.errors import StorageError
+from leftoff.live import fast, saving
 from leftoff.platform import clock, locks
 from leftoff.sessions import live_state
+from leftoff.sessions.live_state import LiveState
 from tests.support.live_session import LiveSession, agent_context, wait_for
 
 pytestmark = pytest.mark.usefixtures("interactive_user")
@@ -81,6 +83,14 @@ class EndedSession(LiveSession):
         return Path.cwd() / ".leftoff" / "resume-logs" / f"session-{self.session_id}.json"
 
 
+class AskedSession(EndedSession):
+    """One that was asked a question only, and answered it."""
+
+    def turn(self, used: int, *, prompt: str = "What is the capital of France?") -> None:
+        self.story.asked(prompt).replied("Paris.", used=used)
+        self.write()
+
+
 @pytest.fixture(params=["claude", "codex"])
 def ended(request: pytest.FixtureRequest, isolated_home: Path) -> EndedSession:
     return EndedSession(isolated_home, request.param)
@@ -128,6 +138,39 @@ def test_a_running_pause_survives_the_kill(isolated_home: Path) -> None:
     wait_for(lambda: not paused.note.exists())
     (snapshot,) = (Path.cwd() / ".leftoff" / "sessions").glob("session-*.json")
     assert END["reason"] in snapshot.read_text(encoding="utf-8")
+
+
+def test_a_question_whose_end_was_not_saved_is_not_announced(isolated_home: Path) -> None:
+    """There is nothing to continue. That of work is announced."""
+    running = LiveSession(isolated_home, session_id=clock.uuid4())
+    for kind, is_announced in ((AskedSession, False), (EndedSession, True)):
+        ended = kind(isolated_home)
+        with locks.hold(ended.lock):
+            ended.run_hook("SessionEnd", **END)
+            ended.kill_task()
+        running.hook("UserPromptSubmit", prompt="Hello.")
+        saving.catch_up(running.state)
+        assert ended.log.exists()
+        assert bool(running.state.to_user) is is_announced
+
+
+def test_an_end_that_cannot_be_saved_stops_nothing_else(
+    killed: EndedSession, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session that has begun is told, and its first prompt does not wait for ever."""
+
+    def fail(_state: LiveState) -> None:
+        raise StorageError("no room")
+
+    following = LiveSession(isolated_home, killed.agent.id, clock.uuid4())
+    following.hook("UserPromptSubmit", prompt="Hello.")
+    live_state.change(
+        killed.agent.id, following.session_id, lambda state: (state._replace(catching_up=True), None)
+    )
+    monkeypatch.setattr(saving, "end_session", fail)
+    saving.catch_up(following.state)
+    assert not following.state.catching_up
+    assert killed.note.exists()
 
 
 def test_continue_right_after_a_kill_hands_over_the_work(killed: EndedSession, isolated_home: Path) -> None:

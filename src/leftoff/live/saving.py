@@ -217,9 +217,11 @@ def catch_up(state: LiveState) -> None:
     had_log = {each.session_id for each in file_store.list_log_files(workspace.log_folder)}
     for ended in live_state.with_end_note():
         if ended.project == state.project and ended.session_id != state.session_id:
-            _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
-            if ended.session_id not in had_log:
-                message = _CAUGHT_UP.format(short_id(ended.session_id), state.triggers_prefix)
+            with log_errors("the end of a session was not saved"):
+                _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
+                found = None if ended.session_id in had_log else _find_log(ended.session_id, workspace)
+                if found is not None and is_open(found):
+                    message = caught_up_message(ended.session_id, state)
     for entry in reversed(_sessions_behind(state, workspace)):
         with log_errors("a session that ended without a log was not caught up"):
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
@@ -233,6 +235,13 @@ def catch_up(state: LiveState) -> None:
     )
     _keep_house(workspace)
     _adapt_hooks(state, workspace)
+
+
+def _find_log(session_id: str, workspace: Workspace) -> ResumeLog | None:
+    from leftoff.storage import file_store
+
+    logs = file_store.list_log_files(workspace.log_folder)
+    return next((each.log() for each in logs if each.session_id == session_id), None)
 
 
 def _keep_house(workspace: Workspace) -> None:
