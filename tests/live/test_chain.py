@@ -443,6 +443,21 @@ def test_cleaning_up_counts_only_finished_work(isolated_home, capsys):
     assert done["open_left"] == 1
 
 
+def test_logs_that_wait_for_trust_neither_count_nor_go(isolated_home, capsys):
+    """Somebody copied them from another machine; nobody has looked at them yet."""
+    first = first_session(isolated_home)
+    folder = Path.cwd() / ".leftoff" / "resume-logs"
+    for number in range(20):
+        copied = folder / f"session-copied-{number}.json"
+        copied.write_text(json.dumps(log_of(first) | {"session_id": f"copied-{number}"}), encoding="utf-8")
+        os.utime(copied, (number, number))
+    asked_one_question(isolated_home)
+    assert len([*folder.glob("session-copied-*.json")]) == 20
+    capsys.readouterr()
+    run(["log", "cleanup", "--keep", "0", "--json"])
+    assert len([*folder.glob("session-copied-*.json")]) == 20
+
+
 def test_an_open_log_that_goes_is_named(isolated_home, capsys, monkeypatch):
     """After 90 days, or as the 51st: in leftoff's own log, and by ``log cleanup``."""
     monkeypatch.setenv("LEFTOFF_RESUME_LOGS_CLEANUP_KEEP_OPEN_COUNT", "2")

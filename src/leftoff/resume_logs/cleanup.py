@@ -121,21 +121,26 @@ def clean_up(
         removed = repository.local.remove(lambda session_ids: surplus(session_ids, keep_count, active))
     else:
         removed = repository.local.remove(lambda session_ids: opened.surplus(session_ids, keep_count, active))
-        active = {*active, *opened.kept}
+        active = {*active, *opened.kept, *opened.foreign}
     if repository.backend is not None:
         _clean_backend(repository, repository.backend, keep_count, active)
     return [*removed]
 
 
 class OpenLogs(NamedTuple):
-    """The sessions whose logs of open work are kept, and what those are about that are too many or too old."""
+    """The sessions whose logs of open work are kept, and what those are about that are too many or too old.
+
+    ``foreign`` logs were not written here: they neither count nor go, because nobody has looked at them yet.
+    """
 
     kept: frozenset[str]
     too_many_or_old: Mapping[str, str]
+    foreign: frozenset[str]
 
     def surplus(self, session_ids: Sequence[str], keep_count: int, active: Collection[str]) -> list[str]:
         """Return the logs to delete."""
-        others = [each for each in session_ids if each not in self.kept and each not in self.too_many_or_old]
+        spared = self.kept | self.foreign
+        others = [each for each in session_ids if each not in spared and each not in self.too_many_or_old]
         gone = [each for each in session_ids if each in self.too_many_or_old and each not in active]
         return [*surplus(others, keep_count, active), *gone]
 
@@ -143,7 +148,8 @@ class OpenLogs(NamedTuple):
 def _find_open(repository: LogRepository) -> OpenLogs:
     """Read the logs that this machine knows. One that cannot be read counts as open, and so does one that an open log inherits from."""
     known, wanted = repository.register.noted_paths(), repository.settings.resume_logs.cleanup
-    found = [each for each in repository.local.logs() if str(each.json or each.path) in known]
+    listed = repository.local.logs()
+    found = [each for each in listed if str(each.json or each.path) in known]
     logs: dict[str, ResumeLog] = {}
     for files in found:
         with suppress(LeftoffError):
@@ -161,6 +167,7 @@ def _find_open(repository: LogRepository) -> OpenLogs:
         too_many_or_old={
             each: title(logs[each]) if each in logs else str(files.path) for each, files in gone.items()
         },
+        foreign=frozenset(each.session_id for each in listed if each not in found),
     )
 
 
