@@ -13,6 +13,7 @@ from leftoff import ResumeLogGenerator
 from leftoff.agents import claude
 from leftoff.cli.main import run
 from leftoff.platform import paths
+from leftoff.platform.register import Register
 from leftoff.testing.builders import Story
 from tests.support.transcripts import write_transcript
 
@@ -230,6 +231,18 @@ def test_what_a_person_changes_is_kept_and_survives_later_saves(capsys, generato
     assert log.next_steps == ["Deploy on Monday", "Tell Bob", "Write docs"]
     assert log.accomplishments == ["Migrated"]
     assert "- Tell Bob" in path.read_text(encoding="utf-8")
+
+
+def test_editing_a_log_from_elsewhere_is_not_trusting_it(capsys, generator, tmp_path, monkeypatch):
+    path = save(generator, "s")
+    (paths.data_folder() / "register.jsonl").unlink()
+    editor(tmp_path, monkeypatch, "text = text.replace('- Deploy', '- Deploy on Monday')")
+    code, out, _ = run_command(capsys, "log", "edit", "s")
+    assert code == 0
+    assert "NOT TRUSTED: this machine did not write it." in out
+    assert "- Deploy on Monday" in path.read_text(encoding="utf-8")
+    for part in (path, path.with_suffix(".json")):
+        assert Register(folder=paths.data_folder()).standing(part) == "foreign"
 
 
 def test_edited_as_json(capsys, generator, tmp_path, monkeypatch):

@@ -98,6 +98,7 @@ def edit(*, log: str, yes: bool, as_json: bool) -> int:
                 "json_file": str(done.json_file),
                 "changes": done.count,
                 "not_kept": [*done.not_kept],
+                **done.judgement.to_dict(),
             }
         )
         return 0
@@ -108,6 +109,8 @@ def edit(*, log: str, yes: bool, as_json: bool) -> int:
         headings = " and ".join(output.visible(heading) for heading in done.not_kept)
         output.say(f"Not kept: {headings}. What stands there is made anew at each save.")
     output.say(output.visible(str(done.markdown_file)))
+    if mark := done.judgement.mark(done.json_file):
+        output.say(output.visible(mark))
     return 0
 
 

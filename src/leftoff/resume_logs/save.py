@@ -23,6 +23,7 @@ from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NothingToDoError, UsageError
 from leftoff.extraction import State, is_finished, render
 from leftoff.platform import clock, git, paths
+from leftoff.platform.register import Judgement
 from leftoff.resume_logs import build, pins
 from leftoff.resume_logs.build import USUAL_STOP_REASON
 from leftoff.resume_logs.cleanup import clean_up_after_save
@@ -44,6 +45,7 @@ from leftoff.sessions.facts import extract_facts, extract_facts_once
 from leftoff.sessions.find import find_session
 from leftoff.sessions.status import status_of
 from leftoff.storage import outbox
+from leftoff.storage.file_store import FileStore
 from leftoff.storage.repository import LogRepository
 from leftoff.storage.store_base import redact_log
 from leftoff.workspace import SessionRef, Workspace
@@ -331,13 +333,17 @@ def _redact(log: ResumeLog, workspace: Workspace) -> ResumeLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedLog:
-    """A log with a person's edits. ``not_kept`` names the headings whose content is computed at each save."""
+    """A log with a person's edits. ``not_kept`` names the headings whose content is computed at each save.
+
+    ``judgement``: a log that waits for the user's trust still does.
+    """
 
     session_id: str
     markdown_file: Path
     json_file: Path
     count: int
     not_kept: tuple[str, ...]
+    judgement: Judgement
 
 
 def edit_log(
@@ -369,7 +375,10 @@ def edit_log(
     if not changes.edits:
         where = f": {' and '.join(changes.not_kept)} is made anew at each save" if changes.not_kept else ""
         raise NothingToDoError(f"The log of {session_id} stays as it was{where}.")
-    edited = repository.local.update(
+    judgement, store = repository.register.judge(files.json or files.path), repository.local
+    if judgement.standing == "foreign":  # what is not registered stays so
+        store = FileStore(store.folder, max_tokens=workspace.settings.resume_logs.max_tokens)
+    edited = store.update(
         session_id, lambda existing: _redact(apply_edits(existing or stored, changes.edits), workspace)
     )
     if repository.remote is not None:
@@ -380,4 +389,5 @@ def edit_log(
         json_file=repository.local.path_of(session_id, ".json"),
         count=len(changes.edits),
         not_kept=changes.not_kept,
+        judgement=judgement,
     )
