@@ -72,6 +72,18 @@ def test_every_client_of_the_user_counts(isolated_home, program, claude_version)
     assert versions(isolated_home) == [(2, 1, 90), (2, 1, 197), (2, 1, 325), (2, 1, 104)]
 
 
+def test_the_clients_of_other_versions_of_node_count(isolated_home, claude_version):
+    """They are on the PATH of another terminal, and would skip the whole settings file if it had a hook they do not know."""
+    claude_version("2.1.325")
+    node = isolated_home / ".nvm/versions/node/v18.20.2"
+    package(node / "lib/node_modules/@anthropic-ai/claude-code", version="2.1.90")
+    script = node / "lib/node_modules/@anthropic-ai/claude-code/cli.js"
+    script.touch(0o755)
+    (node / "bin").mkdir()
+    (node / "bin/claude").symlink_to(script)
+    assert versions(isolated_home) == [(2, 1, 325), (2, 1, 90)]
+
+
 @pytest.mark.parametrize("place", [None, "wrappers/claude"])
 def test_where_no_program_shows_it_the_newest_transcript_does(isolated_home, program, place):
     """Without a program, or with a wrapper that may start any client."""

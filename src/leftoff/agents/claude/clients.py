@@ -1,6 +1,7 @@
 """Finds Claude Code on this machine and its versions, without running it: what is called ``claude`` may be any wrapper.
 
-All clients of a user read the same settings: those on the PATH, a local installation and those that editors bring along.
+All clients of a user read the same settings: those on the PATH, a local installation, those of every version of Node.js and those
+that editors bring along.
 """
 
 from __future__ import annotations
@@ -19,6 +20,13 @@ from leftoff.agents.jsonl import JsonLines
 
 _PACKAGE = "@anthropic-ai/claude-code"  # on npm; the packages for each platform have longer names
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
+# Where version managers of Node.js keep the programs of each version; a terminal has those of one version on its PATH.
+_NODE_VERSIONS = (
+    ".nvm/versions/node/*/bin",
+    ".asdf/installs/nodejs/*/bin",
+    ".local/share/fnm/node-versions/*/installation/bin",
+    ".local/share/mise/installs/node/*/bin",
+)
 _EXTENSION = re.compile(r"anthropic\.claude-code-(\d+\.\d+\.\d+)")
 
 
@@ -49,6 +57,7 @@ def _programs(home: Path, environment: Mapping[str, str]) -> list[Path]:
     folders = [Path(folder) for folder in environment.get("PATH", "").split(os.pathsep)]
     user = Path(environment.get("HOME") or "/")
     folders += [user / ".local" / "bin", home / "local" / "node_modules" / ".bin"]
+    folders += [folder for pattern in _NODE_VERSIONS for folder in sorted(user.glob(pattern))]
     programs = [folder / "claude" for folder in folders if folder.is_absolute()]
     installed = [Path(os.path.realpath(each)) for each in programs if os.access(each, os.X_OK)]
     extensions = sorted(user.glob(".*/extensions/anthropic.claude-code-*"))
