@@ -12,6 +12,7 @@ from leftoff.live.install import adapt, install, plan_install, plan_uninstall, u
 from leftoff.platform import files, paths
 from leftoff.workspace import Workspace
 from tests.agents_live.starting_settings import CLAUDE
+from tests.support.live_session import wait_for
 
 BEFORE = b'{\n\t"model": "opus",\n\t"hooks": {\n\t\t"PostToolUse": []\n\t}\n}\n'
 
@@ -78,11 +79,7 @@ def test_up_and_down_and_out_leaves_every_byte(isolated_home, claude_version, na
 def test_the_background_task_of_a_new_session_does_it(settings, live):
     """No turn waits for it, and the session's next event tells the user."""
     live.hook("SessionStart", source="startup")
-    subprocess.run(
-        [sys.executable, "-m", "leftoff", "hook", "claude", "catch-up", live.session_id],
-        check=True,
-        timeout=60,
-    )
+    wait_for(lambda: live.state.to_user)
     assert "PostToolBatch" in events(settings)
     assert "now fit your version" in live.message_to_user("UserPromptSubmit", prompt="Next.")
 
