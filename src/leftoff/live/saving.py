@@ -219,9 +219,8 @@ def catch_up(state: LiveState) -> None:
         if ended.project == state.project and ended.session_id != state.session_id:
             with log_errors("the end of a session was not saved"):
                 _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
-                found = None if ended.session_id in had_log else _find_log(ended.session_id, workspace)
-                if found is not None and is_open(found):
-                    message = caught_up_message(ended.session_id, state)
+            if ended.session_id not in had_log and _has_open_log(ended.session_id, workspace):
+                message = caught_up_message(ended.session_id, state)
     for entry in reversed(_sessions_behind(state, workspace)):
         with log_errors("a session that ended without a log was not caught up"):
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
@@ -237,11 +236,14 @@ def catch_up(state: LiveState) -> None:
     _adapt_hooks(state, workspace)
 
 
-def _find_log(session_id: str, workspace: Workspace) -> ResumeLog | None:
+def _has_open_log(session_id: str, workspace: Workspace) -> bool:
+    from leftoff.core.open_work import is_open
     from leftoff.storage import file_store
 
-    logs = file_store.list_log_files(workspace.log_folder)
-    return next((each.log() for each in logs if each.session_id == session_id), None)
+    logs = (each for each in file_store.list_log_files(workspace.log_folder) if each.session_id == session_id)
+    with log_errors("the log of a session that has ended cannot be read"):
+        return any(is_open(each.log()) for each in logs)
+    return False
 
 
 def _keep_house(workspace: Workspace) -> None:
