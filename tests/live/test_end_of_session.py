@@ -125,6 +125,20 @@ def test_after_a_kill_the_next_session_saves_what_was_due(killed: EndedSession, 
     assert killed.state.ended == END["reason"]
 
 
+def test_an_end_that_could_not_be_saved_is_saved_by_the_next_session(ended: EndedSession) -> None:
+    """There was something in the way, or the disk was full; the reason of the end survives."""
+    shutil.rmtree(ended.log.parent, ignore_errors=True)
+    ended.log.parent.parent.mkdir(exist_ok=True)
+    ended.log.parent.touch()
+    ended.run_hook("SessionEnd", **END)
+    wait_for(lambda: not ended.tasks())
+    assert ended.note.exists()
+    ended.log.parent.unlink()
+    saving.end_session(ended.state)
+    assert json.loads(ended.log.read_text(encoding="utf-8"))["metadata"]["ended"] == END["reason"]
+    assert not ended.note.exists()
+
+
 def test_a_running_pause_survives_the_kill(isolated_home: Path) -> None:
     """The next session finalises it."""
     paused = EndedSession(isolated_home)

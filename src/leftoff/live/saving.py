@@ -127,12 +127,10 @@ def save(state: LiveState) -> None:
 
 
 def end_session(state: LiveState) -> None:
-    """Do what is due at the end of a session; not if it was resumed meanwhile."""
+    """Do what is due at the end of a session; not if it was resumed meanwhile. What fails is due again at the next session."""
     state = note_end(state)
-    if state.ended is None:
-        return
-    _save_at_end(state)
-    live_state.end_note(state.agent, state.session_id).unlink(missing_ok=True)
+    if state.ended is not None and _save_at_end(state):
+        live_state.end_note(state.agent, state.session_id).unlink(missing_ok=True)
 
 
 def note_end(state: LiveState) -> LiveState:
@@ -166,24 +164,25 @@ def as_begun(state: LiveState) -> LiveState:
     return state._replace(ended=None)
 
 
-def _save_at_end(state: LiveState) -> None:
-    """Save the log, end the pause and close the project's entry, each even if another fails."""
+def _save_at_end(state: LiveState) -> bool:
+    """Save the log, end the pause and close the project's entry, each even if another fails; return whether none did."""
     from leftoff.core.open_work import CLEARED
     from leftoff.resume_logs.save import save_session_log
 
     workspace = Workspace.open(live_state.folder_of(state))
-    log = None
+    log, errors = None, list[LeftoffError]()
     if (ref := session_ref(state)) is not None and workspace.settings.resume_logs.enabled:
         ended = CLEARED if state.ended == "clear" else state.ended
-        with log_errors("the log was not saved"):
+        with log_errors("the log was not saved", errors):
             log = save_session_log(ref, workspace, stop_reason="session_end", ended=ended).log
-    with log_errors("the pause was not finalised"):
+    with log_errors("the pause was not finalised", errors):
         end_pause(state, workspace, log, reason=f"session_end: {state.ended or 'unknown'}")
     if ref is not None and state.project_state is not None:
         from leftoff.live import project_events  # few sessions work on a project
 
-        with log_errors("the state of the project was not closed"):
+        with log_errors("the state of the project was not closed", errors):
             project_events.close(state, ref, workspace)
+    return not errors
 
 
 def end_pause(state: LiveState, workspace: Workspace, log: ResumeLog | None, *, reason: str) -> None:
@@ -241,9 +240,10 @@ def _has_open_log(session_id: str, workspace: Workspace) -> bool:
     from leftoff.storage import file_store
 
     logs = (each for each in file_store.list_log_files(workspace.log_folder) if each.session_id == session_id)
-    with log_errors("the log of a session that has ended cannot be read"):
+    try:
         return any(is_open(each.log()) for each in logs)
-    return False
+    except LeftoffError:
+        return False  # leftoff log list names it
 
 
 def _keep_house(workspace: Workspace) -> None:
@@ -348,9 +348,11 @@ def rearm(state: LiveState) -> LiveState:
 
 
 @contextmanager
-def log_errors(message: str) -> Iterator[None]:
-    """Turn our own errors into one line of leftoff's log, so that the rest of the work is done."""
+def log_errors(message: str, errors: list[LeftoffError] | None = None) -> Iterator[None]:
+    """Turn our own errors into one line of leftoff's log, so that the rest of the work is done; add them to ``errors``."""
     try:
         yield
     except LeftoffError as error:
         write_line(f"{message}: {error}")
+        if errors is not None:
+            errors.append(error)
