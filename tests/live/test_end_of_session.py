@@ -139,6 +139,27 @@ def test_an_end_that_could_not_be_saved_is_saved_by_the_next_session(ended: Ende
     assert not ended.note.exists()
 
 
+def test_the_end_in_a_worktree_is_saved_by_a_session_in_the_main_checkout(
+    isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worktree may have been removed meanwhile."""
+    main = Path.cwd()
+    author = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+    for command in (["init", "-q"], [*author, "commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", *command], check=True)
+    subprocess.run(["git", "worktree", "add", "-q", "beside"], check=True, capture_output=True)
+    monkeypatch.chdir(main / "beside")
+    ended = EndedSession(isolated_home)
+    with locks.hold(ended.lock):
+        ended.run_hook("SessionEnd", **END)
+        ended.kill_task()
+    monkeypatch.chdir(main)
+    subprocess.run(["git", "worktree", "remove", "--force", "beside"], check=True)
+    LiveSession(isolated_home, session_id=clock.uuid4()).hook("SessionStart", source="startup")
+    wait_for(lambda: not ended.note.exists(), 20)
+    assert json.loads(ended.log.read_text(encoding="utf-8"))["metadata"]["ended"] == END["reason"]
+
+
 def test_a_running_pause_survives_the_kill(isolated_home: Path) -> None:
     """The next session finalises it."""
     paused = EndedSession(isolated_home)

@@ -215,7 +215,10 @@ def catch_up(state: LiveState) -> None:
     # Sessions that had a log were offered to the user when this session began.
     had_log = {each.session_id for each in file_store.list_log_files(workspace.log_folder)}
     for ended in live_state.with_end_note():
-        if ended.project == state.project and ended.session_id != state.session_id:
+        is_here = (ended.home or ended.project) == (
+            state.home or state.project
+        )  # a worktree may be gone by now
+        if is_here and ended.session_id != state.session_id:
             with log_errors("the end of a session was not saved"):
                 _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
             if ended.session_id not in had_log and _has_open_log(ended.session_id, workspace):
