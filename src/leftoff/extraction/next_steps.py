@@ -153,9 +153,9 @@ def is_answered(state: State, prompt: Prompt) -> bool:
 def _request_to_finish(state: State) -> Iterator[tuple[str, list[Ref]]]:
     """Yield the last request, or the project that the user had continued after it."""
     asked = [prompt for prompt in state.prompts if prompt.project or not prompt.is_for_leftoff]
-    if not asked:
+    last = next((prompt for prompt in reversed(asked) if not GO_AHEAD.match(prompt.text)), None)
+    if last is None:
         return
-    last = next((prompt for prompt in reversed(asked) if not GO_AHEAD.match(prompt.text)), asked[-1])
     if last.project:
         yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
     else:

@@ -218,8 +218,8 @@ def catch_up(state: LiveState) -> None:
     for ended in live_state.with_end_note():
         if ended.project == state.project and ended.session_id != state.session_id:
             _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
-            if ended.session_id not in had_log:
-                message = _CAUGHT_UP.format(short_id(ended.session_id), state.triggers_prefix)
+            if ended.session_id not in had_log and _has_open_log(ended.session_id, workspace):
+                message = caught_up_message(ended.session_id, state)
     for entry in reversed(_sessions_behind(state, workspace)):
         with log_errors("a session that ended without a log was not caught up"):
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
@@ -233,6 +233,16 @@ def catch_up(state: LiveState) -> None:
     )
     _keep_house(workspace)
     _adapt_hooks(state, workspace)
+
+
+def _has_open_log(session_id: str, workspace: Workspace) -> bool:
+    from leftoff.core.open_work import is_open
+    from leftoff.storage import file_store
+
+    logs = (each for each in file_store.list_log_files(workspace.log_folder) if each.session_id == session_id)
+    with log_errors("the log of a session that has ended cannot be read"):
+        return any(is_open(each.log()) for each in logs)
+    return False
 
 
 def _keep_house(workspace: Workspace) -> None:
