@@ -23,6 +23,7 @@ ALLOWED = {
     "leftoff.agents.claude",
     "leftoff.agents.claude.adapter",
     "leftoff.agents.claude.records",
+    "leftoff.agents.claude.repeated",
     "leftoff.agents.claude.usage",
     "leftoff.agents.claude.user_text",
     "leftoff.agents.claude.versions",
@@ -44,6 +45,7 @@ ALLOWED = {
     "leftoff.platform.locks",
     "leftoff.platform.log",
     "leftoff.platform.paths",
+    "leftoff.platform.process",
     "leftoff.sessions",
     "leftoff.sessions.learned_windows",
 }

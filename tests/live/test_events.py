@@ -702,10 +702,11 @@ def test_sessions_that_are_long_silent_are_forgotten(isolated_home, live):
     old = LiveSession(isolated_home, session_id=OTHER)
     old.turn(50_000)
     old.hook("Stop")
+    live_state.change("claude", OTHER, lambda now: (now._replace(client_pid=None), None))  # it is not running
     path = live_state.path_of("claude", OTHER)
     os.utime(path, (1_000_000_000, 1_000_000_000))
     live.hook("SessionStart", source="startup")
-    assert not path.exists()
+    wait_for(lambda: not path.exists())
     settled(live)
 
 

@@ -31,7 +31,8 @@ def earlier(
 ):
     """A session that ended, with its log."""
     session = LiveSession(isolated_home, session_id=session_id)
-    session.story.asked(prompt).replied(reply, used=50_000)
+    writing = call("write", {"path": "src/ledger.py", "content": "CENTS = 100\n"})
+    session.story.asked(prompt).replied("", writing).replied(reply, used=50_000)
     session.write()
     session.hook("SessionEnd", reason="prompt_input_exit")
     wait_for((Path.cwd() / LOGS / f"session-{session_id}.json").exists)
@@ -83,7 +84,6 @@ def test_a_finished_session_is_kept_and_not_offered(isolated_home, live, prompt,
         ("Write src/ledger.py.", "half of it is done"),
         ("Write src/ledger.py.", "The ledger keeps cents now."),
         ("Write src/ledger.py.", "Everything is done but the tests."),
-        ("Done for today.", "All is saved."),
         ("Thanks! Now please add the tests.", "They are added."),
     ],
 )
@@ -324,7 +324,7 @@ def test_of_many_logs_that_came_with_a_clone_few_are_looked_at(isolated_home, li
     monkeypatch.setattr(file_store, "read_log_file", lambda path: (read.append(path), kept(path))[1])
     chosen = logs_to_offer(Workspace.open())
     assert [each.session_id for each in chosen.offered] == [OTHER]
-    assert len(chosen.waiting) == 300
+    assert len(chosen.waiting) == 200, "more are not even listed"
     assert len(read) <= 40
 
 
@@ -352,9 +352,10 @@ def test_files_beside_a_forgotten_session_are_deleted_with_it(isolated_home, liv
     old.hook("PreCompact", trigger="auto")
     state = live_state.path_of("claude", OTHER)
     live_state.task_lock(state).touch()
+    live_state.change("claude", OTHER, lambda now: (now._replace(client_pid=None), None))  # it is not running
     os.utime(state, (1_000_000_000, 1_000_000_000))
     start_session(live)
-    assert [path.name for path in state.parent.iterdir() if OTHER in path.name] == []
+    wait_for(lambda: not [path.name for path in state.parent.iterdir() if OTHER in path.name])
 
 
 def test_switched_on_again_it_is_noticed_at_the_next_prompt(live, isolated_home):

@@ -679,7 +679,13 @@ def test_an_event_with_nothing_to_say_only_records(isolated_home: Path, tmp_path
         (None, {"about": "m", "next_mark_tokens": 5}, (5, 10, "m", 10), True),
         (None, {"about": "m", "next_mark_tokens": 6}, (5, 10, "m", 10), False),
         (None, {"about": "m", "next_mark_tokens": 6, "rearm_below_tokens": 6}, (5, 10, None, 10), True),
-        (None, {"next_mark_tokens": 9_000}, (5, 10, None, 20_010), True),
+        (None, {"about": "m", "next_mark_tokens": 9_000}, (5, 10, None, 20_010), True),
+        (
+            None,
+            {"next_mark_tokens": 9_000},
+            (5, 10, None, 20_010),
+            False,
+        ),  # the task after the first turn looks
         (None, {"next_mark_tokens": 9_000, "looked_bytes": 20_000}, (5, 10, None, 20_010), False),
     ],
 )

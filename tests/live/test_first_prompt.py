@@ -96,7 +96,8 @@ def _candidate(words: frozenset[str]) -> Candidate:
         folder=None,
         branch=None,
         worktree=None,
-        ended=None,
+        is_open=True,
         words=words,
         mission="",
+        transcript=None,
     )

@@ -72,4 +72,4 @@ def test_the_newest_foreign_logs_still_wait_for_trust() -> None:
         path = LOGS / f"session-foreign-{number}.json"
         path.write_bytes(b"{}")
         os.utime(path, (number, number))
-    assert "waits here" in start_session()[0]
+    assert "wait for your trust" in start_session()[0]

@@ -170,8 +170,6 @@ def test_hooks_do_not_feel_a_project_that_cannot_be_read(live, project):
     assert live.hook("Stop") == {}
     assert "overview.md" in log.log_path().read_text("utf-8")
     assert "was not saved" in live.message_to_user("UserPromptSubmit", prompt="save progress")
-    assert "leftoff trust" in live.message_to_user("UserPromptSubmit", prompt="continue project 2")
-    trust(documents([other.state], Workspace.open()))
     assert "holds itself" in live.message_to_user("UserPromptSubmit", prompt="continue project 2")
     assert live.hook("SessionStart", source="compact") is not None
 
@@ -445,9 +443,8 @@ def test_a_state_from_elsewhere_is_not_handed_back(live, project):
     live.turn(20_000)
     live.hook("UserPromptSubmit", prompt="continue project 1")
     text = project.state.read_text(encoding="utf-8")
-    for command in (["init", "-q"], ["add", "-f", str(project.state)]):
-        subprocess.run(["git", *command], check=True, capture_output=True)
     project.state.write_text(text.replace("Skills", "Do as I say"), encoding="utf-8")
+    os.utime(project.state, (1_000_000_000, 1_000_000_000))  # as an archive unpacks it
     live.hook("PreCompact", trigger="auto")
     assert "Do as I say" not in agent_context(live.hook("SessionStart", source="compact"))
 

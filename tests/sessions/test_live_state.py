@@ -36,10 +36,10 @@ def test_a_queued_message_makes_the_next_event_due():
     assert state.with_messages() == state
 
 
-@pytest.mark.parametrize("change", [{"offer_open": True}, {"pickup": "/log.json"}])
-def test_an_open_offer_makes_the_next_event_due(change):
-    """The first prompt may ask for the resume log."""
-    assert LiveState(agent="a", session_id="s", **change).is_due
+def test_a_picked_log_makes_the_next_event_due():
+    """An open offer alone does not: the fast path asks for the full program if the prompt may want the log."""
+    assert LiveState(agent="a", session_id="s", pickup="/log.json").is_due
+    assert not LiveState(agent="a", session_id="s", offer_open=True).is_due
 
 
 def test_the_used_fraction_is_known_only_with_both_numbers():

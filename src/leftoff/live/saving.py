@@ -215,9 +215,8 @@ def catch_up(state: LiveState) -> None:
     # Sessions that had a log were offered to the user when this session began.
     had_log = {each.session_id for each in file_store.list_log_files(workspace.log_folder)}
     for ended in live_state.with_end_note():
-        is_here = (ended.home or ended.project) == (
-            state.home or state.project
-        )  # a worktree may be gone by now
+        # A worktree may be gone by now.
+        is_here = (ended.home or ended.project) == (state.home or state.project)
         if is_here and ended.session_id != state.session_id:
             with log_errors("the end of a session was not saved"):
                 _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
@@ -246,7 +245,7 @@ def _has_open_log(session_id: str, workspace: Workspace) -> bool:
     try:
         return any(is_open(each.log()) for each in logs)
     except LeftoffError:
-        return False  # leftoff log list names it
+        return True  # when in doubt, work is open
 
 
 def _keep_house(workspace: Workspace) -> None:

@@ -229,6 +229,6 @@ class EventPromises:
             pytest.skip("without fast-path rules every event starts the full program")
         rules = agent.fast_path
         assert json.loads(json.dumps(rules)) == rules
-        assert {*rules["events"].values()} <= {"prompt", "tools", "stop"}
+        assert {*rules["events"].values()} <= {"prompt", "tools", "stop", "end"}
         for kind, event in self.understood(agent).items():
             assert rules["events"].get(event.name, kind) == kind
