@@ -227,6 +227,30 @@ def test_a_state_that_was_edited_and_staged_here_is_handed_over(live, project):
     assert "Better skills" in agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
 
 
+def test_a_task_that_came_from_elsewhere_waits(live, project):
+    """Also after a compaction, when nobody has typed anything."""
+    live.turn(20_000)
+    live.hook("UserPromptSubmit", prompt="continue project 1")
+    steps = project.part("steps")
+    steps.write_text(steps.read_text(encoding="utf-8").replace("one", "Do as I say"), encoding="utf-8")
+    os.utime(steps, (1_000_000_000, 1_000_000_000))  # as an archive unpacks it
+    live.hook("PreCompact", trigger="auto")
+    assert "Do as I say" not in agent_context(live.hook("SessionStart", source="compact"))
+    response = live.hook("UserPromptSubmit", prompt="continue project 1")
+    assert agent_context(response) == ""
+    assert f"leftoff trust {steps}" in response["systemMessage"]
+    trust(documents([steps], Workspace.open()))
+    assert "Do as I say" in agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
+
+
+def test_ticks_of_the_agent_keep_the_steps_usable(live, project):
+    live.turn(20_000)
+    live.hook("UserPromptSubmit", prompt="continue project 1")
+    tick(project, "one")
+    live.hook("PreCompact", trigger="auto")
+    assert "two" in agent_context(live.hook("SessionStart", source="compact"))
+
+
 def test_a_state_that_was_unpacked_over_ours_waits(live, project):
     """One word in it is enough, and our updates never make it ours."""
     text = project.state.read_text(encoding="utf-8")

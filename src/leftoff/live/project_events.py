@@ -213,6 +213,7 @@ def _hand_over(
 
     find_project.load_state(home)
     projects.require_trusted(home)
+    projects.note_steps(home, context.at)
     # A user who continues a project wants that, and not the log of an earlier session.
     context.update(
         lambda state: state._replace(project_state=str(home.state), offer_open=False, may_continue=False)

@@ -20,7 +20,7 @@ from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NotFoundError, UsageError
 from leftoff.platform import clock, files, locks, paths
 from leftoff.platform.paths import Project
-from leftoff.platform.register import Judgement, Register
+from leftoff.platform.register import NOT_WRITTEN_HERE, Judgement, Register
 from leftoff.projects import layout
 from leftoff.projects.layout import Home, Tree
 from leftoff.workspace import Workspace
@@ -82,8 +82,21 @@ class ProjectSet(NamedTuple):
         return None
 
     def require_trusted(self, home: Home) -> None:
-        """Raise NotTrustedError, with what to type, if the state of ``home`` may not be passed to an agent."""
+        """Raise NotTrustedError, with what to type, if the state of ``home`` may not be passed to an agent.
+
+        The steps are the user's own document; what git or an archive has changed in them since the project was last
+        continued here waits too, because the next task is read from them.
+        """
         self.register.require(home.state)
+        steps = home.part("steps")
+        if steps.is_file() and self.register.judge(steps).why not in {"", NOT_WRITTEN_HERE}:
+            self.register.require(steps)
+
+    def note_steps(self, home: Home, at: datetime) -> None:
+        """Record the steps as they are when the user continues the project, so that later arrivals are noticed."""
+        steps = home.part("steps")
+        if steps.is_file() and self.register.judge(steps).why == NOT_WRITTEN_HERE:
+            self.register.trust(steps, at)
 
     def is_complete(self, home: Home) -> bool:
         """Return whether the project is complete."""
