@@ -75,6 +75,23 @@ def test_silence_and_partial_results_do_not_end_the_work(prompt, reply):
     assert not is_finished(story(prompt, reply))
 
 
+@pytest.mark.parametrize(
+    ("reply", "ends"),
+    [
+        ("The migration is complete.", True),
+        ("Noch offen sind die Tests.", False),
+        ("Should I run the backfill now?", False),
+        ("The parser reads both forms.", False),
+    ],
+)
+def test_thanks_end_only_what_the_agent_had_called_done(reply, ends):
+    """In doubt, work is open; what is still to do may be said in any language."""
+    told = (
+        Story(session_id="s").asked("Write it.").replied(reply).asked("Thanks!").replied("You are welcome.")
+    )
+    assert is_finished(folded(told)) is ends
+
+
 def test_a_completed_to_do_list_ends_the_work():
     """With an open entry the work is not finished."""
     todo = {"text": "Write it", "status": "completed"}

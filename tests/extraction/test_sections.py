@@ -212,7 +212,9 @@ def test_the_agents_last_text_names_the_next_step() -> None:
     story = Story().asked("Write it").replied("It reads CSV. Next step: the docs.")
     assert session_state_of(story)["next_steps"] == ["The agent's last word on it: “Next step: the docs.”"]
     over = session_state_of(Story().asked("Write it").replied("It reads CSV."))["next_steps"]
-    assert over == ["Nothing is left open: “Write it” was answered with “It reads CSV.”"]
+    assert over == ["No next step was named: “Write it” was answered with “It reads CSV.”"]
+    done = session_state_of(Story().asked("Write it").replied("It is done."))["next_steps"]
+    assert done == ["Nothing is left open: “Write it” was answered with “It is done.”"]
 
 
 def test_next_steps_fit_their_share() -> None:

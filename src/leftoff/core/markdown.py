@@ -35,7 +35,8 @@ SUPERSEDED = " (superseded by: "
 RESULT_ARROW = " → "
 REASON = " — "  # followed by why the names matter
 ELSEWHERE = "elsewhere"  # heading for names that belong to no known file
-NOTHING_OPEN = "Nothing is left open"  # the start of a next step that says there is nothing to do
+# How a next step begins that says that the work is finished, or that nobody said what is next.
+NOTHING_OPEN, NO_STEP_NAMED = "Nothing is left open", "No next step was named"
 _REFUSED = "The user refused "
 _OPEN, _CLOSE = "“", "”"
 _BEFORE_WORDS = f": {_OPEN}"
@@ -172,8 +173,8 @@ def _escape_line(line: str) -> str:
 
 
 def is_open_step(step: str) -> bool:
-    """Return whether a next step is something to do, rather than the note that nothing is left."""
-    return bool(step.strip()) and not step.startswith(NOTHING_OPEN)
+    """Return whether a next step is something to do, rather than the note that there is none."""
+    return bool(step.strip()) and not step.startswith((NOTHING_OPEN, NO_STEP_NAMED))
 
 
 def is_superseded(rule: str) -> bool:

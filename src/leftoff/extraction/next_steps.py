@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from leftoff.core.markdown import NOTHING_OPEN
+from leftoff.core.markdown import NO_STEP_NAMED, NOTHING_OPEN
 from leftoff.core.own_phrases import only_saves
 from leftoff.extraction import names, scoring, wording
 from leftoff.extraction.mentions import Mention, count_mentions
@@ -108,9 +108,9 @@ def _quote_prompt(prompt: Prompt, max_chars: int) -> str:
     return quote(wording.typed_text(prompt.text).strip() or prompt.text, max_chars)
 
 
-def next_steps(state: State, shares: Shares) -> list[tuple[str, list[Ref]]]:
+def next_steps(state: State, shares: Shares, *, is_finished: bool) -> list[tuple[str, list[Ref]]]:
     """Return the unfinished request, what the agent was about to do, open to-dos in their order, and failures to fix."""
-    steps = find_open_steps(state) or [*_state_that_nothing_is_open(state)]
+    steps = find_open_steps(state) or [*_state_that_nothing_is_open(state, is_finished=is_finished)]
     selected: dict[str, list[Ref]] = {}
     chars_left = shares.next_steps
     for text, refs in steps[:_MAX_NEXT_STEPS]:
@@ -162,18 +162,19 @@ def _request_to_finish(state: State) -> Iterator[tuple[str, list[Ref]]]:
         yield f"{_UNFINISHED} {_quote_prompt(last, 400)}", [last.ref]
 
 
-def _state_that_nothing_is_open(state: State) -> Iterator[tuple[str, list[Ref]]]:
-    """Yield a step that says so explicitly, so that the next session does not look for open work."""
+def _state_that_nothing_is_open(state: State, *, is_finished: bool) -> Iterator[tuple[str, list[Ref]]]:
+    """Yield a step that says so explicitly, so that the next session does not look for open work; in doubt, only what was said."""
     if not state.prompts or state.last_words is None:
         return
     asked, reply = requests(state), state.last_words
+    opening = NOTHING_OPEN if is_finished else NO_STEP_NAMED
     answer = quote(first_sentences(reply.text, 160), 160)
     if state.prompts[-1].is_for_leftoff:
-        yield f"{NOTHING_OPEN}: the agent's last word was {answer}", [state.prompts[-1].ref, reply.ref]
+        yield f"{opening}: the agent's last word was {answer}", [state.prompts[-1].ref, reply.ref]
     elif asked:
         last = asked[-1]
         answered = f"{_quote_prompt(last, 120)} was answered with {answer}"
-        yield f"{NOTHING_OPEN}: {answered}", [last.ref, reply.ref]
+        yield f"{opening}: {answered}", [last.ref, reply.ref]
 
 
 def _announced_steps(state: State) -> Iterator[tuple[str, list[Ref]]]:

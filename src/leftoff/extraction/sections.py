@@ -30,6 +30,7 @@ _HEADINGS_CHARS = 720  # headings and context metrics
 _MAX_THANKS_CHARS = 120  # a longer prompt asks for something else
 _CONTENT = re.compile(rf"\b(?:{any_of('content')})\b|^\W*(?:done|finished)\W*$", re.IGNORECASE)
 _PARTLY = re.compile(rf"\b(?:{any_of('partly')})\b|n't\b|[?\uff1f]|\d\s?%|\[ \]|\bopen:", re.IGNORECASE)
+_THANKS = re.compile(rf"\b(?:{any_of('thanks')})\b", re.IGNORECASE)
 _MORE_TO_COME = re.compile(rf"\b(?:{any_of('more to come')})\b|[?\uff1f]", re.IGNORECASE)
 
 
@@ -100,7 +101,10 @@ def select_content(state: State, shares: Shares) -> Content:
     mission = next_steps.mission(active, shares)
     said = statements.all_statements(active)
     accomplishments, findings = past.accomplishments(active, shares), past.findings(active, said, shares)
-    decided, steps = past.decisions(said, active.calls, shares), next_steps.next_steps(active, shares)
+    decided, steps = (
+        past.decisions(said, active.calls, shares),
+        next_steps.next_steps(active, shares, is_finished=is_finished(active)),
+    )
     changed = past.changed_files(active, shares)
     context = next_steps.critical_context(active, shares, {fact.file.path for fact in changed})
     texts = [
@@ -201,12 +205,15 @@ def is_finished(state: State) -> bool:
 
 
 def _user_is_content(state: State) -> bool:
+    """Return whether the last prompt says that the work is done, or is thanks for what the agent had called done."""
     prompt = " ".join(state.prompts[-1].text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split())
-    return (
-        len(prompt) <= _MAX_THANKS_CHARS
-        and bool(_CONTENT.search(prompt))
-        and not _MORE_TO_COME.search(prompt)
-    )
+    if len(prompt) > _MAX_THANKS_CHARS or _MORE_TO_COME.search(prompt):
+        return False
+    before = [
+        each for each in state.statements if each.kind == "summary" and each.turn < state.prompts[-1].turn
+    ]
+    is_thanks = _THANKS.search(prompt) is not None and (not before or _says_done(before[-1].text))
+    return is_thanks or _CONTENT.search(prompt) is not None
 
 
 def _list_is_done(state: State) -> bool:
@@ -217,7 +224,9 @@ def _list_is_done(state: State) -> bool:
 
 def _agent_says_done(state: State) -> bool:
     """Return whether the agent's last text says that the work is complete, and not that only a part is."""
-    if state.last_words is None:
-        return False
-    sentences = [*wording.sentences(state.last_words.text)]
+    return state.last_words is not None and _says_done(state.last_words.text)
+
+
+def _says_done(text: str) -> bool:
+    sentences = [*wording.sentences(text)]
     return any(map(COMPLETE.search, sentences)) and not any(map(_PARTLY.search, sentences))
