@@ -21,7 +21,7 @@ EVENTS_OF_2_0_76 = {
     *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "PreCompact"),
     *("SessionEnd", "statusLine"),
 }
-EVENTS_OF_2_1_90 = EVENTS_OF_2_0_76 | {"PostCompact"}
+EVENTS_OF_2_1_90 = EVENTS_OF_2_0_76
 EVENTS = EVENTS_OF_2_1_90 - {"PostToolUse", "PostToolUseFailure"} | {"PostToolBatch"}
 
 
