@@ -63,12 +63,13 @@ class FileStore:
         written = json.dumps(resume_log.to_dict(), indent=2, ensure_ascii=False) + "\n"
         data = written.encode("utf-8", "backslashreplace")
         text = resume_log.to_markdown(self._max_tokens).encode("utf-8", "backslashreplace")
-        file_sets.write_set(self.folder, {_name(session_id, ".md"): text, _name(session_id, ".json"): data})
+        parts = {_name(session_id, ".md"): text, _name(session_id, ".json"): data}
+        file_sets.write_set(self.folder, parts)
         with self._locked():
             if self.path_of(session_id, ".json").exists():  # otherwise it was deleted or compressed meanwhile
                 self._make_newest(session_id)
                 self._unlink(session_id, (".md.gz", ".json.gz"))
-        self._register_files(session_id, (".md", ".json"))
+        self._register_files(session_id, parts)
         return session_id
 
     def load(self, identifier: str) -> ResumeLog | None:
@@ -145,6 +146,7 @@ class FileStore:
         )
         if before is None or not content:
             return False
+        is_foreign = any(self._is_foreign(self.folder / name) for name in content)
         compressed = {f"{name}.gz": gzip.compress(data, mtime=0) for name, data in content.items()}
         file_sets.write_set(self.folder, compressed)
         with self._locked():
@@ -155,7 +157,8 @@ class FileStore:
                 return False
             for name in compressed:
                 os.utime(self.folder / name, ns=(before.saved_ns, before.saved_ns))
-        self._register_files(session_id, (".md.gz", ".json.gz"))
+        if not is_foreign:
+            self._register_files(session_id, compressed)
         return True
 
     def _load_if_readable(self, session_id: str) -> ResumeLog | None:
@@ -198,13 +201,14 @@ class FileStore:
                 raise StorageError(f"{path}: not deleted: {describe_os_error(error)}.", path=path) from error
         return any_deleted
 
-    def _register_files(self, session_id: str, parts: Iterable[Part]) -> None:
-        if self._register is None:
-            return
-        for part in parts:
-            path = self.path_of(session_id, part)
-            if path.is_file():  # not deleted meanwhile
-                self._register.note_written(path, session_id, clock.now())
+    def _register_files(self, session_id: str, written: Mapping[str, bytes]) -> None:
+        """Register what was written, not what is there now: a file from elsewhere may have replaced it meanwhile."""
+        if self._register is not None:
+            for name, content in written.items():
+                self._register.note_part(self.folder / name, content, session_id, clock.now())
+
+    def _is_foreign(self, path: Path) -> bool:
+        return self._register is not None and path.is_file() and self._register.standing(path) == "foreign"
 
 
 def _name(session_id: str, part: Part) -> str:
