@@ -67,7 +67,7 @@ class FileStore:
         file_sets.write_set(self.folder, parts)
         with self._locked():
             if self.path_of(session_id, ".json").exists():  # otherwise it was deleted or compressed meanwhile
-                self._make_newest(session_id)
+                self._make_newest(session_id, parts)
                 self._unlink(session_id, (".md.gz", ".json.gz"))
         self._register_files(session_id, parts)
         return session_id
@@ -179,13 +179,20 @@ class FileStore:
                     yield
                     return
 
-    def _make_newest(self, session_id: str) -> None:
-        """Give the files a time later than that of every other log, whatever the clock says."""
+    def _make_newest(self, session_id: str, written: Mapping[str, bytes]) -> None:
+        """Give the files a time later than that of every other log, whatever the clock says.
+
+        A file that has replaced ours meanwhile keeps its time, which tells where it came from.
+        """
         others = (log.saved_ns for log in list_log_files(self.folder) if log.session_id != session_id)
         moment = max(int(clock.now().timestamp() * 1e9), max(others, default=0) + 1)
-        for part in (".json", ".md"):
-            with suppress(FileNotFoundError):  # another program may delete it without the lock
-                os.utime(self.path_of(session_id, part), ns=(moment, moment))
+        for name, content in written.items():
+            with (
+                suppress(FileNotFoundError),
+                (self.folder / name).open("rb") as file,
+            ):  # it may be deleted without the lock
+                if file.read(len(content) + 1) == content:
+                    os.utime(file.fileno(), ns=(moment, moment))
 
     def _unlink(self, session_id: str, parts: Iterable[Part]) -> bool:
         """Delete parts of a log, the JSON last, so that a crash leaves a readable log. The caller holds the lock."""

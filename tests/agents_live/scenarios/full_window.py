@@ -119,6 +119,7 @@ def record_hook_output(sandbox: Sandbox) -> None:
         hook=sandbox.path_inside(real_hook), log=sandbox.path_inside(hook_output(sandbox))
     )
     hook.write_text(f"{first_line}\n{code}", encoding="utf-8")
+    hook.chmod(0o700)  # some events run it as a program
 
 
 def hook_output(sandbox: Sandbox) -> Path:
