@@ -60,10 +60,12 @@ class FileStore:
         """Write Markdown and JSON as one set; the identifier is the session id."""
         session_id = clock.check_id(resume_log.session_id)
         # In JSON, a backslash escape is what a name that is not UTF-8 is written as anyway.
-        written = json.dumps(resume_log.to_dict(), indent=2, ensure_ascii=False) + "\n"
-        data = written.encode("utf-8", "backslashreplace")
-        text = resume_log.to_markdown(self._max_tokens).encode("utf-8", "backslashreplace")
-        parts = {_name(session_id, ".md"): text, _name(session_id, ".json"): data}
+        data = json.dumps(resume_log.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        texts = {
+            _name(session_id, ".md"): resume_log.to_markdown(self._max_tokens),
+            _name(session_id, ".json"): data,
+        }
+        parts = {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
         file_sets.write_set(self.folder, parts)
         with self._locked():
             if self.path_of(session_id, ".json").exists():  # otherwise it was deleted or compressed meanwhile
@@ -112,10 +114,7 @@ class FileStore:
         return self.folder / _name(clock.check_id(session_id), part)
 
     def update(self, session_id: str, change: Callable[[ResumeLog | None], ResumeLog]) -> ResumeLog:
-        """Replace a log by the result of ``change``, with no other update in between, and return it.
-
-        ``change`` gets the saved log; None where there is none or it cannot be read.
-        """
+        """Replace a log, with no other update in between; ``change`` gets the saved one, or None where none can be read."""
         clock.check_id(session_id)
         files.make_folder(self.folder)
         with locks.hold(self.folder / _UPDATE_LOCK):
@@ -146,7 +145,9 @@ class FileStore:
         )
         if before is None or not content:
             return False
-        is_foreign = any(self._is_foreign(self.folder / name) for name in content)
+        known = (
+            {} if self._register is None else self._register.judge_all(self.folder / name for name in content)
+        )
         compressed = {f"{name}.gz": gzip.compress(data, mtime=0) for name, data in content.items()}
         file_sets.write_set(self.folder, compressed)
         with self._locked():
@@ -157,7 +158,7 @@ class FileStore:
                 return False
             for name in compressed:
                 os.utime(self.folder / name, ns=(before.saved_ns, before.saved_ns))
-        if not is_foreign:
+        if not any(each.standing == "foreign" for each in known.values()):
             self._register_files(session_id, compressed)
         return True
 
@@ -180,10 +181,7 @@ class FileStore:
                     return
 
     def _make_newest(self, session_id: str, written: Mapping[str, bytes]) -> None:
-        """Give the files a time later than that of every other log, whatever the clock says.
-
-        A file that has replaced ours meanwhile keeps its time, which tells where it came from.
-        """
+        """Give our files a time later than that of every other log; one that has replaced them meanwhile keeps its own."""
         others = (log.saved_ns for log in list_log_files(self.folder) if log.session_id != session_id)
         moment = max(int(clock.now().timestamp() * 1e9), max(others, default=0) + 1)
         for name, content in written.items():
@@ -209,13 +207,10 @@ class FileStore:
         return any_deleted
 
     def _register_files(self, session_id: str, written: Mapping[str, bytes]) -> None:
-        """Register what was written, not what is there now: a file from elsewhere may have replaced it meanwhile."""
-        if self._register is not None:
-            for name, content in written.items():
+        """Register what was written, not what is there now: something from elsewhere may have replaced it."""
+        for name, content in written.items():
+            if self._register is not None:
                 self._register.note_part(self.folder / name, content, session_id, clock.now())
-
-    def _is_foreign(self, path: Path) -> bool:
-        return self._register is not None and path.is_file() and self._register.standing(path) == "foreign"
 
 
 def _name(session_id: str, part: Part) -> str:

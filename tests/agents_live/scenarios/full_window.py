@@ -49,6 +49,9 @@ def warnings_and_restore(agent: Agent, sandbox: Sandbox) -> None:
     restored = restored_after_compaction(run)
     for text in (PIN, RULE, FILE, COMMAND, TODO):
         assert text in restored, (text, restored)
+    if agent.name == "claude":  # it comes with the next prompt, once the summary is in the transcript
+        require_success(agent.resume(sandbox, agent.latest_transcript(sandbox), "Carry on.\n#say ok"))
+        messages = shown_to_user(agent, sandbox, run)
     check_receipt(sandbox, "\n".join(messages), restored)
     if agent.name == "claude":  # Codex takes no instructions for its summary
         body = json.dumps(summary_request.body, ensure_ascii=False)
