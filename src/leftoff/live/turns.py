@@ -37,9 +37,8 @@ def on_stop(context: EventContext) -> HookResponse:
     if context.event.actor is not None:
         return NO_RESPONSE
     reading = measure(context)
-    if (
-        context.state.offer_open
-    ):  # only the first prompt may ask for the log by naming its files; a few more may by "continue"
+    # Only the first prompt may ask for the log by naming its files; a few more may by "continue".
+    if context.state.offer_open:
         context.update(lambda state: state._replace(offer_open=False, may_continue=True))
     record(context, "assistant_response", {}, sync=True)
     project_events.update_after_turn(context)

@@ -7,11 +7,12 @@ or projects share them."""
 from __future__ import annotations
 
 import os
-import sys
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
+
+import platformdirs
 
 from leftoff.errors import OutsideFolderError, StorageError
 from leftoff.platform import clock
@@ -45,25 +46,17 @@ def agent_home(variable: str, *, below_home: str) -> Path:
 
 def state_folder() -> Path:
     """Return the folder for what may be lost: announced levels, extraction states, running pauses."""
-    return _user_folder("XDG_STATE_HOME", ".local/state")
+    return platformdirs.user_state_path("leftoff", appauthor=False)
 
 
 def data_folder() -> Path:
     """Return the folder for what must not be lost: index, archive, register, the installed fast path."""
-    return _user_folder("XDG_DATA_HOME", ".local/share")
+    return platformdirs.user_data_path("leftoff", appauthor=False)
 
 
 def config_folder() -> Path:
     """Return the folder of the user's configuration.yaml."""
-    return _user_folder("XDG_CONFIG_HOME", ".config")
-
-
-def _user_folder(variable: str, below_home: str) -> Path:
-    """Return leftoff's folder where this system keeps such files, by the rule that the fast path has too."""
-    named = os.environ.get(variable, "")
-    if named.startswith("/"):
-        return Path(named, "leftoff")
-    return home() / ("Library/Application Support" if sys.platform == "darwin" else below_home) / "leftoff"
+    return platformdirs.user_config_path("leftoff", appauthor=False)
 
 
 class Project(NamedTuple):
