@@ -113,8 +113,9 @@ class Steps(NamedTuple):
         """Return the section with that number; raise NotFoundError with those that exist."""
         section = self.section(number)
         if section is None:
-            known = ", ".join(f"{each.number}: {each.name}" for each in self.sections) or "none"
-            raise NotFoundError(f"There is no section {number}. There are: {known}.")
+            known = ", ".join(f"{each.number}: {each.name}" for each in self.sections)
+            hint = f"There are: {known}." if known else "steps.md has no sections yet: write them there first."
+            raise NotFoundError(f"There is no section {number}. {hint}")
         return section
 
 
