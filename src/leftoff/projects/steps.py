@@ -114,7 +114,9 @@ class Steps(NamedTuple):
         section = self.section(number)
         if section is None:
             known = ", ".join(f"{each.number}: {each.name}" for each in self.sections)
-            hint = f"There are: {known}." if known else "steps.md has no sections yet: write them there first."
+            hint = (
+                f"There are: {known}." if known else "steps.md has no sections yet: write them there first."
+            )
             raise NotFoundError(f"There is no section {number}. {hint}")
         return section
 
