@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run test test-all lint docs bench bench-quick check clients live turns frameworks stress fuzz clean
+.PHONY: run test test-all lint docs site compare bench bench-quick check clients live turns frameworks stress fuzz clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -20,16 +20,27 @@ test: $(VENV)/ready ## the tests for every day: a few minutes
 test-all: $(VENV)/ready ## these and the slow ones, with coverage, as in CI
 	$(SEALED) $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
-lint: $(VENV)/ready ## ruff, mypy --strict, import contracts, docs up to date
+lint: $(VENV)/ready ## ruff, mypy --strict, import contracts; docs and pictures up to date, links, words
 	$(SEALED) $(BIN)/ruff check --no-cache src tests tools bench
 	$(SEALED) $(BIN)/ruff format --no-cache --check src tests tools bench
 	$(SEALED) $(BIN)/mypy
 	$(SEALED) $(BIN)/lint-imports --no-cache
 	$(SEALED) $(BIN)/python tools/docs.py --check
+	$(SEALED) $(BIN)/python tools/check_docs.py
+	$(SEALED) $(BIN)/python tools/pictures.py --check
 	$(SEALED) $(BIN)/python tools/check_style.py
 
-docs: $(VENV)/ready ## write the generated parts of README and docs/
+docs: $(VENV)/ready ## write the generated parts of README and docs/, and the pictures
 	$(SEALED) $(BIN)/python tools/docs.py
+	$(SEALED) $(BIN)/python tools/pictures.py
+
+site: $(VENV)/ready docs ## the docs as static pages in site/, without any request to another host
+	$(SEALED) $(BIN)/mkdocs build --quiet --clean
+	@echo "site/index.html"
+
+compare: $(VENV)/ready ## side by side with other tools, pinned, in a scratch environment (made once, outside the seal: pip may need its settings)
+	$(BIN)/python tools/compare_tools.py --prepare
+	$(SEALED) $(BIN)/python tools/compare_tools.py $(ARGS)
 
 bench: $(VENV)/ready ## the measures, at full size
 	$(SEALED) $(BIN)/python -m bench speed
@@ -60,7 +71,7 @@ fuzz: $(VENV)/ready ## every command on damaged transcripts: make fuzz RUNS=1000
 	$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.fuzz.run --runs $(RUNS) $(ARGS)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "leftoff needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }

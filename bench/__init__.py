@@ -1,1 +1,1 @@
-"""Measurements for developers, outside the wheel: speed, retention, strategies; run with ``python -m bench``."""
+"""Measurements for developers, outside the wheel: speed, quiz, precision, retention, strategies; run with ``python -m bench``."""

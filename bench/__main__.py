@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from bench import journeys as bench_journeys
-from bench import retention as log_retention
+from bench import precision, quiz, strategies
+from bench import retention as guard
 from bench import speed as speed_measures
-from bench import strategies
 from bench.measuring import Row
-from bench.scoring import MEASURES, Measure, Part, Score
-from leftoff.cli import output
+from leftoff.cli import arguments, output
 from leftoff.cli.main import exit_code
 from leftoff.core.trim_plan import Strategy
 
@@ -33,7 +33,7 @@ def bench() -> None:
 @bench.command(epilog="Example: python -m bench speed --quick")
 @click.option("--quick", is_flag=True, help="Small files and few rounds: seconds instead of minutes.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when a goal is missed.")
-@output.with_json
+@arguments.with_json
 def speed(*, quick: bool, strict: bool, as_json: bool) -> int:
     """Show each measure of speed as a ratio in one run, beside its goal."""
     rows = [*speed_measures.measures(quick=quick)]
@@ -62,7 +62,7 @@ def _speed_row(row: Row) -> tuple[str, str, str, str, str]:
     type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
     help="The src folder of another checkout.",
 )
-@output.with_json
+@arguments.with_json
 def journeys(*, source: Path | None, as_json: bool) -> int:
     """Count the modules and functions that run in five journeys, on a real transcript of LEFTOFF_TRANSCRIPTS."""
     counted = [*(bench_journeys.journeys(source) if source else bench_journeys.journeys())]
@@ -74,147 +74,135 @@ def journeys(*, source: Path | None, as_json: bool) -> int:
     return 0
 
 
-_RETENTION_HEADINGS = ("document", "chars", *MEASURES)
+@bench.command("quiz", epilog="Example: python -m bench quiz --questions ../quiz 1 2 12")
+@click.argument("numbers", nargs=-1, type=click.IntRange(min=0))
+@click.option(
+    "--questions",
+    type=click.Path(path_type=Path),
+    help="The folder of questions (default: LEFTOFF_QUIZ); it is not part of the repository.",
+)
+@click.option(
+    "--dump", type=click.Path(path_type=Path), help="Write every document into this folder, for reading."
+)
+@arguments.with_json
+def ask_quiz(*, numbers: tuple[int, ...], questions: Path | None, dump: Path | None, as_json: bool) -> int:
+    """Show how many questions about real sessions our logs answer, beside the agent's own summary.
+
+    NUMBERS are sessions of the folder; all of them when left out. Answers are found by key phrases, which is only a proxy.
+    """
+    measured = [*quiz.measure(questions, numbers)]
+    if dump is not None:
+        dump.mkdir(parents=True, exist_ok=True)
+        for each in measured:
+            (dump / f"{each.session}-{each.document.replace(' ', '-')}.md").write_text(each.text, "utf-8")
+    if as_json:
+        output.as_json([_answers_json(each) for each in measured])
+        return 0
+    for agent in dict.fromkeys(each.agent for each in measured):
+        some = [each for each in measured if each.agent == agent]
+        documents = [*dict.fromkeys(each.document for each in some)]
+        output.table([agent, *documents], [*_quiz_rows(some, documents)])
+    return 0
+
+
+def _quiz_rows(measured: Sequence[quiz.Answers], documents: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each session, all of them, the size and the bare lists, then each kind of question."""
+    columns = [[each for each in measured if each.document == document] for document in documents]
+    for session in dict.fromkeys(each.session for each in measured):
+        yield (
+            f"session {session}",
+            *(_share(quiz.answered_share(e for e in column if e.session == session)) for column in columns),
+        )
+    yield "all", *(_share(quiz.answered_share(column)) for column in columns)
+    yield "characters", *(f"{sum(len(each.text) for each in column) // len(column):,}" for column in columns)
+    yield (
+        f"bare lists, goal ≤ {quiz.BARE_LISTS_GOAL:.0%}",
+        *(_share(quiz.bare_share(column)) for column in columns),
+    )
+    for kind in sorted({kind for each in measured for kind in each.by_kind}):
+        yield kind, *(_share(quiz.answered_share_of_kind(column, kind)) for column in columns)
+
+
+def _answers_json(each: quiz.Answers) -> dict[str, Any]:
+    found = dataclasses.asdict(each)
+    return {**found, "text": None, "characters": len(each.text)}
 
 
 @bench.command(epilog="Example: python -m bench retention session.jsonl --misses")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--at", type=click.IntRange(min=2), metavar="LINE", help="Cut before this line instead of at compactions."
-)
-@click.option("--every", is_flag=True, help="Cut after 50, 65, 80 and 95 % of the tool calls instead.")
-@click.option("--quick", is_flag=True, help="The last cut of each file only.")
-@click.option("--verbose", is_flag=True, help="One table more: every cut by itself.")
-@click.option(
-    "--misses", is_flag=True, help="Name what each of our documents lacked, and what is stale in it."
-)
+@click.option("--misses", is_flag=True, help="Name every file and command that the agent did not have.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when a goal is missed.")
-@output.with_json
-def retention(
-    *,
-    files: tuple[Path, ...],
-    at: int | None,
-    every: bool,
-    quick: bool,
-    verbose: bool,
-    misses: bool,
-    strict: bool,
-    as_json: bool,
-) -> int:
-    """Measure how much of what was needed after a compaction is in a log made before it.
+@arguments.with_json
+def retention(*, files: tuple[Path, ...], misses: bool, strict: bool, as_json: bool) -> int:
+    """Check that after a compaction the agent has the files and commands that it uses next.
 
     FILES are transcripts; without one, the bundled session is measured.
     """
-    if at is not None and every:
-        raise click.UsageError("--at and --every are two ways to cut: give one.")
-    selection = log_retention.Selection(transcripts=files, at=at, every=every, last_only=quick)
-    measured = [*log_retention.measure(selection)]
-    totals = log_retention.totals(measured)
-    missed = [*log_retention.goals_missed(totals)]
+    measured = [*guard.measure(files)]
+    missed = [*guard.goals_missed(measured)]
     if as_json:
-        output.as_json(_retention_json(measured, totals, missed))
+        output.as_json({"compactions": [_compaction_json(each) for each in measured], "goals_missed": missed})
     else:
-        _draw_retention(measured, totals, verbose=verbose, misses=misses)
-        _show_sources(measured)
-        _show_verdict(missed)
+        output.table(["compactions", "", "files", "commands"], [*_retention_rows(measured)])
+        for each in measured if misses else ():
+            for mention in each.missed:
+                named = f"{each.source.name}:{each.line}  {mention.kind:8}  {mention.text}"
+                output.say(output.one_line(named, 300))
+        for words in missed or ["All goals reached."]:
+            output.say(f"MISSED {words}" if missed else words)
     return 1 if strict and missed else 0
 
 
-def _draw_retention(
-    measured: Sequence[log_retention.DocumentScore],
-    totals: Mapping[str, Score],
-    *,
-    verbose: bool,
-    misses: bool,
-) -> None:
-    cuts = max(score.cuts for score in totals.values())
-    output.table(_RETENTION_HEADINGS, _retention_rows(totals), title=f"{cuts} cuts" if cuts > 1 else "1 cut")
-    if verbose:
-        cells = ((f"{each.source.name}:{each.line}  {each.document}", each.score) for each in measured)
-        output.table(
-            _RETENTION_HEADINGS, [_retention_row(output.visible(name), score) for name, score in cells]
-        )
-    if misses:
-        for each in measured:
-            if each.document in log_retention.GOALS:
-                _show_misses(each)
+def _retention_rows(measured: Sequence[guard.CompactionResult]) -> Iterator[tuple[str, ...]]:
+    for has_summary, what in (True, "summary and our text"), (False, "our text; the summary is not readable"):
+        some = [each for each in measured if each.has_summary is has_summary]
+        shares = (guard.share(some, kind) for kind in guard.GOALS)
+        yield str(len(some)), what, *(f"{_share(held / of if of else None)} of {of}" for held, of in shares)
+    yield "", "goal", *(f"≥ {goal:.0%}" for goal in guard.GOALS.values())
 
 
-def _show_sources(measured: Sequence[log_retention.DocumentScore]) -> None:
-    checked = [each.sources for each in measured if each.sources]
-    if checked:
-        without, items = sum(len(each.without) for each in checked), sum(each.items for each in checked)
-        output.say(f"Items without a valid source: {without} of {items:,} (goal 0)")
-
-
-def _show_verdict(missed: Sequence[log_retention.GoalMissed]) -> None:
-    for each in missed:
-        output.say(
-            f"MISSED {each.document}: {each.measure} {_format_share(each.found)}, goal {_sign(each.measure)} {each.goal:.0%}"
-        )
-    if not missed:
-        output.say("All goals reached.")
-
-
-def _retention_rows(totals: Mapping[str, Score]) -> Iterator[tuple[str, ...]]:
-    """Yield each document, and its goals below leftoff's own."""
-    for name, score in totals.items():
-        yield _retention_row(name, score)
-        if goals := log_retention.GOALS.get(name):
-            shown = (
-                f"{_sign(measure)} {goals[measure]:.0%}" if measure in goals else "" for measure in MEASURES
-            )
-            yield ("  goal", "", *shown)
-
-
-def _retention_row(name: str, score: Score) -> tuple[str, ...]:
-    parts = score.parts()
-    return (
-        name,
-        f"{score.characters // score.cuts:,}",
-        *(_format_share(parts[measure]) for measure in MEASURES),
-    )
-
-
-def _format_share(part: Part) -> str:
-    return "-" if part.share is None else f"{part.share:.1%}"
-
-
-def _sign(measure: Measure) -> str:
-    return "≤" if measure in log_retention.AT_MOST else "≥"
-
-
-def _show_misses(each: log_retention.DocumentScore) -> None:
-    output.say(output.visible(f"\n{each.source.name}:{each.line}  {each.document}"))
-    for title, lacking in (("next calls", each.score.missed), ("summary", each.score.not_agreed)):
-        for mention in lacking:
-            output.say(f"  {title:10} {mention.kind:8} {output.one_line(mention.text, 200)}")
-    for item in each.sources.without if each.sources else ():
-        output.say(f"  no source  {output.one_line(item, 200)}")
-    for stale in each.score.stale_items:
-        output.say(f"  stale      {output.one_line(f'{stale.why}: {stale.item}', 200)}")
-
-
-def _retention_json(
-    measured: Sequence[log_retention.DocumentScore],
-    totals: Mapping[str, Score],
-    missed: Sequence[log_retention.GoalMissed],
-) -> dict[str, Any]:
+def _compaction_json(each: guard.CompactionResult) -> dict[str, Any]:
     return {
-        "documents": [{"document": name, **score.to_dict()} for name, score in totals.items()],
-        "cuts": [
-            {
-                "without_source": [*each.sources.without] if each.sources else None,
-                "document": each.document,
-                "transcript": str(each.source),
-                "line": each.line,
-                **each.score.to_dict(),
-            }
-            for each in measured
-        ],
-        "goals": {name: dict(goals) for name, goals in log_retention.GOALS.items()},
-        "goals_missed": [{"document": each.document, "measure": each.measure} for each in missed],
+        "transcript": str(each.source),
+        "line": each.line,
+        "has_summary": each.has_summary,
+        "needed": [mention._asdict() for mention in each.needed],
+        "missed": [mention._asdict() for mention in each.missed],
     }
+
+
+@bench.command("precision", epilog="Example: python -m bench precision --labels ../labels")
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A folder with a JSON file of labels for each session.",
+)
+@click.option(
+    "--verdicts",
+    type=click.File(encoding="utf-8"),
+    help='A reader\'s JSON file: {"text of an item": "right" or "wrong"}.',
+)
+@arguments.with_json
+def measure_precision(*, labels: Path, verdicts: TextIO | None, as_json: bool) -> int:
+    """Show how much of what our logs state is right, by labels, and name what no label decides."""
+    judged = [*precision.measure(labels, json.load(verdicts) if verdicts else {})]
+    if as_json:
+        output.as_json([dataclasses.asdict(each) for each in judged])
+        return 0
+    output.table(["", "right", "wrong", "unjudged", "shown", "goal"], [*_precision_rows(judged)])
+    for each in judged:
+        if each.verdict != "right":
+            output.say(output.visible(f"{each.verdict}  {each.measure}  {each.session}\n    {each.text}"))
+    return 0
+
+
+def _precision_rows(judged: Sequence[precision.Judged]) -> Iterator[tuple[str, ...]]:
+    for name, goal in precision.GOALS.items():
+        verdicts = [each.verdict for each in judged if each.measure == name]
+        counts = [verdicts.count(verdict) for verdict in ("right", "wrong", "unjudged")]
+        shown = f"{len(verdicts)} ({_share(counts[0] / len(verdicts) if verdicts else None)} right)"
+        yield name, *map(str, counts), shown, _goal(goal)
 
 
 _STRATEGY_HEADINGS = ("agent", "cuts", "live characters", "saved", "goal", "edits", "support kept", "goal")
@@ -229,7 +217,7 @@ _STRATEGY_HEADINGS = ("agent", "cuts", "live characters", "saved", "goal", "edit
 @click.option("--verbose", is_flag=True, help="One line more for every cut.")
 @click.option("--misses", is_flag=True, help="Name what the next edits were made from and the copy lacks.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when a goal is missed.")
-@output.with_json
+@arguments.with_json
 def measure_strategy(
     *,
     strategy: Strategy,

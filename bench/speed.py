@@ -197,7 +197,7 @@ def _resume_logs(agent: Agent, folder: Path, size: Size) -> Iterator[Row]:
     session = SessionRef(agent=agent, transcript=large)
     found, seconds = ratio(lambda: log_text(session, Workspace.open()), cp, min(3, size.rounds))
     note = f"{large.stat().st_size / _MEGABYTE:.0f} MB in {seconds:.2f} s"
-    yield Row(what=f"{agent.name}: resume log from nothing", against="cp", ratio=found, limit=15.0, note=note)
+    yield Row(what=f"{agent.name}: resume log from nothing", against="cp", ratio=found, limit=20.0, note=note)
     again, seconds = ratio(_save_again(agent, large, size), _save_again(agent, small, size), size.rounds)
     what, note = f"{agent.name}: resume log again after 1 MB", f"{seconds * 1000:.0f} ms"
     yield Row(what=what, against="of a short session", ratio=again, limit=1.2, note=note)

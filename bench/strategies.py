@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.session_cuts import NEXT_CALLS, SHARES_OF_CALLS, strings
+from bench.mentions import NEXT_CALLS, strings
 from leftoff.agents.registry import agent_of
 from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core.actions import Changed, Looked, Ran
@@ -27,6 +27,7 @@ from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.planners import plan_smart_trim, plan_trim
 from leftoff.workspace import SessionRef, Workspace
 
+SHARES_OF_CALLS = (0.50, 0.65, 0.80, 0.95)
 _LARGE_CHARS = 100_000  # a rollover is asked of large sessions only
 _LOW_THRESHOLD = 500
 _NUMBERED = re.compile(r"^[ ]*\d+(?:→|\t)", re.MULTILINE)  # how agents show the lines of a file

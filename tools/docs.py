@@ -7,20 +7,23 @@ hand. The shell examples in README are run, and the page shows what they print.
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
+import leftoff
 from leftoff.cli.main import cli
 from leftoff.config.settings import known_keys
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/cli.md", "docs/configuration.md")
+PAGES = ("README.md", "docs/cli.md", "docs/configuration.md", "docs/api.md")
 _PART = re.compile(r"(<!-- generated: ([\w ./-]+) -->\n)(.*?)(<!-- /generated -->)", re.DOTALL)
 
 
@@ -109,7 +112,69 @@ def settings() -> str:
     return "\n".join([*rows, ""])
 
 
-PARTS: dict[str, Callable[[], str]] = {"commands": commands, "settings": settings}
+def install() -> str:
+    """Return how to install leftoff: from a clone until the release workflow has turned the switch in pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    published = project["tool"]["leftoff"]["published"]
+    first = (
+        "pipx install leftoff" if published else "pipx install .            # in a clone of this repository"
+    )
+    return f"```console\n$ {first}\n$ leftoff install claude     # or codex; shows what it changes, and asks\n```\n"
+
+
+def python() -> str:
+    """Return the public names with their signatures and what they do."""
+    parts = ["## Reference\n"]
+    for name in leftoff.__all__:
+        found = getattr(leftoff, name)
+        if inspect.isclass(found):
+            parts += _describe_class(name, found)
+        elif callable(found):
+            parts.append(
+                f"### {name}\n\n```python\n{name}{_signature(found)}\n```\n\n{_first_paragraph(found)}\n"
+            )
+    return "\n".join(parts)
+
+
+def _describe_class(name: str, found: type) -> Iterator[str]:
+    is_error = issubclass(found, Exception)
+    takes = (
+        ""
+        if is_error or inspect.isabstract(found) or getattr(found, "_is_protocol", False)
+        else _signature(found)
+    )
+    yield f"### {name}\n\n```python\nclass {name}{takes}\n```\n\n{_first_paragraph(found)}\n"
+    rows = []
+    for method, value in vars(found).items():
+        if method.startswith("_"):
+            continue
+        inner = getattr(value, "__func__", value)
+        if isinstance(value, property):
+            rows.append(f"- `{method}`: {_first_paragraph(value)}")
+        elif inspect.isfunction(inner):
+            rows.append(f"- `{method}{_signature(inner)}`: {_first_paragraph(inner)}")
+    if rows:
+        yield "\n".join([*rows, ""])
+
+
+def _signature(found: Callable[..., object]) -> str:
+    """Return a signature without ``self`` and without the quotes of annotations that are not evaluated."""
+    text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(found)))
+    return re.sub(
+        r"<factory>|<object object at 0x[0-9a-f]+>", "…", re.sub(r"^\((?:self|cls)(?:, )?", "(", text)
+    )
+
+
+def _first_paragraph(found: object) -> str:
+    return " ".join((inspect.getdoc(found) or "").split("\n\n")[0].split()).replace("``", "`")
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "settings": settings,
+    "install": install,
+    "python": python,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

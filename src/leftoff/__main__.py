@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from contextlib import suppress
@@ -19,6 +20,7 @@ def main() -> None:
 
 def _run_for_agent(name: str, *arguments: str) -> None:
     """Run a hook or the status line. This never fails, because that would harm the agent's turn."""
+    gc.disable()  # the agent waits, and the process ends before its garbage matters
     warnings.simplefilter("ignore")  # doctor and the commands that people type name mistakes in the settings
     with suppress(Exception):
         if name == "hook" and arguments and not arguments[0].startswith("-"):
@@ -33,6 +35,7 @@ def _run_for_agent(name: str, *arguments: str) -> None:
             from leftoff.cli.main import run  # noqa: PLC0415
 
             run([name, *arguments])
+    gc.freeze()  # or else the interpreter looks for garbage once more before it exits
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import Derivation, Session, SessionNode
 from leftoff.core.trim_plan import CopyOrder, Savings
 from leftoff.extraction import State, render, step
+from leftoff.extraction.wording import shorten
 from leftoff.platform import clock
 from leftoff.platform.redaction import Redactor
 from leftoff.resume_logs import build
@@ -38,7 +39,12 @@ from leftoff.shrink.rollover import first_message
 _SESSION = "5b0e6f0a-3c1d-4e7f-9a55-0d2f7c1b8e46.jsonl"
 _WINDOW_TOKENS = 200_000
 _NO_PIECE = 1 << 62
-_LINES = 8
+_ITEM_CHARS = 240
+_QUOTE_CHARS = 120
+_RULES = 2
+_STEPS = 2
+
+Line = str | ContextMetrics  # a text, quoted after "> " or listed after "- ", or what the gauge shows now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +64,7 @@ class Scene:
     """A part of the demo; its lines are computed as they are read."""
 
     title: str
-    lines: Iterator[str]
+    lines: Iterator[Line]
 
 
 def demo() -> Iterator[Scene]:
@@ -77,94 +83,88 @@ def bundled_transcript(folder: Path) -> Path:
     return transcript
 
 
-def _describe_session(stage: Stage) -> Iterator[str]:
-    session = stage.session()
-    turns = [turn for turn in session.turns() if turn.number]
-    calls = sum(1 for _ in session.tool_calls())
-    size = stage.transcript.stat().st_size
-    yield f"{stage.agent.name}, {session.model}: {len(turns)} prompts, {calls} tool calls, {size / 1e6:.1f} MB on disk."
-    first = turns[0].prompt
-    yield f"It began with: {first.text.splitlines()[0] if first else ''}"
-
-
-def _fill_window(stage: Stage) -> Iterator[str]:
+def _fill_window(stage: Stage) -> Iterator[Line]:
+    """Follow the gauge up to the compaction."""
+    turns = [turn for turn in stage.session().turns() if turn.number]
+    calls = sum(1 for _ in stage.session().tool_calls())
+    yield f"An invented session of {stage.agent.name}: {len(turns)} prompts, {calls} tool calls. It begins:"
+    yield from _quote(turns[0].prompt, lines=1)
     announced = Level.OK
     for record in stage.session().records:
         if record.actor is not None:
             continue
         if record.compaction is not None and record.compaction.after_tokens is not None:
-            yield _describe_compaction(record)
-            announced = Level.OK
+            yield _gauge(stage, record.compaction.after_tokens)
+            yield (
+                f"The agent compacts: of {record.compaction.before_tokens or 0:,} tokens, "
+                f"{record.compaction.after_tokens:,} are left."
+            )
+            return
         if record.usage is None:
             continue
         metrics = _measure(stage, record)
+        yield metrics
         crossing = check_crossing(announced, metrics, thresholds(Settings()))
         announced = crossing.announced
         if crossing.announce is not None:
             yield from (warning_text(crossing.announce, metrics, is_recording=True) or "").splitlines()
 
 
-def _describe_compaction(record: Record) -> str:
-    compaction = record.compaction
-    assert compaction is not None
-    return (
-        f"— The agent compacts: {compaction.before_tokens or 0:,} tokens become {compaction.after_tokens or 0:,}. "
-        "The gauge falls with it, and the warnings are armed again. —"
-    )
-
-
-def _count_live_messages(stage: Stage) -> Iterator[str]:
-    session = stage.session()
-    everything = sum(len(record.messages) for record in session.records if record.actor is None)
-    live = stage.agent.live_chain(session).messages(session.records)
-    yield f"Of {everything} messages in the file, {len(live)} are still sent to the model:"
-    yield "the agent's own summary, and what came after it. The rest is what a resume log is for."
-
-
-def _compare_with_compaction(stage: Stage) -> Iterator[str]:
+def _compare_with_compaction(stage: Stage) -> Iterator[Line]:
     """Compare the log before the compaction with the summary that the agent wrote."""
     session = stage.session()
     before: list[Record] = []
-    for record in session.records:
+    records = iter(session.records)
+    for record in records:
         if record.compaction is not None and record.compaction.summary:
-            facts = render(step(State(), before, stage.agent), MAX_HOOK_CHARS)
-            log = build.from_session_state(session.session_id, facts)
-            restored = restoration_text(
-                log,
-                profile="after_compaction",
-                max_chars=MAX_HOOK_CHARS,
-                drift=None,
-                log_path="resume-logs/",
-            )
-            yield f"{build_receipt(log, record.compaction.summary, restored)}."
-        if record.compaction is None:
-            before.append(record)
-
-
-def _show_resume_log(stage: Stage) -> Iterator[str]:
-    log = _build_log(stage)
-    text = log.to_markdown()
-    yield (
-        f"Some {round(log.estimate_tokens(text), -3):,} tokens from the transcript alone, without a model; "
-        f"{len({source.item for source in log.sources})} items, each with its source. Some of them:"
+            summary = record.compaction.summary
+            break
+        before.append(record)
+    else:
+        return
+    yield "In the story, the agent has only its summary. The next prompt begins:"
+    yield from _quote(next(record for record in records if record.kind is RecordKind.PROMPT), lines=3)
+    log = build.from_session_state(session.session_id, render(step(State(), before, stage.agent)))
+    restored = restoration_text(
+        log,
+        profile="after_compaction",
+        max_chars=MAX_HOOK_CHARS,
+        drift=None,
+        log_path="resume-logs/",
+        summary=summary,
     )
-    for rule in log.critical_context.get("user_rules", [])[-2:]:
-        yield f"Rule of the user: {rule}"
-    for finding in log.key_findings[-1:]:
-        yield f"Found: {finding}"
-    for next_step in log.next_steps[:2]:
-        yield f"Next: {next_step}"
+    receipt = build_receipt(log, summary, restored)
+    yield "With leftoff, the agent gets back what was lost, and you see:"
+    yield f"> {receipt}."
+    yield "Among them, word for word:"
+    rules = next(line for line in receipt.lines if line.kind == "rules")
+    yield from (f"- {rule}" for rule in rules.put_back[:_RULES])
 
 
-def _trim(stage: Stage) -> Iterator[str]:
-    """Compare two strategies, write a copy by the first, and show one of its placeholders."""
+def _show_resume_log(stage: Stage) -> Iterator[Line]:
+    log = _build_log(stage)
+    yield (
+        f"For the next day: {len({source.item for source in log.sources})} items from the transcript, each with its source, "
+        "written without a model. Some of what is left to do:"
+    )
+    for next_step in log.next_steps[1 : 1 + _STEPS]:  # the first is the agent's last reply, which is long
+        yield f"- {shorten(next_step, _ITEM_CHARS)}"
+
+
+def _make_room(stage: Stage) -> Iterator[Line]:
+    """Compare the ways to make room, and write a copy by the first."""
     agent, session = copying_agent(stage.agent), stage.session()
     parameters = TrimParameters()
     plan = plan_trim(agent, session, parameters)
     smart = plan_smart_trim(agent, session, parameters)
     gauge = _gauge(stage, plan.live_tokens)
-    for each in (plan, smart):
-        yield f"{each.strategy}: {len(each.cuts)} cuts, {Savings.expect(gauge, each.saved_tokens)} freed."
+    ways = {
+        "trim shortens long tool results": plan.saved_tokens,
+        "smart-trim drops outdated content": smart.saved_tokens,
+        "rollover restarts from the resume log": _count_rollover_savings(stage),
+    }
+    for words, saved_tokens in ways.items():
+        yield f"- {words}: {Savings.expect(gauge, saved_tokens)} freed"
     at = clock.now()
     order = CopyOrder(
         at=at,
@@ -177,35 +177,25 @@ def _trim(stage: Stage) -> Iterator[str]:
     copy = agent.write_copy(session, plan.cuts, order)
     before = Path(session.transcript).stat().st_size
     yield (
-        f"The copy is a session of its own, {copy.size_bytes / before:.0%} of the size; the original was not touched. "
-        "One of its placeholders begins:"
+        f"Each writes a new session and leaves the old one as it is. The trimmed copy has {copy.size_bytes / before:.0%} of the "
+        "size; leftoff untrim puts everything back."
     )
-    yield from plan.cuts[0].replacement.splitlines()[:1]
-    yield f"leftoff expand {plan.cuts[0].key} prints what stood there; leftoff untrim gives all of it back."
 
 
-def _roll_over(stage: Stage) -> Iterator[str]:
-    """Show the size and first lines of the message that a fresh session starts with."""
+def _count_rollover_savings(stage: Stage) -> int:
     agent, session = copying_agent(stage.agent), stage.session()
     live = agent.live_pieces(session, at_least_chars=_NO_PIECE, head=0, tail=0)
     block = _lineage_block(session, "continued")
     message = first_message(
         block, None, _restoration_text(_build_log(stage), MAX_HOOK_CHARS - len(block) - 2)
     )
-    saved = int((live.live_chars - len(message)) * live.tokens_per_char)
-    yield (
-        f"rollover: a fresh session that begins with some {round(len(message), -2):,} characters instead of "
-        f"{live.live_chars:,}: {Savings.expect(_gauge(stage, live.live_tokens), saved)} freed. It begins:"
-    )
-    yield from message.splitlines()[:_LINES]
+    return int((live.live_chars - len(message)) * live.tokens_per_char)
 
 
-def _restore(stage: Stage) -> Iterator[str]:
-    """Show the first lines of the restoration text."""
-    body = _restoration_text(_build_log(stage), MAX_HOOK_CHARS).splitlines()
-    yield "Fenced as data, the mission first:"
-    begins = next(number for number, line in enumerate(body) if line.startswith("## "))
-    yield from body[begins : begins + _LINES]
+def _quote(prompt: Record | None, *, lines: int) -> list[str]:
+    """Return the first lines of a prompt that are not empty, each marked as a quotation."""
+    text = prompt.text if prompt else ""
+    return [f"> {shorten(line, _QUOTE_CHARS)}" for line in text.splitlines() if line.strip()][:lines]
 
 
 def _build_log(stage: Stage) -> ResumeLog:
@@ -221,7 +211,8 @@ def _restoration_text(log: ResumeLog, max_chars: int) -> str:
     return restoration_text(log, profile="fresh", max_chars=max_chars, drift=None, log_path="resume-logs/")
 
 
-def _redact_secrets(stage: Stage) -> Iterator[str]:
+def _redact_secrets(stage: Stage) -> Iterator[Line]:
+    yield "Tools of this session printed credentials. What leftoff writes instead:"
     redactor = Redactor()
     for record in stage.session().records:
         if record.kind is not RecordKind.RESULT:
@@ -231,7 +222,7 @@ def _redact_secrets(stage: Stage) -> Iterator[str]:
             for finding in redactor.find(text).findings:
                 line = redactor.redact(text[: finding.end + 200])
                 shown = next(part for part in line.splitlines() if f"[REDACTED:{finding.kind}]" in part)
-                yield f"A tool printed a credential. What leftoff would write down: {shown.strip()}"
+                yield f"- {shown.strip()}"
 
 
 def _measure(stage: Stage, record: Record) -> ContextMetrics:
@@ -256,14 +247,10 @@ def _gauge(
     )
 
 
-_SCENES: tuple[tuple[str, Callable[[Stage], Iterator[str]]], ...] = (
-    ("A session", _describe_session),
-    ("Its window fills up", _fill_window),
-    ("What the model is sent next", _count_live_messages),
-    ("What the compaction forgot", _compare_with_compaction),
-    ("The resume log", _show_resume_log),
-    ("A smaller copy", _trim),
-    ("A fresh start", _roll_over),
-    ("What the next session is given", _restore),
-    ("Nothing secret is written down", _redact_secrets),
+_SCENES: tuple[tuple[str, Callable[[Stage], Iterator[Line]]], ...] = (
+    ("1. The context window fills up", _fill_window),
+    ("2. What the summary lost", _compare_with_compaction),
+    ("3. The resume log", _show_resume_log),
+    ("4. Making room instead", _make_room),
+    ("5. Credentials are not written down", _redact_secrets),
 )

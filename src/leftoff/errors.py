@@ -40,10 +40,10 @@ _REASONS = {
     errno.EROFS: "the file system is read-only",
     errno.EACCES: "no permission",
     errno.EPERM: "no permission",
-    errno.ELOOP: "a symbolic link stands where a file should be; leftoff does not follow it",
-    errno.EISDIR: "a folder stands where a file should be",
-    errno.ENOTDIR: "a file stands where a folder should be",
-    errno.EEXIST: "a file stands where a folder should be",
+    errno.ELOOP: "a symbolic link is where a file should be; leftoff does not follow it",
+    errno.EISDIR: "a folder is where a file should be",
+    errno.ENOTDIR: "a file is where a folder should be",
+    errno.EEXIST: "a file is where a folder should be",
 }
 
 

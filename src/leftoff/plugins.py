@@ -44,7 +44,7 @@ def names(group: Group) -> list[str]:
 
 def make(group: Group, name: str) -> Any:
     """Create the plugin of that name; NotFoundError if it does not exist, PluginError if it fails."""
-    paths = _paths(group)
+    paths = BUILT_IN[group] if name in BUILT_IN[group] else _paths(group)
     if name not in paths:
         known = ", ".join(paths) or "none"
         raise NotFoundError(f"There is nothing called {name!r} among the {group}. There are: {known}.")

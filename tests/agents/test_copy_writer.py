@@ -180,6 +180,6 @@ def test_damage_is_seen_before_the_file_has_its_name(agent, transcript, damage):
         write()
         assert target.read_bytes() == b"".join(lines)
         return
-    with pytest.raises(StorageError, match="not written, because the agent could not go on from it"):
+    with pytest.raises(StorageError, match="not written, because the agent could not continue from it"):
         write()
     assert files(agent.home) == before

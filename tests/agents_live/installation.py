@@ -69,6 +69,11 @@ def saved_logs(sandbox: Sandbox) -> list[Path]:
     return sorted((sandbox.project / ".leftoff" / "resume-logs").glob("session-*.json"))
 
 
+def ends_to_save(sandbox: Sandbox) -> list[Path]:
+    """Return the notes of sessions that have ended and for which a background process still saves something."""
+    return sorted((state_folder(sandbox) / "watch").glob("*.end"))
+
+
 def restored_texts(messages: list[Message]) -> list[str]:
     """Return the texts in a request that leftoff put there."""
     texts = (block["text"] for _, block in iterate_blocks(messages) if block["type"] == "text")

@@ -1,12 +1,13 @@
 """Measure how long a user waits in the real clients, with leftoff and without: `make turns`.
 
 Each round runs one session of the client without leftoff and one with it, in turn, against the local API, which answers at
-once. A session is a first turn, plain turns, a turn with five tool calls, and the exit. Where a log can be offered, it is: a
-finished session lies in the project. What leftoff costs is the difference of the medians. The numbers mean something on a
-machine that does nothing else: the load is printed with them.
+once. A session is a first turn, plain turns, a turn with five tool calls, and the exit. What leftoff costs is the difference of
+the medians. The numbers mean something on a machine that does nothing else: the load is printed with them.
 
 A session is driven as the client's own programs drive it: Claude Code by `stream-json` on its standard streams, Codex by its
-app server. The first turn includes the start of the client.
+app server. The first turn includes the start of the client. An earlier session with open work lies in the project. leftoff offers
+it to Codex' app server, but to Claude Code only on a screen, so that a first turn is measured there too: from the start of the
+client, with a prompt on its command line, until the reply is on the screen.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import clients
@@ -26,11 +28,15 @@ from drive import Agent
 from installation import install, saved_logs
 from sandbox import Sandbox, SandboxError
 from scenario import AGENTS, parallel_shell_calls, require_success, shell_call
+from screens import ANSWER_MARK, screen_options
 
 PLAIN_TURNS = 5
-ROWS = ("first turn", "plain turn", "turn with 5 tools", "exit")
-LIMITS_MS = {"first turn": 250, "exit": 250}
+ON_SCREEN = "first turn on a screen"
+ROWS = (ON_SCREEN, "first turn", "plain turn", "turn with 5 tools", "exit")
+LIMITS_MS = {ON_SCREEN: 250, "first turn": 250, "exit": 250}
 TURN_SECONDS = 120
+IDLE_FRACTION, IDLE_SECONDS, MOST_WAIT_SECONDS = 0.9, 1.0, 120
+EXIT = {"claude": "/exit", "codex": "/quit"}
 Times = Mapping[str, list[float]]
 
 
@@ -120,9 +126,43 @@ def measure(agent: Agent, rounds: int) -> tuple[Times, Times]:
         installed.wait_until(lambda: bool(saved_logs(installed)), "the log of the finished session")
         for number in range(rounds):
             for sandbox, times in ((plain, without), (installed, with_leftoff)):
+                wait_until_idle()
+                times[ON_SCREEN].append(first_turn_on_screen(agent, sandbox, number))
+                wait_until_idle()
                 for row, seconds in run_session(agent, sandbox, number):
                     times[row].append(seconds)
     return without, with_leftoff
+
+
+def wait_until_idle() -> None:
+    """Wait until the machine does nothing else: the work in the background after one session must not slow down the next."""
+    deadline = time.monotonic() + MOST_WAIT_SECONDS
+    while time.monotonic() < deadline:
+        idle, total = processor_times()
+        time.sleep(IDLE_SECONDS)
+        idle_now, total_now = processor_times()
+        if idle_now - idle >= IDLE_FRACTION * (total_now - total):
+            return
+
+
+def processor_times() -> tuple[int, int]:
+    """Return how long all processors were idle so far, and how long they have run, in the same unit."""
+    numbers = [
+        int(each) for each in Path("/proc/stat").read_text(encoding="ascii").split("\n")[0].split()[1:]
+    ]
+    return numbers[3], sum(numbers)
+
+
+def first_turn_on_screen(agent: Agent, sandbox: Sandbox, number: int) -> float:
+    """Return how long it takes from the start of the client until the reply to its first prompt is on the screen."""
+    answer = f"cloudy{number}"
+    prompt = f"What is the weather like, {number}?\n#say {answer}"
+    options = screen_options(agent, sandbox)
+    with sandbox.open_screen([*options, prompt]) as screen:
+        seconds = timed(lambda: screen.wait_for(f"{ANSWER_MARK[agent.name]} {answer}"))
+        screen.type(EXIT[agent.name])
+        time.sleep(1)
+    return seconds
 
 
 def run_session(agent: Agent, sandbox: Sandbox, number: int) -> Iterator[tuple[str, float]]:

@@ -257,7 +257,7 @@ def test_a_failing_trigger_is_reported_and_not_fatal(caplog):
     with caplog.at_level(logging.WARNING):
         assert not generator.should_generate(used(0.1), "end_turn")
         assert generator.should_generate(used(0.96), "threshold_critical")
-    assert "Broken failed and was passed over: RuntimeError: no network." in caplog.text
+    assert "Broken failed and was skipped: RuntimeError: no network." in caplog.text
 
 
 # Sections of others
@@ -325,7 +325,7 @@ def test_a_failing_provider_is_reported_and_the_log_is_made(caplog):
     generator.register_section_provider(Provider("Good", lambda state: state["mission_summary"]))
     log = generator.generate_from_session_state("s", STATE)
     assert [section.name for section in log.custom_sections] == ["Good"]
-    assert "Provider failed and was passed over: KeyError: 'nothing'." in caplog.text
+    assert "Provider failed and was skipped: KeyError: 'nothing'." in caplog.text
     assert len(generator.troubles) == 1
 
 
@@ -492,7 +492,7 @@ def test_a_backend_that_fails_costs_no_log(caplog):
     assert loaded is not None
     assert latest == loaded
     assert generator.cleanup_old_logs(0) == [generator.storage_dir / "session-s.md"]
-    assert caplog.text.count("BucketStore failed and was passed over: ConnectionError: no network.") >= 4
+    assert caplog.text.count("BucketStore failed and was skipped: ConnectionError: no network.") >= 4
 
 
 def test_the_memory_store_is_a_backend_like_any_other():
@@ -604,10 +604,11 @@ def test_the_names_are_public():
         assert name in leftoff.__all__
 
 
-def test_the_guide_s_example_runs():
+def test_the_example_of_the_reference_runs():
     """The example in the documentation works."""
-    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"### From Python\n\n```python\n(.*?)```", guide, re.DOTALL)
+    reference = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", reference, re.DOTALL)
+    (example,) = (each for each in examples if "generate_from_session_state" in each)
     names = {}
     exec(example, names)
     assert names["path"].is_file()

@@ -44,7 +44,7 @@ def test_the_body_can_be_read(home):
 def test_what_no_resume_state_can_hold_is_refused(home):
     """Unknown keys and values of the wrong kind are refused."""
     state = leftoff.ResumeState.load()
-    with pytest.raises(UsageError, match="is no key of a resume state"):
+    with pytest.raises(UsageError, match="is not a key of a resume state"):
         state.update({"current_fase": "execution"})
     with pytest.raises(DocumentError, match="takes one of research"):
         state.update({"current_phase": "dreaming"})

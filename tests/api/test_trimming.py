@@ -225,7 +225,7 @@ def test_an_unknown_agent_and_a_file_of_no_agent_are_reported(source, tmp_path):
         leftoff.trim_and_create_session("nobody", source, None, 1000)
     other = tmp_path / "other.jsonl"
     other.write_text("{}\n", encoding="utf-8")
-    with pytest.raises(LeftoffError, match="no transcript"):
+    with pytest.raises(LeftoffError, match="not a transcript"):
         leftoff.trim_and_create_session(None, other, None, 1000)
 
 
@@ -251,7 +251,7 @@ def test_a_copy_for_elsewhere_is_never_in_the_agents_folder(source, tmp_path):
 
 def test_a_file_of_the_other_agent_is_reported(source):
     """No agent could read its records, and "nothing to trim" would be wrong."""
-    with pytest.raises(UsageError, match=r"no transcript of Codex.*Claude Code"):
+    with pytest.raises(UsageError, match=r"not a transcript of Codex.*Claude Code"):
         leftoff.trim_and_create_session("codex", source, None, 1000)
 
 

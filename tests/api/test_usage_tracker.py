@@ -164,5 +164,5 @@ def test_a_broken_state_is_reported_with_what_to_do(content):
 def test_a_state_that_cannot_be_read_is_reported():
     """A folder in place of the state file is reported."""
     (paths.state_folder() / "usage" / "x.json").mkdir(parents=True)
-    with pytest.raises(StorageError, match="cannot be read: a folder stands"):
+    with pytest.raises(StorageError, match="cannot be read: a folder is"):
         leftoff.ContextUsageTracker(session_id="x")

@@ -35,5 +35,5 @@ def test_json_contains_every_cut(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_wrong_usage_is_an_exit_code_and_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code and message are like those of leftoff's own commands."""
-    assert command_line.run(["retention", "--at", "5", "--every"]) == 2
-    assert "--at and --every" in capsys.readouterr().err
+    assert command_line.run(["strategy", "shrink"]) == 2
+    assert "shrink" in capsys.readouterr().err

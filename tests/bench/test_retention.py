@@ -1,156 +1,121 @@
-"""``python -m bench retention`` on the command line."""
+"""``python -m bench retention``: what the agent has after a compaction, against what it uses next."""
 
 import json
 
 import pytest
 
-from bench import retention as flow
+from bench import retention as guard
 from bench.__main__ import run
-from bench.scoring import Part, Score
-from leftoff.agents import claude
+from bench.mentions import Mention
+from leftoff.agents import claude, codex
 from leftoff.errors import NothingToDoError
 from leftoff.testing.builders import Story, call
 from tests.support.transcripts import write_transcript
 
 
-def output_of(capsys, *arguments, code=0):
-    assert run([*arguments]) == code
-    return capsys.readouterr().out
+def ran(command: str, answer: str = "ok"):
+    return call("shell", {"command": command}, answer)
 
 
-def ran(command: str):
-    return call("shell", {"command": command}, "ok")
+def write(path, story, agent=claude):
+    write_transcript(agent.here(), story.script(), path)
+    return path
 
 
 @pytest.fixture
 def transcript(tmp_path):
-    story = Story().asked("Go on with the login").replied("", ran("make lint"), ran("make test"))
-    story.compacted("Next is `login_user`.").replied("", ran("make lint"), ran("make test"))
-    story.compacted("Next is `login_user` still.").replied("", ran("make lint"))
-    path = tmp_path / "session.jsonl"
-    write_transcript(claude.here(), story.script(), path)
-    return path
+    story = Story().asked("Fix the login").replied("", ran("make lint"), ran("cat src/other.py src/login.py"))
+    story.replied("You could also run make docs.")
+    story.compacted("We look at src/login.py.")
+    story.replied("", ran("make lint 2>&1 | tail -5"), ran("make docs"), ran("make never-seen"))
+    story.replied("", ran("cat src/login.py"), ran("cat src/new.py"))
+    return write(tmp_path / "session.jsonl", story)
 
 
-def test_documents_can_be_plugged_in_and_are_measured_at_every_cut(transcript):
-    """A document is any function of a cut; None where a cut has none."""
-    rows = {
-        "half": lambda cut: "make lint",
-        "second": lambda cut: "make test" if "still" in cut.summary else None,
-    }
-    found = [*flow.measure(flow.Selection(transcripts=[transcript]), rows)]
-    assert [(each.document, each.score.commands) for each in found] == [
-        ("half", Part(held=1, of=2)),
-        ("half", Part(held=1, of=1)),
-        ("second", Part(held=0, of=1)),
-    ]
-    totals = flow.totals(found)
-    assert totals["half"].commands == Part(held=2, of=3)
-    assert (totals["half"].cuts, totals["second"].cuts) == (2, 1)
+def texts(mentions, kind) -> list[str]:
+    return [each.text for each in mentions if each.kind == kind]
 
 
-def test_quick_takes_the_last_cut_of_each_file(transcript):
-    """Of two compactions, only the later one is measured."""
-    wanted = flow.Selection(transcripts=[transcript], last_only=True)
-    (found,) = flow.measure(wanted, {"half": lambda cut: "make lint"})
-    assert found.score.commands == Part(held=1, of=1)
+def test_only_what_was_known_before_is_needed(transcript):
+    """A file that an earlier call was given, a command that occurs anywhere; each once."""
+    (found,) = guard.measure([transcript])
+    assert texts(found.needed, "files") == ["src/login.py"]
+    assert texts(found.needed, "commands") == ["make lint", "make docs"]
 
 
-def test_documents_are_made_from_the_prefix_and_no_files_are_left(transcript):
-    """The scratch copies are gone afterwards."""
-    copies = []
-    rows = {"copy": lambda cut: copies.append((cut.transcript, cut.transcript.read_bytes())) or ""}
-    found = [*flow.measure(flow.Selection(transcripts=[transcript]), rows)]
-    assert len(found) == len(copies) == 2
-    assert not any(path.exists() for path, _ in copies)
-    assert b"still" not in copies[1][1]
+def test_the_summary_and_our_text_are_what_the_agent_has(transcript, tmp_path):
+    """What only the summary names is had as well."""
+    (found,) = guard.measure([transcript])
+    assert found.has_summary
+    assert not texts(found.missed, "files")
+    unnamed = Story().asked("Go").replied("", ran("ls src/a.txt")).compacted("Something else.")
+    for number in range(400):
+        unnamed.replied("", ran(f"make part{number} with a long command line of its own"))
+    unnamed.compacted("Nothing is named here.").replied("", ran("ls src/a.txt"))
+    *_, last = guard.measure([write(tmp_path / "long.jsonl", unnamed)])
+    assert texts(last.missed, "commands") == ["ls src/a.txt"]
 
 
-def test_without_a_cut_the_error_says_what_to_type(tmp_path):
-    """A session that was never compacted."""
-    path = tmp_path / "plain.jsonl"
-    write_transcript(claude.here(), Story().asked("Go").replied("Done.").script(), path)
-    with pytest.raises(NothingToDoError, match="--every"):
-        [*flow.measure(flow.Selection(transcripts=[path]), {})]
-
-
-def test_goals_are_missed_where_a_share_falls_short_and_stale_where_it_is_above():
-    """What could not be measured is not missed."""
-    (hook, _) = flow.GOALS
-    full = Part(held=1, of=1)
-    good = Score(
-        cuts=1, characters=2, outside_characters=1, files=full, commands=full, names=full, agreement=full
+def test_at_most_thirty_calls_of_the_main_conversation_count(tmp_path):
+    commands = [f"echo {number}" for number in range(40)]
+    story = (
+        Story().asked(f"Run {', '.join(commands)} and make inside").replied("", ran("ls")).compacted("Gone.")
     )
-    assert [*flow.goals_missed({hook: good})] == []
-    poor = Score(cuts=1, characters=2, files=Part(held=9, of=10), names=Part(held=90, of=90))
-    assert [each.measure for each in flow.goals_missed({hook: poor})] == ["files", "outside"]
+    story.delegated("Check", "Checked.", ran("make inside"))
+    for command in commands:
+        story.replied("", ran(command))
+    (found,) = guard.measure([write(tmp_path / "long.jsonl", story)])
+    needed = texts(found.needed, "commands")
+    assert needed == commands[: len(needed)]
+    assert 28 <= len(needed) <= 30  # the delegation is a call too
 
 
-def test_the_table_has_the_rows_and_columns_of_the_measure_and_the_goals(transcript, capsys, monkeypatch):
-    """Our log is shown beside the other documents, with its goals below it."""
-    monkeypatch.setenv("COLUMNS", "120")
-    out = output_of(capsys, "retention", str(transcript))
-    for words in (
-        "own summary",
-        "last 40,000",
-        "bare list",
-        "9,900",
-        "whole",
-        "goal",
-        "agreement",
-        "Items without a valid source",
-    ):
-        assert words in out
+def result(needed: int, missed: int, *, has_summary: bool = True, kind="commands", tmp_path=None):
+    mentions = tuple(Mention(kind, f"make {number}") for number in range(needed))
+    return guard.CompactionResult(
+        source=tmp_path, line=2, has_summary=has_summary, needed=mentions, missed=mentions[:missed]
+    )
 
 
-def test_misses_and_every_cut_are_named_when_asked_for(transcript, capsys):
-    """Misses show how a document can be improved."""
-    out = output_of(capsys, "retention", "--verbose", "--misses", str(transcript))
-    assert "session.jsonl:" in out
-    assert "our log, whole" in out
+def test_the_goal_is_judged_over_all_compactions_with_a_readable_summary(tmp_path):
+    """Counts are added up; where a summary is opaque, our text alone need not hold everything."""
+    assert [*guard.goals_missed([result(10, 3), result(2, 0)])] == []
+    assert [*guard.goals_missed([result(10, 4)])] == ["commands: 60.0%, goal ≥ 70%"]
+    assert [*guard.goals_missed([result(10, 10, has_summary=False)])] == []
+    assert [*guard.goals_missed([result(5, 2, kind="files")])] == ["files: 60.0%, goal ≥ 80%"]
+    assert [*guard.goals_missed([])] == []
 
 
-def test_scripts_get_counts_fractions_and_misses(transcript, capsys):
-    found = json.loads(output_of(capsys, "retention", "--json", str(transcript)))
-    own = next(row for row in found["documents"] if "summary" in row["document"])
-    assert own["cuts"] == 2
-    assert own["agreement_fraction"] == 1.0
-    assert own["counts"]["commands"] == {"held": 0, "of": 3}
-    assert {each["text"] for each in own["missed"]} == {"make lint", "make test"}
-    assert len(found["cuts"]) == 2 * len(flow.DOCUMENTS)
-    assert set(found["goals"]) == set(flow.GOALS)
-    assert [cut["without_source"] for cut in found["cuts"] if cut["document"] == "our log, whole"] == [[], []]
+def test_an_unreadable_summary_has_a_row_of_its_own(tmp_path, capsys):
+    story = Story().asked("Go").replied("", ran("make lint")).compacted("").replied("", ran("make lint"))
+    path = write(tmp_path / "opaque.jsonl", story, codex)
+    (found,) = guard.measure([path])
+    assert not found.has_summary
+    assert run(["retention", str(path)]) == 0
+    assert "the summary is not readable" in capsys.readouterr().out
+
+
+def test_the_table_names_the_misses_when_asked(transcript, capsys, monkeypatch):
+    monkeypatch.setattr(guard, "_our_text", lambda cut: "")
+    assert run(["retention", "--misses", "--strict", str(transcript)]) == 1
+    out = capsys.readouterr().out
+    assert "0.0% of 2" in out
+    assert "commands make lint" in out
+    assert "MISSED commands: 0.0%" in out
+
+
+def test_scripts_get_every_compaction(transcript, capsys):
+    assert run(["retention", "--json", str(transcript)]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["compactions"]
+    assert {"kind": "files", "text": "src/login.py"} in found["needed"]
 
 
 def test_without_a_file_the_bundled_session_is_measured(capsys):
-    found = json.loads(output_of(capsys, "retention", "--quick", "--json"))
-    assert {row["cuts"] for row in found["documents"]} == {1}
+    assert run(["retention", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["compactions"]
 
 
-def test_strict_fails_when_a_goal_is_missed(transcript, capsys):
-    """A build that must not get worse uses it."""
-    rows = json.loads(output_of(capsys, "retention", "--json", str(transcript)))
-    output_of(capsys, "retention", "--strict", str(transcript), code=1 if rows["goals_missed"] else 0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"), [(["--at", "9999"], 2), (["--at", "2", "--every"], 2), (["--at", "1"], 2)]
-)
-def test_wrong_ways_to_cut_are_wrong_usage(transcript, capsys, arguments, code):
-    output_of(capsys, "retention", str(transcript), *arguments, code=code)
-
-
-def test_any_record_can_be_cut_at(transcript, capsys):
-    """There is one cut, before that line."""
-    found = json.loads(output_of(capsys, "retention", "--json", "--at", "3", str(transcript)))
-    assert {cut["line"] for cut in found["cuts"]} == {3}
-
-
-def test_cuts_along_the_way_need_no_compaction(tmp_path, capsys):
-    path = tmp_path / "plain.jsonl"
-    story = Story().asked("Go")
-    for number in range(20):
-        story.replied("", ran(f"make part{number % 3}"))
-    write_transcript(claude.here(), story.script(), path)
-    found = json.loads(output_of(capsys, "retention", "--json", "--every", str(path)))
-    assert next(row["cuts"] for row in found["documents"] if "whole" in row["document"]) == 4
+def test_without_a_compaction_the_error_says_so(tmp_path):
+    path = write(tmp_path / "plain.jsonl", Story().asked("Go").replied("Done."))
+    with pytest.raises(NothingToDoError, match="No compaction"):
+        [*guard.measure([path])]

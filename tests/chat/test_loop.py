@@ -357,7 +357,7 @@ def test_show_export_and_delete(first):
     exported = Path(f"{last.stem}-chain.md").read_text(encoding="utf-8")
     assert exported.index("**You:** about auth") < exported.index("**You:** second")
     assert "there is such a file already; nothing was written" in out
-    assert "Nobody can be asked here: no." in out
+    assert "There is no terminal to ask on: no." in out
     assert first.exists()
     _, out = talked(Agent(), "delete 2", "exit", agree=True)
     assert f"Deleted: {first.stem}" in out
@@ -461,7 +461,7 @@ def test_each_threshold_is_announced_once():
     agent = Agent(answer="word " * 60)
     _, out = talked(agent, "one", "two", "three", "compact", "exit", window_tokens=260)
     assert out.count("Context Usage") in {1, 2}
-    assert "tokens remaining - type compact to go on with a summary." in out
+    assert "tokens remaining - type compact to continue with a summary." in out
 
 
 def test_control_characters_in_an_answer_are_escaped():

@@ -276,7 +276,7 @@ def test_an_agent_that_does_not_stop_is_replaced(stubborn):
 def test_an_agent_that_does_not_stop_and_cannot_be_replaced_is_reported(stubborn, create):
     """The agent is asked again after the stopped answer has ended by itself."""
     driver = driven(stubborn, create=create)
-    for words in ("no answer within", "still at work on the answer that was stopped"):
+    for words in ("no answer within", "still working on the answer that was stopped"):
         with pytest.raises(ProcessError, match=words):
             driver.ask("hang", on_text=lambda _: None, timeout_seconds=0.1)
     stubborn.gate.set()

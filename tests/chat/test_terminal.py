@@ -212,14 +212,14 @@ def test_help_lists_the_commands():
 def test_several_lines_and_the_gauge():
     """Alt-Enter begins a line, and the toolbar shows how full the window is."""
     with TerminalSession(SALLY, "--window", "100") as talk:
-        talk.expect("? of 100 tokens")
+        talk.expect("not measured yet, of 100 tokens")
         talk.press("first line\x1b\rsecond line\r")
         talk.expect("second line")
         talk.expect("Tokens: ")
         talk.expect("of 100 tokens")
         talk.press("word " * 90 + "\r")
         talk.expect("Context Usage ")
-        talk.expect("type compact to go on with a summary.")
+        talk.expect("type compact to continue with a summary.")
         talk.press("help\r")
         talk.expect("  sessions ")
     (only,) = chats()

@@ -170,7 +170,7 @@ def test_a_session_is_not_resumed_into_itself():
     loop.ask("hello")
     path = loop.save_conversation()
     assert not loop.restore_session(path.stem)
-    assert "That is this session. To go on from its summary alone: compact" in out.getvalue()
+    assert "That is this session. To continue from its summary alone: compact" in out.getvalue()
     assert len(pages()) == 1
 
 

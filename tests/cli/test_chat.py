@@ -77,7 +77,7 @@ def test_delete_needs_consent(talk, two, capsys):
     assert f"{two[1]}.md" in {each.name for each in Path(".leftoff/chats").iterdir()}
     assert json.loads(talk("--delete", two[1], "--yes", "--json")) == {"deleted": two[1]}
     assert f"Deleted: {two[0]}" in talk("--delete", "1", "--yes")
-    assert "No saved sessions in this folder. leftoff chat --help" in talk("--list", code=3)
+    assert "No saved sessions in this folder. To start one: leftoff chat --help" in talk("--list", code=3)
 
 
 def test_a_whole_id_never_means_another_chat(talk, capsys, monkeypatch):
@@ -184,7 +184,7 @@ def test_resume_on_the_command_line(talk, two):
     """The first thing that is said is the acknowledgment."""
     out = talk(SALLY, "--resume", two[1], lines=["exit"])
     assert "I've reviewed our previous conversation about auth. Ready to continue!" in out
-    assert f"To go on another time: resume {two[1]}" in out
+    assert f"To continue later: resume {two[1]}" in out
     assert len(json.loads(talk("--list", "--json"))) == 2, "a session in which nothing was said is not kept"
 
 

@@ -57,8 +57,8 @@ def used_tokens(typed):
 def test_a_log_has_every_command_once_and_no_word_of_the_mod(transcript, typed):
     log = typed("log", "save", SESSION, "--stdout")
     assert "zebra" not in log
-    for command in ("cat ledger.txt", "make totals", "make check"):
-        assert re.search(rf"`{command}` → exit 0$", log, re.MULTILINE), (command, log)
+    for command, outcome in (("make totals", "worked"), ("make check", "passed")):
+        assert re.search(rf"`{command}` → {outcome}", log), (command, log)
     for fact in ("**Turns:** 2", "**Tool Calls:** 3", "**Compactions:** 3", RULE, "quokka"):
         assert fact in log, (fact, log)
 

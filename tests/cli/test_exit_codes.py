@@ -79,7 +79,7 @@ def test_a_project_folder_that_does_not_exist_is_named(capsys, two_sessions, com
         ("log cleanup --keep abc", "'abc' is not a whole number."),
         ("pause start --context 7", "'7' is not a fraction, 0.9 for 90 %."),
         ("status a b", "unexpected extra argument (b)."),
-        ("statsu", "Did you mean 'status'?"),
+        ("statsu", "Did you mean: leftoff status?"),
         ("log", "leftoff log needs a command: save, list, show,"),
         ("pause", "leftoff pause needs a command: start, record,"),
     ],
@@ -106,8 +106,8 @@ def test_one_of_anything_is_singular(capsys, home):
     for number in range(4):
         story.asked(f"Step {number}").replied("Done.", used=96_000 + number * 14_000)
     home.claude(story)
-    assert "1 session; the latest (" in ends(capsys)[1]
-    assert re.search(r"~1 turn\b", ends(capsys, "status")[1])
+    assert ": 1 session\n" in ends(capsys)[1]
+    assert re.search(r"About 1 turn\b", ends(capsys, "status")[1])
     ends(capsys, "pin", "never push to main")
     assert "It has 1 pin:" in ends(capsys, "unpin", "5")[2]
     ends(capsys, "log", "save")
@@ -118,7 +118,7 @@ def test_one_of_anything_is_singular(capsys, home):
 
 def test_the_latest_session_of_this_minute_is_not_called_old(capsys, home):
     os.utime(home.claude(Story(session_id=CLAUDE_ID, project=str(Path.cwd())).asked("x").replied("y")))
-    assert "the latest (just now) began with" in ends(capsys)[1]
+    assert "Latest, just now: " in ends(capsys)[1]
 
 
 class Terminal(io.StringIO):

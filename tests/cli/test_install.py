@@ -39,7 +39,7 @@ def leftoff(*arguments, code=0):
 def test_there_and_back(settings):
     """The output names the changed file and says how to undo the installation."""
     output = leftoff("install", "claude")
-    assert str(settings) in output
+    assert "~/.claude/settings.json" in output
     assert "leftoff uninstall claude" in output
     assert "SessionStart" in output
     assert b"fast.py" in settings.read_bytes()
@@ -168,7 +168,7 @@ def test_purge_asks_first_and_where_no_one_can_be_asked_keeps_everything(setting
     output = json.loads(leftoff("uninstall", "--purge", "--json", code=1))
     assert (output["purged"], output["removed"]) == (False, [])
     assert leftoff("uninstall", "--purge", "--dry-run").count(str(paths.data_folder())) == 1
-    assert "gone" in leftoff("uninstall", "--purge", "--yes")
+    assert "deleted" in leftoff("uninstall", "--purge", "--yes")
     assert not paths.data_folder().exists()
     assert json.loads(leftoff("uninstall", "--purge", "--yes", "--json"))["data"] == []
 
@@ -188,7 +188,7 @@ def test_on_a_terminal_purge_takes_the_answer(settings, answer, kept):
     )
     os.close(theirs)
     os.close(own)
-    assert "Remove all of this" in ended.stdout + ended.stderr
+    assert "Delete all of this" in ended.stdout + ended.stderr
     assert ended.returncode == int(kept)
     assert paths.data_folder().exists() == kept
 

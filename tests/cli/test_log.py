@@ -100,7 +100,6 @@ def test_a_narrow_list_keeps_session_and_mission(capsys, generator, monkeypatch,
     text = "".join(out.split())
     for words in ("mission", "Add", "0b54f7aa"):
         assert words in text
-    assert all(part in out for part in ("Add", "rate", "limits", "login"))
 
 
 def test_one_bad_log_is_listed_as_such(capsys, generator):
@@ -260,7 +259,7 @@ def test_a_change_of_what_is_computed_is_named(capsys, generator, tmp_path, monk
     editor(tmp_path, monkeypatch, "text = text.replace('170,000', '1')")
     code, _, err = run_command(capsys, "log", "edit")
     assert code == 3
-    assert "Context Metrics is made anew at each save" in err
+    assert "Context Metrics is written again at each save" in err
     editor(tmp_path, monkeypatch, "text = text.replace('170,000', '1').replace('Deploy', 'Ship')")
     code, out, _ = run_command(capsys, "log", "edit")
     assert code == 0
@@ -336,7 +335,7 @@ def test_a_whole_section_goes_only_when_that_is_reported(capsys, generator, tmp_
     editor(tmp_path, monkeypatch, WITHOUT_STEPS)
     code, _, err = run_command(capsys, "log", "edit")
     assert code == 2
-    assert "Next Steps: removed with all that stood there. If that is meant: leftoff log edit --yes." in err
+    assert "Next Steps: removed with everything in it. If you mean that: leftoff log edit --yes." in err
     assert path.read_bytes() == before
     assert run_command(capsys, "log", "edit", "--yes")[0] == 0
     assert generator.load_resume_log("s").next_steps == []
@@ -360,7 +359,7 @@ def test_on_a_terminal_a_section_is_asked_for(generator, tmp_path, monkeypatch, 
     os.close(main)
     os.close(terminal)
     assert child.returncode == code
-    assert b"Remove Next Steps with all that stands there?" in stderr
+    assert b"Remove Next Steps and everything in it?" in stderr
     assert len(generator.load_resume_log("s").next_steps) == steps
 
 

@@ -58,11 +58,11 @@ def test_status_has_the_shape_that_scripts_rely_on(running, capsys):
 
 def test_status_is_drawn_with_the_line_of_context_use(running, capsys):
     out = output_of(capsys, "status")
-    assert f"{running}  running, last touched just now" in out
+    assert f"{running}  running, last action just now" in out
     assert "3 actions, 1 of them tool calls, in 0 min" in out
     assert "90% ▁▂▂ 92%" in out or "90% ▁▁▁ 92%" in out
     assert "Read src/main.py" in out
-    assert "leftoff pause finalize keeps it" in out
+    assert "To keep it: leftoff pause finalize" in out
 
 
 def test_a_pause_of_broken_lines_is_shown_as_such(capsys):
@@ -103,7 +103,7 @@ def test_a_whole_life(running, capsys):
     assert "Pauses finished: 1; discarded: 0." in stats
     assert "From 90 % to the end:" in stats
     assert "Read" in stats
-    assert "Archives packed: 1" in output_of(capsys, "compress", "--older-than", "0")
+    assert "Archives compressed: 1" in output_of(capsys, "compress", "--older-than", "0")
     output_of(capsys, "start", "--context", "0.95")
     assert "Discarded session-" in output_of(capsys, "discard")
     assert "discarded: 1 (50% of all)" in output_of(capsys, "stats")
@@ -148,7 +148,7 @@ def test_a_commit_is_reported_and_so_is_its_failure(running, capsys):
         (["status"], 3, "No pause is running in this project"),
         (["finalize"], 3, "No pause is running"),
         (["discard"], 3, "No pause is running"),
-        (["recover"], 3, "No pause was left behind"),
+        (["recover"], 3, "No pause was interrupted"),
         (["compress"], 3, "older than 30 days"),
         (["status", "nosuch"], 1, "leftoff pause list shows"),
         (["record", "user_message", "x"], 1, "leftoff pause start"),
@@ -189,7 +189,7 @@ def test_statistics_of_nothing(capsys):
     sessions = manual_pause(Workspace.open()).sessions
     sessions.mkdir(parents=True)
     (sessions / "session-20260106-120000.md").write_text("# x\n", encoding="utf-8")
-    assert "Without actions that can be read: 1" in output_of(capsys, "stats")
+    assert "Without readable actions: 1" in output_of(capsys, "stats")
     assert "only md is left" in output_of(capsys, "list")
 
 
@@ -201,7 +201,7 @@ def test_statistics_of_nothing(capsys):
     [
         ("--finalize", "Finalised: ", False),
         ("--discard", "Discarded", False),
-        ("--continue", "Goes on", True),
+        ("--continue", "Still running", True),
     ],
 )
 def test_recovery_by_flag(old, flag, words, active, capsys):
@@ -255,7 +255,7 @@ def on_a_terminal(typed: str, *arguments: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize(
     ("letter", "words", "active"),
-    [("f", "Finalised", False), ("d", "Discarded", False), ("c", "Goes on", True)],
+    [("f", "Finalised", False), ("d", "Discarded", False), ("c", "Still running", True)],
 )
 @pytest.mark.slow
 def test_on_a_terminal_the_three_choices_are_asked(old, letter, words, active):
@@ -307,7 +307,7 @@ def test_an_archive_that_cannot_be_packed_is_named(running, capsys):
     archive.symlink_to("elsewhere")
     assert run(["pause", "compress", "--older-than", "0"]) == 1
     captured = capsys.readouterr()
-    assert "Archives packed: 0" in captured.out
+    assert "Archives compressed: 0" in captured.out
     assert "a symbolic link" in captured.err
 
 
@@ -317,9 +317,7 @@ def test_a_pause_that_was_finished_by_hand_can_be_resumed(running, capsys):
     assert "lunch, then the migration" in output_of(capsys, "list")
     assert json_of(capsys, "list")[0]["note"] == "lunch, then the migration"
     assert run([]) == 0
-    assert (
-        "Paused just now: lunch, then the migration. leftoff resume picks it up." in capsys.readouterr().out
-    )
+    assert "Paused just now: lunch, then the migration\nPick it up: leftoff resume" in capsys.readouterr().out
     assert run(["resume"]) == 0
     card = capsys.readouterr().out
     for words in (

@@ -45,7 +45,7 @@ def saved(path: Path):
 
 
 def test_a_session_without_a_log_gets_one_and_is_shown(session):
-    """The welcome screen is followed by the text of the log, fenced as data."""
+    """The card fits one screen; the text of the log, fenced as data, is printed on request."""
     ended = leftoff("resume")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("Welcome back! Picking up where we left off:\n\nCURRENT STATE\n-----")
@@ -58,9 +58,11 @@ def test_a_session_without_a_log_gets_one_and_is_shown(session):
         "Key Context:",
     ):
         assert words in ended.stdout
-    assert f"claude --resume {SESSION}" in ended.stdout
-    assert "<leftoff-record-" in ended.stdout
+    assert "leftoff resume --run" in ended.stdout
+    assert f"leftoff resume {SESSION[:8]} --run" in leftoff("resume", SESSION[:8]).stdout
     assert "Never push to main." in ended.stdout
+    assert "<leftoff-record-" not in ended.stdout
+    assert "<leftoff-record-" in leftoff("resume", "--print").stdout
     assert (Path(".leftoff") / "resume-logs" / f"session-{SESSION}.json").is_file()
 
 
@@ -73,7 +75,7 @@ def test_where_nothing_is_open_nothing_is_counted_as_open(isolated_home):
     write_transcript(claude.here(), story.script(), path)
     output = leftoff("resume").stdout
     assert " done, 0 open" in output
-    assert "Next Task: nothing is noted" in output
+    assert "Next Task: none noted" in output
 
 
 def test_json_says_the_same(session):
@@ -107,8 +109,8 @@ def test_a_log_outlives_its_session(session):
     session.unlink()
     ended = leftoff("resume")
     assert ended.returncode == 0
-    assert "<leftoff-record-" in ended.stdout
-    assert "--resume" not in ended.stdout
+    assert "--run" not in ended.stdout
+    assert "<leftoff-record-" in leftoff("resume", "--print").stdout
     ended = leftoff("resume", "--run")
     assert ended.returncode == 1
     assert "its log is left" in ended.stderr
@@ -151,8 +153,8 @@ def test_without_much_in_the_window_the_session_itself_is_resumed(session):
     """The advice is followed and its reason is given."""
     ended = leftoff("resume", "--how", "trim")
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "Going on as-is: there is nothing to trim." in ended.stdout
-    assert f"Go on in it: claude --resume {SESSION}" in ended.stdout
+    assert "Continuing as it is: there is nothing to trim." in ended.stdout
+    assert f"Continue in it:\n  claude --resume {SESSION}" in ended.stdout
 
 
 def test_a_fresh_session_can_be_continued(session):
@@ -167,7 +169,7 @@ def test_nothing_to_continue_from_is_reported():
     for words, code in (((), 3), (("0123456789",), 1)):
         ended = leftoff("resume", *words)
         assert (ended.returncode, ended.stdout) == (code, "")
-        assert "leftoff sessions lists" in ended.stderr
+        assert "leftoff sessions" in ended.stderr
 
 
 def test_a_log_that_came_with_a_clone_is_shown_and_marked(session):

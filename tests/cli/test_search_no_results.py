@@ -25,7 +25,7 @@ def test_while_another_process_builds_nothing_is_not_all_there_is(session):  # n
         data = json.loads(leftoff("search", "limiter", "--json", code=3))
     assert "Nothing was found so far.\nNot everything has been read yet" in output
     assert "leftoff search --update" in output
-    assert "Fewer words" not in output
+    assert "Try fewer words" not in output
     assert data["unread"] is True
     assert "limiter" in leftoff("search", "limiter")
 
@@ -39,7 +39,7 @@ def test_forgotten_texts_are_named_as_a_reason(session):  # noqa: F811
         session.read_bytes().replace(SESSION.encode(), OTHER.encode())
     )
     output = leftoff("search", "limiter", code=3)
-    assert "No search finds what was forgotten (leftoff forget --text)" in output
+    assert "What you erased with leftoff forget --text" in output
     assert json.loads(leftoff("search", "limiter", "--json", code=3))["leaves_out"] is True
 
 
@@ -57,7 +57,7 @@ def test_results_that_were_cut_short_are_not_shown_as_complete(capsys, unread):
     _show(cut, 0)
     output = capsys.readouterr().out
     assert "Nothing was found so far.\n" in output
-    assert "more texts with these words than are looked at" in output
+    assert "more matches than were checked" in output
     assert ("Not everything has been read yet" in output) is unread
     assert (cut.to_dict()["complete"], cut.to_dict()["cut_short"]) == (False, True)
 
@@ -73,8 +73,8 @@ def test_a_home_without_sessions_an_unknown_agent_and_project_are_the_reason(ses
     """No other words are advised if no words could have matched."""
     assert "There are sessions of: claude" in leftoff("search", "limiter", "agent:nobodys", code=3)
     assert "leftoff sessions" in leftoff("search", "limiter", "project:nowhere", code=3)
-    assert "Fewer words" in leftoff("search", "quokkaquokka", "agent:claude", code=3)
+    assert "Try fewer words" in leftoff("search", "quokkaquokka", "agent:claude", code=3)
     session.unlink()
     leftoff("search", "--update")
-    assert "no session to search" in leftoff("search", "limiter", code=3)
+    assert "no sessions to search" in leftoff("search", "limiter", code=3)
     assert "leftoff doctor" in json.loads(leftoff("search", "limiter", "--json", code=3))["reason"]

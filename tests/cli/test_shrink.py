@@ -89,7 +89,7 @@ def test_what_could_not_be_copied_is_named(isolated_home, typed, tmp_path):
         words = " ".join(output.split())
         assert code == 0
         assert "Not taken along: what a subagent wrote (" in words
-        assert "a symbolic link stands where a file should be" in words
+        assert "a symbolic link is where a file should be" in words
         assert "Nothing is lost: it is still with the session that this one was copied from." in words
 
 
@@ -112,10 +112,10 @@ def test_a_trim_says_what_to_type_next(source, typed):
     """The copy, what it freed, the command; then everything else that can be asked of it."""
     code, output = typed("trim", FIRST)
     assert code == 0
-    session = re.search(r"Go on in it: claude --resume (\S+)", output)[1]
+    session = re.search(r"Continue in it:\n  claude --resume (\S+)", output)[1]
     code, output = typed("lineage", session)
-    assert output.splitlines()[0].startswith(f"{FIRST}  original  claude")
-    assert f"└─ {session}  trimmed  claude" in output
+    assert output.splitlines()[0].startswith(f"{FIRST[:8]}  original  claude")
+    assert f"└─ {session[:8]}  trimmed  claude" in output
     assert output.rstrip().endswith("<- this one")
     assert typed("lineage", session, "--json")[1]["chain"][0]["session_id"] == FIRST
     key = re.search(
@@ -173,7 +173,7 @@ def test_advice_names_the_strategy_and_all_numbers(source, typed):
     data = typed("advise", "--json")[1]
     assert len(data["options"]) == 4
     assert f"> {data['how']}" in output
-    assert f"leftoff {data['how']} {FIRST}" in output
+    assert f"leftoff {data['how']} {FIRST[:8]}" in output
 
 
 def test_run_hands_flags_and_exit_code_through(typed, tmp_path, monkeypatch):
@@ -202,7 +202,7 @@ def test_a_session_whose_folder_is_gone_continues_in_this_one(source, typed):
     assert session != FIRST
     code, output = typed("resume", session, "--here")
     assert code == 0, output
-    assert re.search(r"Go on in it: claude --resume \S+", output)
+    assert re.search(r"Continue in it:\n  claude --resume \S+", output)
     code, output = typed("resume", FIRST, "--here", "--json")
     assert code == 0, output
     assert output["way"]["folder"] == str(Path.cwd())

@@ -141,7 +141,7 @@ def test_the_settings_here_are_read_from_the_real_places(tmp_path: Path) -> None
         ("thresholds: {caution: 1.5}", "2: thresholds.caution is 1.5; it takes: fraction 0-1"),
         ("thresholds: {caution: 0}", "2: thresholds.caution is 0; it takes: fraction 0-1"),
         ("thresholds: 0.8", "2: thresholds is 0.8; it takes: a mapping of settings."),
-        ("enabled: false\nenabled: true", "3: enabled stands here a second time; the first one counts."),
+        ("enabled: false\nenabled: true", "3: enabled is set here a second time; the first one counts."),
         ("<<: {enabled: false}", "2: << is not a setting."),
         ("? [a]\n: 1", "2: (a sequence) is not a setting."),
         ("storage: !!python/object/apply:os.system [id]", "2: storage is a sequence; it takes: text."),
@@ -349,7 +349,7 @@ def test_thresholds_out_of_order_are_ignored_and_reported(load: Load) -> None:
     config = load(user="thresholds: {caution: 0.5, warning: 0.6}", project="thresholds:\n  caution: 0.8")
     assert mistakes_in(config) == [
         "project.yaml:3: Threshold warning comes before caution: raise it or lower the other. "
-        "The thresholds of this layer are passed over."
+        "The thresholds of this layer are ignored."
     ]
     assert (config.settings.thresholds.caution, config.settings.thresholds.warning) == (0.5, 0.6)
     assert config.origins["thresholds.caution"].layer == "user file"

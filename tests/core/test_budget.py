@@ -20,26 +20,34 @@ def section(name="s", *, items=(), budget=100, keep="first"):
     return Section(name=name, heading=name, items=tuple(items), budget_tokens=budget, keep=keep)
 
 
+def shares(sections, total, first=("next",), never="context"):
+    return share_tokens(sections, total, borrow_first=first, never_borrow=never)
+
+
 def words(tokens):
     """One item that takes exactly so many tokens with its line end."""
     return "x" * (tokens * 4 - 1)
 
 
 def test_a_section_gets_no_more_than_it_needs():
-    given_tokens = share_tokens([section("a", items=[words(10)]), section("b")], 1000, lend_first="b")
-    assert given_tokens == {"a": 10, "b": 0}
+    assert shares([section("a", items=[words(10)]), section("b")], 1000) == {"a": 10, "b": 0}
 
 
 def test_full_sections_share_in_proportion_to_their_budgets():
     """When all are full, each gets its budget scaled to the total, and no more."""
     full = [section(name, items=[words(9000)], budget=budget) for name, budget in (("a", 300), ("b", 100))]
-    assert share_tokens(full, 200, lend_first="b") == {"a": 150, "b": 50}
+    assert shares(full, 200) == {"a": 150, "b": 50}
 
 
-def test_what_is_left_is_lent_first_to_the_one_named():
-    """What remains is then lent to the other sections in their order."""
-    sections = [section(name, items=[words(500)]) for name in "abc"] + [section("empty", budget=700)]
-    assert share_tokens(sections, 1000, lend_first="b") == {"a": 400, "b": 500, "c": 100, "empty": 0}
+def test_what_is_left_is_lent_in_the_order_given_then_to_the_others():
+    sections = [section(name, items=[words(500)]) for name in "abcd"] + [section("empty", budget=700)]
+    assert shares(sections, 1300, first=("c", "b")) == {"a": 200, "b": 500, "c": 500, "d": 100, "empty": 0}
+
+
+def test_one_section_never_borrows_even_if_nobody_else_wants_what_is_left():
+    """What it holds beyond its budget is better read in the files themselves."""
+    sections = [section("context", items=[words(500)]), section("a", items=[words(90)])]
+    assert shares(sections, 1000) == {"context": 100, "a": 90}
 
 
 def test_a_budget_below_zero_counts_as_none():
@@ -48,7 +56,7 @@ def test_a_budget_below_zero_counts_as_none():
         section("bad", items=[words(50)], budget=-500),
         section("good", items=[words(400)], budget=400),
     ]
-    assert share_tokens(sections, 420, lend_first="good") == {"bad": 20, "good": 400}
+    assert shares(sections, 420, first=("good",)) == {"bad": 20, "good": 400}
 
 
 @given(
@@ -61,7 +69,7 @@ def test_shares_never_exceed_the_total(shapes, total):
         section(f"{number}", items=[words(need)] if need else [], budget=budget)
         for number, (need, budget) in enumerate(shapes)
     ]
-    given_tokens = share_tokens(sections, total, lend_first="0")
+    given_tokens = shares(sections, total, first=("2", "0"), never="1")
     assert sum(given_tokens.values()) <= total
     assert min(given_tokens.values(), default=0) >= 0
 

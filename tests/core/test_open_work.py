@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.core.open_work import is_open, open_sessions
+from leftoff.core.open_work import is_open, open_sessions, waits_for_user
 from tests.resume_logs.sample_logs import log
 
 SMALL = {"requests": 1, "may_have_changed_files": False}
@@ -32,6 +32,24 @@ STEP = ["To do: write the docs"]
 def test_in_doubt_work_is_open(fields, expected):
     """A step, a claim, a headless run or a single answered question decides; anything else is open."""
     assert is_open(log(**({"mission_summary": "Write it."} | fields))) is expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("The lock is taken twice.\n\nShall I fix it?", True),
+        ("I need your approval to edit src/lock.py.", True),
+        ("I found the bug in src/lock.py, but I need permission to write there.", True),
+        ("That is the plan. **Please confirm.**", True),
+        ("I am waiting for your decision.", True),
+        ("The lock is taken twice.", False),
+        ("Users need to wait. Every answer is cached.", False),
+        ("Shall I fix it?\n\nI fixed it.", False),
+        ("", False),
+    ],
+)
+def test_an_agent_that_asks_or_needs_an_approval_waits_for_the_user(reply, expected):
+    assert waits_for_user(reply) is expected
 
 
 @pytest.mark.parametrize(

@@ -129,12 +129,27 @@ def test_an_oversized_mission_is_cut_to_the_total():
     assert strategies.outer_headings(text) == list(strategies.FIXED_HEADINGS)
 
 
-def test_a_lone_critical_context_uses_what_others_leave():
-    """Its own budget is 1,000 tokens, and nine times that are free."""
-    text = a_log(
-        critical_context={"names": [f"name_{n} in src/file_{n}.py" for n in range(5000)]}
-    ).to_markdown()
-    assert 9_500 < estimate_tokens(text) <= 10_000
+def test_critical_context_never_borrows():
+    """It holds what can be looked up again; nine times its budget are free here."""
+    names = {"names": [f"name_{n} in src/file_{n}.py" for n in range(5000)]}
+    assert estimate_tokens(body(a_log(critical_context=names), "Critical Context")) <= 1_000
+
+
+def test_unused_tokens_go_to_next_steps_then_findings_then_decisions_then_accomplishments():
+    """A section that borrows is as long as it needs before the next one gets anything."""
+    words = [f"entry {number} with some words" for number in range(700)]  # about 5,500 tokens
+    borrowers = {
+        "Next Steps": {"next_steps": words},
+        "Key Findings": {"key_findings": words},
+        "Decisions & Rationale": {"decisions": [{"decision": word} for word in words]},
+        "Accomplishments": {"accomplishments": words},
+    }
+    for number, (first, field) in enumerate(borrowers.items()):
+        for later, other in [*borrowers.items()][number + 1 :]:
+            log = a_log(**field, **other)
+            assert words[0] in body(log, first), (first, later)
+            assert words[-1] in body(log, first), (first, later)
+            assert "left out to fit" in body(log, later), (first, later)
 
 
 def test_full_sections_stay_within_their_scaled_budgets():
@@ -151,9 +166,8 @@ def test_full_sections_stay_within_their_scaled_budgets():
     )
     budgets = ResumeLog.TOKEN_BUDGET
     for name, heading in zip(budgets, strategies.FIXED_HEADINGS, strict=False):
-        # The metrics are short, and what they leave is lent first to critical context.
-        lent = budgets["context_metrics"]
-        most = budgets[name] + (lent if name == "critical_context" else 0)
+        # The metrics are short, and what they leave is lent to the next steps.
+        most = budgets[name] + (budgets["context_metrics"] if name == "next_steps" else 0)
         assert estimate_tokens(body(log, heading)) <= most, name
     assert 9_700 < estimate_tokens(log.to_markdown()) <= 10_000
 

@@ -22,9 +22,9 @@ def folded(story: Story) -> State:
     return step(State(project=story.project, project_ref=a_ref()), story.session().records, PLAIN)
 
 
-def session_state_of(story: Story, max_chars: int | None = None) -> dict[str, Any]:
+def session_state_of(story: Story) -> dict[str, Any]:
     """Return the session state of the story."""
-    return render(folded(story), max_chars)
+    return render(folded(story))
 
 
 def rules_of(story: Story) -> list[str]:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from bench.generate import Mix, generate
 from leftoff.agents.registry import agent_of
 from leftoff.core.records import Compaction, Record, RecordKind
-from leftoff.extraction import Reader, State, step
-from leftoff.testing.plain_agent import session_in_memory
-from tests.extraction.builders import PLAIN, record, through_json, use
+from leftoff.extraction import Reader, State, is_finished, render, step
+from leftoff.testing.builders import Story, call
+from leftoff.testing.plain_agent import PlainAgent, session_in_memory
+from tests.extraction.builders import PLAIN, folded, record, result, through_json, use
 from tests.support.screenplay import bundled_script
 
 RESTLESS = Mix(subagents=0.2, interrupted=0.1, errors=0.2, parallel=0.4, cjk=0.3)
@@ -92,7 +93,7 @@ def test_replies_that_the_client_wrote_are_ignored() -> None:
     synthetic = record(RecordKind.REPLY, "The root cause is me.", use("c"))._replace(model="<synthetic>")
     state = step(State(), [synthetic], PLAIN)
     assert not state.pending
-    assert state.last_words is None
+    assert state.last_reply is None
 
 
 def test_a_compaction_counts_once() -> None:
@@ -114,8 +115,6 @@ def test_a_compaction_counts_once() -> None:
 
 def test_an_answer_without_its_call_is_ignored() -> None:
     """The beginning of the transcript may have been cut away."""
-    from tests.extraction.builders import result  # noqa: PLC0415 - only here
-
     assert step(State(), [record(RecordKind.RESULT, "words", result("gone"))], PLAIN).calls == 0
 
 
@@ -131,4 +130,81 @@ def test_a_subagents_prompt_is_not_the_users() -> None:
         record(RecordKind.REPLY, "I decided so because of it, instead.", actor="sub", line=1),
     ]
     state = step(State(), records, PLAIN)
-    assert (state.turns, state.rules, state.statements, state.last_words) == (0, [], [], None)
+    assert (state.turns, state.rules, state.passages) == (0, [], [])
+
+
+def test_an_answer_that_stands_before_its_call_answers_it() -> None:
+    """Some clients write them in this order; the call must not seem to be under way."""
+    records = [
+        record(RecordKind.PROMPT, "Go", line=0),
+        record(RecordKind.RESULT, result("c", "built"), line=1),
+        record(RecordKind.REPLY, use("c", "shell", {"command": "make"}), line=2),
+        record(RecordKind.REPLY, use("d", "shell", {"command": "make test"}), line=3),
+    ]
+    for cut in range(5):
+        state = step(through_json(step(State(), records[:cut], PLAIN)), records[cut:], PLAIN)
+        assert [*state.pending] == ["/d"]
+
+
+class Queueing(PlainAgent):
+    """A client that writes down what the user types while it works."""
+
+    def queued(self, record: Record) -> str | None:
+        return record.text if record.type == "queue" else None
+
+
+def queue(text: str, line: int) -> Record:
+    return record(RecordKind.SIDE, text, line=line)._replace(type="queue")
+
+
+def test_a_prompt_that_waits_is_the_first_thing_to_do() -> None:
+    """Until it is sent, or the user takes it back."""
+    agent = Queueing(home=Path("/nowhere"))
+    records = [record(RecordKind.PROMPT, "Write it", line=0), record(RecordKind.REPLY, "Done.", line=1)]
+    waiting = step(State(), [*records, queue("And render markdown, please", 2)], agent)
+    assert render(waiting)["next_steps"][0] == "Newest request, not begun: “And render markdown, please”"
+    assert not is_finished(waiting)
+    for gone in (queue("", 3), record(RecordKind.PROMPT, "And render markdown, please", line=3)):
+        log = render(step(through_json(waiting), [gone], agent))
+        assert not any(step.startswith("Newest request") for step in log["next_steps"])
+
+
+INSTRUCTIONS = "Review the diff for races and say which lock guards which field. " * 4
+
+
+def test_the_instructions_of_a_command_are_kept_under_its_name() -> None:
+    """The user asked the agent to follow them; other context, short notes and a subagent's context are not kept."""
+    prompt = record(RecordKind.PROMPT, "/review the store", line=0)
+    context = record(RecordKind.CONTEXT, INSTRUCTIONS, line=1)
+    (kept,) = step(State(), [prompt, context], PLAIN).passages
+    assert (kept.kind, kept.about, kept.text) == ("document", "/review", INSTRUCTIONS.strip())
+    for records in (
+        [prompt, record(RecordKind.CONTEXT, "Short.", line=1)],
+        [prompt, record(RecordKind.CONTEXT, INSTRUCTIONS, line=1, actor="sub")],
+        [record(RecordKind.PROMPT, "review the store", line=0), context],
+        [context],
+    ):
+        assert step(State(), records, PLAIN).passages == []
+
+
+def test_only_the_newest_summary_of_a_compaction_is_kept() -> None:
+    """It covers the ones before it."""
+
+    def compacted(line: int, summary: str) -> Record:
+        details = Compaction(trigger="auto", before_tokens=None, after_tokens=None, summary=summary)
+        return record(RecordKind.COMPACTION, summary, line=line)._replace(compaction=details)
+
+    reply = record(RecordKind.REPLY, "On it.", line=1)
+    state = step(State(), [compacted(0, "The first."), reply, compacted(2, "The second.")], PLAIN)
+    assert [each.text for each in state.passages if each.kind == "summary"] == ["The second."]
+
+
+def test_the_last_text_of_a_turn_is_its_outcome() -> None:
+    """What was said on the way is not, nor a text before calls that were never answered."""
+    story = Story().asked("Do it").replied("First I look.").replied("It writes CSV.").asked("Thanks")
+    assert [(each.kind, each.text) for each in folded(story).passages] == [
+        ("reply", "First I look."),
+        ("outcome", "It writes CSV."),
+    ]
+    torn = Story().asked("Do it").replied("Looking.", call("shell", {"command": "ls"}, None)).asked("Stop")
+    assert [each.kind for each in folded(torn).passages] == ["reply"]

@@ -208,8 +208,10 @@ def test_a_rollback_of_no_turns_removes_nothing(tmp_path, log_of) -> None:
 def test_an_unanswered_call_of_a_removed_turn_is_not_a_next_step(tmp_path, log_of) -> None:
     """An unanswered call is a next step only while its turn is active."""
     waiting = [item("user", "Wait for it."), shell("2", "sleep 100", "")[0]]
-    assert "has no answer" in log_of(Codex(tmp_path), *CODEX_TURNS, *waiting)
-    assert "has no answer" not in log_of(Codex(tmp_path), *CODEX_TURNS, *waiting, rolled_back(1))
+    assert "Call without an answer: exec_command `sleep 100`" in log_of(
+        Codex(tmp_path), *CODEX_TURNS, *waiting
+    )
+    assert "sleep 100" not in log_of(Codex(tmp_path), *CODEX_TURNS, *waiting, rolled_back(1))
 
 
 def test_a_rule_holds_again_when_the_prompt_that_replaced_it_is_removed(tmp_path, log_of) -> None:

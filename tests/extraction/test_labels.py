@@ -1,7 +1,8 @@
-"""How well rules, decisions and what was given up are found, against labels made by hand before the rules were written.
+"""How well the user's rules and verdicts are found, against labels made by hand before the rules were written.
 
 The floors lie a little below what was measured last; the table says what is measured now. A label counts as found where an item
-has its words, and an item as right where some label has its words; borderline labels count neither way.
+has its words, and an item as right where some label has its words; borderline labels count neither way. The labels also count
+demands for one step, which a log tells as requests: recall is low for that reason, precision must not be.
 """
 
 import json
@@ -14,22 +15,19 @@ from typing import Any, NamedTuple
 import pytest
 
 from leftoff.agents.registry import agent_of
-from leftoff.extraction import State, statements, step
-from leftoff.extraction.state import LIMITS
+from leftoff.extraction import State, step
 
 LABELS = sorted((Path(__file__).parent / "labels").glob("*.json"))
-FLOORS = {"rules": (0.70, 0.75), "decisions": (0.60, 0.18), "abandoned": (0.40, 0.55)}  # recall, precision
-_USERS_DECISIONS = ("answer", "plan_approved", "constraint", "correction", "plan_rejected")
+FLOORS = {"rules": (0.40, 0.95)}  # recall, precision
 _LONG_ENOUGH_CHARS = 25  # to be the same words on another line
 
 
 class Item(NamedTuple):
-    """Something that was extracted; ``judged`` is False where it may match a label but is not judged itself."""
+    """Something that was extracted."""
 
     line: int
     text: str
     kind: str
-    judged: bool = True
 
 
 class Score(NamedTuple):
@@ -92,42 +90,31 @@ def test_few_sentences_labelled_as_no_rule_become_rules(real_transcripts: Path) 
             judged += 1
             taken += _bare(label["quote"]) in rules
     assert judged >= 70
-    assert taken / judged <= 0.10
+    assert taken / judged <= 0.03
 
 
 @cache
 def _extracted(path: Path) -> dict[str, list[Item]]:
-    """Return what is extracted while it is fresh: everything said, not only what the bounded state has at the end."""
+    """Return the rules and verdicts as they were found, also those that the bounded state no longer has at the end."""
     agent = agent_of(path)
     records = [*agent.open(path).records]
-    rules: dict[tuple[int, str], Item] = {}
-    statements_seen: dict[tuple[int, str], Item] = {}
+    found: dict[tuple[int, str], Item] = {}
     state = State()
     for begin in range(0, len(records), 100):
         state = step(state, records[begin : begin + 100], agent)
         for rule in state.rules:
-            rules[rule.ref.line_idx, rule.text] = Item(rule.ref.line_idx + 1, rule.text, rule.kind)
-        for each in statements.all_statements(state):
-            statements_seen[each.ref.line_idx, each.text] = Item(each.ref.line_idx + 1, each.text, each.kind)
-    assert LIMITS["glimpses"] > 100  # so that nothing said is missed between two looks
-    decided = [item for item in statements_seen.values() if item.kind == "decision"]
-    users = [item._replace(judged=False) for item in rules.values() if item.kind in _USERS_DECISIONS]
-    return {
-        "rules": [*rules.values()],
-        "decisions": [*decided, *users],
-        "abandoned": [item for item in statements_seen.values() if item.kind == "abandoned"],
-    }
+            found[rule.ref.line_idx, rule.text] = Item(rule.ref.line_idx + 1, rule.text, rule.kind)
+    return {"rules": [*found.values()]}
 
 
 def _score(labels: list[dict[str, Any]], items: list[Item]) -> Score:
     firm = [label for label in labels if not label.get("borderline")]
     right = {number for label in labels for number in _matches(label, items)}
-    judged = [number for number, item in enumerate(items) if item.judged]
     return Score(
         found=sum(any(True for _ in _matches(label, items)) for label in firm),
         labels=len(firm),
-        right=sum(number in right for number in judged),
-        items=len(judged),
+        right=len(right),
+        items=len(items),
     )
 
 

@@ -1,81 +1,204 @@
-"""Exact text that is hard to guess again: URLs, ports, issue numbers, environment variables."""
+"""What is left to do: the request, what was said and done since, calls without an answer, failing checks; never "nothing" in doubt."""
 
-from random import Random
+import pytest
 
-from leftoff.extraction import mentions
-from leftoff.extraction.mentions import count_mentions
+from leftoff.core.actions import Answer, Changed, Planned, Ran, Todo
+from leftoff.core.records import RecordKind
+from leftoff.extraction import State, is_finished, render, step
+from leftoff.extraction.next_steps import is_settled
 from leftoff.testing.builders import Story, call
-from tests.extraction.builders import folded
+from tests.extraction.builders import PLAIN, add_call, folded, record, session_state_of, use
+
+MAKE = call("shell", {"command": "make"}, "ok")
+LOOK = call("read", {"path": "/p/parser.py"}, "x")
 
 
-def kinds(story: Story) -> dict[str, str]:
-    return {mention.text: mention.kind for mention in count_mentions(folded(story))}
+def steps_of(story: Story) -> list[str]:
+    found: list[str] = session_state_of(story)["next_steps"]
+    return found
 
 
-def test_urls_ports_issues_and_variables_are_found() -> None:
-    """Values are found without the punctuation around them; capitals alone are not a variable."""
-    story = Story().asked(
-        "see https://x.example/a?b=1. and (#12), ABC-77, localhost:8080, port 5432, $MY_VAR, OTHER_VAR=1 and IN_PROGRESS!"
-    )
-    assert kinds(story) == {
-        "https://x.example/a?b=1": "url",
-        "#12": "issue",
-        "ABC-77": "issue",
-        "localhost:8080": "port",
-        "port 5432": "port",
-        "MY_VAR": "variable",
-        "OTHER_VAR": "variable",
-    }
+def test_an_unfinished_request_is_told_word_for_word_with_what_was_said_and_done_since() -> None:
+    request = "Write the importer:\n- rows one by one\n- no pandas"
+    story = Story(project="/p").asked("Look around").replied("I did.").asked(request)
+    story.replied("Looking at the parser.", LOOK)
+    story.replied("The parser is fine.", call("edit", {"path": "/p/rows.py", "old": "x", "new": "y"}), MAKE)
+    assert steps_of(story) == [
+        f"Unfinished request: “{request}”",
+        "Since that request the agent said: Looking at the parser.\n\nThe parser is fine.",
+        "Since that request the agent changed `rows.py`; read `parser.py`; ran `make`",
+    ]
 
 
-def test_names_of_standards_are_not_issue_numbers() -> None:
-    assert kinds(Story().asked("UTF-8, SHA-256, RFC-2119, a#12 and &#39; here")) == {}
+def test_a_request_that_is_too_long_keeps_its_beginning_and_what_says_most() -> None:
+    parts = [f"Part {n}: column c{n} of the old table becomes field f{n}." for n in range(60)]
+    parts[30] = "Everything else about rounding, cents and currencies is specified in money.md."
+    first, *_ = steps_of(Story().asked("\n\n".join(["Write the importer first of all.", *parts])))
+    assert first.startswith("Unfinished request: “Write the importer first of all.")
+    assert parts[30] in first
+    assert "[…]" in first
+    assert len(first) < 1_600
 
 
-def test_only_requests_count_as_mentions() -> None:
-    story = (
-        Story()
-        .asked("Go")
-        .replied("", call("shell", {"command": "curl https://asked.example"}, "https://seen.example"))
-    )
-    assert kinds(story) == {"https://asked.example": "url"}
-
-
-def test_mentions_are_counted() -> None:
-    """The last place is the source."""
-    story = Story().asked("#12").replied("On #12.").asked("And #12?")
-    (mention,) = count_mentions(folded(story))
-    assert mention.uses == 3
-    assert mention.ref.line_idx == 3
-
-
-def test_an_early_prompt_still_counts() -> None:
-    """A link in an early prompt counts even after the prompt's text was dropped."""
-    story = Story().asked("See https://early.example first")
-    for number in range(320):
-        story.replied(f"Step {number}.")
-    assert "https://early.example" in kinds(story)
-
-
-def test_the_fast_search_finds_what_the_full_pattern_finds() -> None:
-    """The fast search only tries places where a match may begin; it misses nothing and finds nothing twice."""
-    bits = (
-        *("http://", "https://a.b/c#12", "#12", "##3", "A-BC-1", "ABC-12", "FOO_BAR=1", "$HOME", "${PATH_X}"),
-        *("export FOO", "set BAZ", "env.FOO", "environ['BAR_X']", "os.getenv('ZED')", "environ.get('ABC"),
-        *(
-            "localhost:80",
-            "10.0.0.0:80",
-            "0.0.0.0.0:99",
-            "127.0.0.1:8",
-            "port 80",
-            "import: 90",
-            " ",
-            "x",
-            "_",
+@pytest.mark.parametrize(
+    ("tool", "given", "told"),
+    [
+        (
+            "exec_command",
+            {"cmd": "tmux kill-window -t agentv:4"},
+            "exec_command `tmux kill-window -t agentv:4`",
         ),
-    )
-    chosen = Random(3)
-    for _ in range(3_000):
-        text = "".join(chosen.choice(bits) for _ in range(6))
-        quick = [match.span() for match in mentions._find_mentions(text)]
-        assert quick == [match.span() for match in mentions._MENTION.finditer(text)], text
+        ("shell", {"command": ["git", "push"]}, "shell `git push`"),
+        ("Edit", {"file_path": "/p/a.py", "old_string": "x"}, "Edit `/p/a.py`"),
+        ("Task", {"description": "Count the files", "prompt": "…"}, "Task `Count the files`"),
+        ("apply_patch", "*** Begin Patch", "apply_patch `*** Begin Patch`"),
+        ("odd", {"n": 1}, "odd"),
+    ],
+)
+def test_a_call_without_an_answer_says_what_it_was_to_do(tool: str, given, told: str) -> None:
+    """Two of the same kind are told apart."""
+    records = [
+        record(RecordKind.PROMPT, "Go on then", line=0),
+        record(RecordKind.REPLY, use("c", tool, given), line=1),
+    ]
+    log = render(step(State(), records, PLAIN))
+    assert f"Call without an answer: {told}" in log["next_steps"]
+    assert all(source["excerpt"] for source in log["sources"])
+
+
+@pytest.mark.parametrize("sentence", ["Every row has a sum. ", "すべての行に合計があります。"])
+def test_a_prompt_that_is_too_long_to_keep_says_that_it_was_cut(sentence: str) -> None:
+    """Also where there is no blank to cut at."""
+    (prompt,) = folded(Story().asked(sentence * 1_000)).prompts
+    assert prompt.text.startswith(sentence * 100)
+    assert prompt.text.endswith(" […]")
+
+
+def test_headings_of_the_last_reply_become_bold() -> None:
+    story = Story().asked("Write it").replied("I wrote it.\n\n## Next\n\n- Next step: rounding")
+    assert steps_of(story) == ["The agent's last reply: I wrote it.\n\n**Next**\n- Next step: rounding"]
+
+
+def test_a_call_under_way_is_not_called_no_call() -> None:
+    records = [
+        record(RecordKind.PROMPT, "Why is it slow?", line=0),
+        record(RecordKind.REPLY, use("c", "Task", {"description": "Look around"}), line=1),
+    ]
+    told = render(step(State(), records, PLAIN))["next_steps"]
+    assert told == ["Unfinished request: “Why is it slow?”", "Call without an answer: Task `Look around`"]
+
+
+def test_an_approval_is_not_the_request() -> None:
+    """The unfinished request is the one before it; with approvals only, there is none."""
+    story = Story().asked("Write the importer").replied("Shall I?").asked("yes").replied("", MAKE)
+    assert steps_of(story)[0] == "Unfinished request: “Write the importer”"
+    assert steps_of(Story().asked("yes")) == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It reads CSV. Next step: the docs.",
+        "It reads CSV.\n\nRemaining:\n- the docs",
+        "The importer is done. Want me to write the docs?",
+        "All done. The docs still need to be written.",
+        "All tests pass. I'll now write the docs.",
+        "It is 80% complete.",
+    ],
+)
+def test_what_the_last_reply_says_is_next_is_open(reply: str) -> None:
+    """The whole reply is quoted, and the work is never called finished."""
+    told = steps_of(Story().asked("Write it").replied("", MAKE).replied(reply))
+    assert told == [f"The agent's last reply: {reply}"]
+    assert not is_finished(folded(Story().asked("Write it").replied("", MAKE).replied(reply)))
+
+
+def test_where_nothing_is_open_a_step_says_so_with_the_answer() -> None:
+    """Only where somebody said that the work is done."""
+    assert steps_of(Story().asked("Write it").replied("It reads CSV.")) == [
+        "No next step was named: “Write it” was answered with: It reads CSV."
+    ]
+    assert steps_of(Story().asked("Write it").replied("It is done.")) == [
+        "Nothing is left open: “Write it” was answered with: It is done."
+    ]
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        lambda story: story.replied("", call("todo", {"items": [{"text": "Docs", "status": "pending"}]})),
+        lambda story: story.replied(
+            "", call("shell", {"command": "make test"}, "Exit code 2\nno", failed=True)
+        ),
+        lambda story: story.replied("", call("shell", {"command": "make test | tail"}, "1 failed")),
+    ],
+)
+def test_nothing_is_called_finished_while_something_is_open(extra) -> None:
+    """The agent's last reply is told beside what is open."""
+    story = extra(Story().asked("Write it")).replied("It is done.")
+    first, *others = steps_of(story)
+    assert first == "The agent's last reply: It is done."
+    assert others
+    assert not is_finished(folded(story))
+
+
+def test_a_thank_you_keeps_open_what_the_reply_before_it_named() -> None:
+    """But a question in it was answered by the thanks."""
+    story = Story().asked("Write it").replied("It reads CSV. Next step: the docs.")
+    assert "Next step: the docs." in steps_of(story.asked("thanks").replied("Sure."))[0]
+    asked = Story().asked("Write it").replied("It is done. Want me to write the docs?")
+    assert not any("Want me" in step for step in steps_of(asked.asked("thanks").replied("All done.")))
+
+
+def test_a_long_last_reply_keeps_what_it_says_is_left() -> None:
+    filler = [f"Section {n} explains how table{n} relates to view{n} and job{n}. " * 4 for n in range(20)]
+    left = "Remaining: the docs."
+    told = steps_of(Story().asked("Write it").replied("\n\n".join([*filler[:10], left, *filler[10:]])))
+    assert left in told[0]
+    assert len(told[0]) <= 2_100
+
+
+def state_after(*prompts: tuple[str, str]) -> State:
+    story = Story()
+    for prompt, reply in prompts:
+        story.asked(prompt).replied("", LOOK).replied(reply)
+    return folded(story)
+
+
+@pytest.mark.parametrize(
+    ("taken_over", "settled"),
+    [
+        ("Call without an answer: shell `make`", True),
+        ("Running in the background when last seen: `npm run dev`", True),
+        ("Since that request the agent read `a.py`", True),
+        ("Unfinished request: “Write the importer”", True),
+        ("To do: Write the docs", False),
+        ("The agent's last reply: It reads CSV.", True),
+        ("The agent's last reply: Next step: add rows to `store.py`.", False),
+        ("Failing check: `pytest -q` → “1 failed”", False),
+    ],
+)
+def test_going_ahead_settles_what_cannot_be_looked_up(taken_over: str, settled: bool) -> None:
+    """A to-do, a file that was to be changed and a failing check are open until they are seen to be done."""
+    assert is_settled(taken_over, state_after(("continue", "The importer reads CSV."))) is settled
+    assert is_settled("Unfinished request: “Write it”", state_after(("Fix the login", "Done."))) is False
+
+
+def test_what_was_seen_to_be_done_is_settled() -> None:
+    passed = add_call(State(), Ran("make test"), answer=Answer("3 passed", 0, failed=False))
+    assert is_settled("Failing check: `pytest -q tests/a.py` → “1 failed”", passed)
+    changed = add_call(State(), Changed("/p/store.py", "a", "b"), answer=Answer("ok", failed=False))
+    assert is_settled("The agent's last reply: Next step: add rows to `store.py`.", changed)
+    ticked = add_call(State(), Planned((Todo("Write the docs", "completed"),)), answer=Answer("ok"))
+    assert is_settled("To do: Write the docs", ticked)
+    assert is_settled("To do: Write the docs", state_after(("skip the docs, no need to write them", "Ok.")))
+
+
+def test_open_work_without_a_prompt_is_open() -> None:
+    """A transcript may begin in the middle, or have only prompts that a program wrote."""
+    state = add_call(State(), Planned((Todo("Write the docs"),)), answer=Answer("ok"))
+    add_call(state, Ran("make test"), answer=Answer("1 failed", 1, failed=True))
+    assert render(state)["next_steps"] == [
+        "To do: Write the docs",
+        "Failing check: `make test` → “1 failed”",
+    ]

@@ -8,39 +8,34 @@ from pathlib import Path
 import pytest
 
 from bench.generate import Mix, generate
-from leftoff.core.actions import Answer, Looked, Moved, Ran
+from leftoff.core.actions import Answer, Looked
 from leftoff.core.records import RecordKind
 from leftoff.errors import DocumentError
 from leftoff.extraction import State, step
-from leftoff.extraction.state import LIMITS, Prompt, enforce_limits, is_rewound
+from leftoff.extraction.state import LIMITS, Prompt, enforce_limits, is_rewound, truncate
 from leftoff.testing.builders import Story, call
 from leftoff.testing.plain_agent import session_in_memory
 from tests.extraction.builders import PLAIN, a_ref, add_call, folded, record, result, through_json, use
 from tests.support.screenplay import bundled_script
 
-BOUND_BYTES = 12_000_000  # 60 calls in full, the others cut short
+GOLDEN = Path(__file__).parents[1] / "golden" / "wire" / "extraction.v2.json"
+BOUND_BYTES = 3_000_000
 
 
 @pytest.fixture(scope="module")
 def full() -> State:
-    """Return a state with an entry in every list but the rewinds."""
+    """Return a state with an entry in every list, and the files of a whole session."""
     state = step(State(), session_in_memory(bundled_script()).records, PLAIN)
-    add_call(state, Looked("/p/a.py", 3, 9), answer=Answer("x"))
-    add_call(state, Moved("/p/a.py", "/p/b.py"), answer=Answer("x"))
-    add_call(state, Ran("git commit -m x"), answer=Answer("[main 1234567] x\n", 0, failed=False))
-    state.rewinds = [("t.jsonl", 3, 9)]
-    state.pending["/c"] = state.pending.get("/c") or _waiting(state)
+    example = State.from_dict(json.loads(GOLDEN.read_text(encoding="utf-8")))
+    for name in LIMITS:
+        held, more = getattr(state, name), getattr(example, name)
+        held.update(more) if isinstance(held, dict) else held.extend(more)
     return state
-
-
-def _waiting(state: State):
-    waiting = step(state, [record(RecordKind.REPLY, use("c"), line=9_000)], PLAIN)
-    return waiting.pending["/c"]
 
 
 def test_a_state_survives_json(full: State) -> None:
     """Every list has an entry, so every reader is used."""
-    assert all(getattr(full, name) for name in LIMITS if name != "agents")
+    assert all(getattr(full, name) for name in LIMITS)
     assert through_json(full) == full
     assert through_json(State()) == State()
 
@@ -60,7 +55,7 @@ def test_the_json_form_is_stable(full: State) -> None:
         {},
         {"schema": 99},
         {"schema": 1},
-        {"schema": 1, "prompts": None},
+        {"schema": 2, "prompts": None},
     ],
 )
 def test_an_invalid_document_is_a_document_error(broken) -> None:
@@ -83,7 +78,8 @@ def test_an_invalid_document_is_a_document_error(broken) -> None:
         ("agents", "x"),
         ("after", [1]),
         ("rewinds", [[1]]),
-        ("last_words", [1]),
+        ("queued_ref", [1]),
+        ("commands", [[[1, 2, 3, 4, "", ""], 5]]),
         ("unheard_of", 1),
     ],
 )
@@ -207,7 +203,7 @@ def test_an_answer_in_the_users_record_answers_its_call() -> None:
     ]
     state = step(State(), records, PLAIN)
     assert not state.pending
-    assert state.commands["make"].failed is False
+    assert state.commands["make"].outcome == "passed"
     assert [rule.text for rule in state.rules] == ["Never push that."]
 
 
@@ -220,7 +216,7 @@ def test_an_interrupted_call_is_dropped() -> None:
     story.replied("Left it as it is.")
     assert not folded(story).pending
     story.asked("Thanks, and now the docs")
-    assert [each.text for each in folded(story).statements] == ["Left it as it is."]
+    assert [each.text for each in folded(story).passages] == ["Left it as it is."]
 
 
 def test_every_field_is_in_the_json() -> None:
@@ -236,15 +232,22 @@ def _too_long(state: State) -> dict[str, int]:
     }
 
 
-def test_schema_1_is_read() -> None:
-    """The form that was first written must stay readable."""
-    golden = Path(__file__).parents[1] / "golden" / "wire" / "extraction.v1.json"
-    data = json.loads(golden.read_text(encoding="utf-8"))
-    state = State.from_dict(data)
-    written = state.to_dict()
-    prompts = written["prompts"]
-    assert isinstance(prompts, list)
-    written["prompts"] = [row[:6] for row in prompts]  # a later version added the project
-    assert written == data | {"restored": []}  # added later, without a new schema
-    assert [rule.text for rule in state.rules] == ["Never log ids."]
-    assert state.files["/home/dev/project/a.py"].seen == (3, 7)
+def test_the_golden_form_is_read_and_written_again() -> None:
+    """States that were saved must stay readable."""
+    data = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    assert State.from_dict(data).to_dict() == data
+    assert [name for name, value in data.items() if not value] == [], "the example shows every field"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("one two three", "one two"),
+        ("one\ntwo-and-three", "one"),
+        ("sk-abcdefghijkl", ""),
+        ("日本語の文章を短くします", "日本語の文章を短く"),
+        ("鍵は sk-abcdefghijkl", "鍵は"),
+    ],
+)
+def test_a_text_is_cut_between_words_and_never_inside_a_credential(text: str, kept: str) -> None:
+    assert truncate(text, 9) == kept

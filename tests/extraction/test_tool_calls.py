@@ -1,4 +1,6 @@
-"""What finished calls add: files, commands with their exit codes, commits, subagents."""
+"""What finished calls add: files and why they were changed, commits, background jobs, reports, documents."""
+
+from pathlib import Path
 
 import pytest
 
@@ -6,20 +8,20 @@ from leftoff.core.actions import (
     Answer,
     Changed,
     Delegated,
-    Fetched,
+    FinishedJob,
     Looked,
     Moved,
     Other,
-    Planned,
-    Proposed,
-    Questioned,
     Ran,
     Removed,
     Searched,
     Wrote,
 )
-from leftoff.extraction import State
-from tests.extraction.builders import add_call
+from leftoff.core.records import Record, RecordKind
+from leftoff.extraction import State, render, step
+from leftoff.testing.builders import Story, call
+from leftoff.testing.plain_agent import PlainAgent
+from tests.extraction.builders import add_call, folded, record, session_state_of
 
 GOOD = Answer("ok", failed=False)
 BAD = Answer("no such file", failed=True)
@@ -66,22 +68,6 @@ def test_files_deleted_by_a_shell_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reads", "seen"),
-    [
-        ([Looked("a.py")], None),
-        ([Looked("a.py", 10, 20)], (10, 20)),
-        ([Looked("a.py", 10)], (10, 0)),
-        ([Looked("a.py", None, 20)], (1, 20)),
-        ([Looked("a.py", 10, 20), Looked("a.py", 30, 40)], (30, 40)),
-        ([Looked("a.py", 10, 20), Looked("a.py")], (1, 0)),
-    ],
-)
-def test_the_line_range_last_read(reads, seen) -> None:
-    """The range is ``None`` for a file that was only read whole."""
-    assert file_after(*reads).seen == seen
-
-
-@pytest.mark.parametrize(
     "action",
     [Looked("a.py"), Changed("a.py", "", "x"), Wrote("a.py", "x"), Removed("a.py"), Moved("a.py", "b")],
 )
@@ -100,48 +86,7 @@ def test_calls_of_a_subagent_count_for_files_only() -> None:
     """The calls, commands and results of a subagent are not the session's own."""
     state = add_call(State(), Changed("a.py", "x", "y"), Ran("make"), answer=GOOD, actor="sub")
     assert state.files["a.py"].edits == 1
-    assert (state.calls, state.commands, state.glimpses) == (0, {}, [])
-
-
-def test_a_command_has_its_exit_code_and_runs() -> None:
-    """What the agent does not report is ``None``."""
-    state = State()
-    add_call(state, Ran(" make test "), answer=Answer("3 passed in 1s", 0, failed=False))
-    add_call(state, Ran("make test"), answer=Answer("4 passed in 1s", 0, failed=False))
-    command = state.commands["make test"]
-    assert (command.runs, command.exit_code, command.failed, command.result) == (
-        2,
-        0,
-        False,
-        "4 passed in 1s",
-    )
-    assert add_call(State(), Ran("x"), answer=Answer("")).commands["x"].failed is None
-    assert add_call(State(), Ran("x"), answer=Answer("", 3, failed=False)).commands["x"].failed is True
-
-
-def test_a_fixed_failure_names_the_files_changed_in_between() -> None:
-    """The fix stays known after further successful runs."""
-    state = State()
-    add_call(state, Changed("old.py", "", "x"), answer=GOOD)
-    add_call(state, Ran("make test"), answer=Answer("E   AssertionError: 1 != 2\n1 failed", 1, failed=True))
-    assert state.commands["make test"].failure == "E   AssertionError: 1 != 2"
-    add_call(state, Changed("a.py", "x", "y"), answer=GOOD)
-    for _ in range(2):
-        add_call(state, Ran("make test"), answer=Answer("1 passed", 0, failed=False))
-        command = state.commands["make test"]
-        assert command.failure == ""
-        assert command.failed_before == "E   AssertionError: 1 != 2"
-        assert command.fixed_by == ("a.py",)
-    assert state.errors == 1
-
-
-def test_only_changes_after_the_failure_can_be_the_fix() -> None:
-    """Files that were changed before it failed do not count."""
-    state = add_call(State(), Changed("old.py", "", "x"), answer=GOOD)
-    add_call(state, Ran("make"), answer=Answer("error: x", 1, failed=True))
-    add_call(state, Changed("a.py", "x", "y"), answer=GOOD)
-    add_call(state, Ran("make"), answer=Answer("ok", 0, failed=False))
-    assert state.commands["make"].fixed_by == ("a.py",)
+    assert (state.calls, state.commands, state.passages) == (0, {}, [])
 
 
 @pytest.mark.parametrize(
@@ -166,56 +111,181 @@ def test_only_a_command_that_commits_makes_a_commit() -> None:
     assert not add_call(State(), Ran("git commit"), answer=Answer(line, 1, failed=True)).commits
 
 
-def test_a_delegation_has_task_and_answer() -> None:
-    state = State()
-    add_call(state, Delegated("Count", "Count the files", "Explore"), answer=Answer("There are 7."))
-    add_call(state, Delegated("", "Count the lines of everything", "Explore"), answer=Answer("Many."))
-    add_call(state, Delegated("Look", "Look around", None), answer=Answer("Seen."))
-    assert state.agents == ["Explore"]
-    assert [(each.task, each.to, each.answer) for each in state.delegations] == [
-        ("Count", "Explore", "There are 7."),
-        ("Count the lines of everything", "Explore", "Many."),
-        ("Look", "", "Seen."),
-    ]
+HEREDOC = """git commit -F - <<'EOF'
+Add the index
+
+Lookups took 40 ms without it.
+It is built when the store is opened.
+
+Co-Authored-By: Agent <agent@example.com>
+EOF"""
 
 
 @pytest.mark.parametrize(
-    ("action", "path", "call_text", "answer"),
+    ("command", "body"),
     [
-        (Changed("a.py", "old", "new"), "a.py", "new\nold", ""),
-        (Wrote("a.py", "text"), "a.py", "text", ""),
-        (Looked("a.py"), "a.py", "", "ok"),
-        (Searched("what", "src"), "src", "what", "ok"),
-        (Searched("what"), "", "what", "ok"),
-        (Ran("make"), "", "make", "ok"),
-        (Delegated("t", "prompt"), "", "prompt", "ok"),
-        (Fetched("https://x"), "", "https://x", ""),
-        (Other("odd", "words"), "", "odd words", ""),
-        (Proposed("plan"), "", "plan", ""),
-        (Questioned(("a?", "b?")), "", "a?\nb?", ""),
+        (HEREDOC, "Lookups took 40 ms without it.\nIt is built when the store is opened."),
+        ("git commit -m 'Add the index\n\nLookups took 40 ms.'", "Lookups took 40 ms."),
+        ('git commit -am "Add the index"', ""),
+        ("git commit -m 'Another subject\n\nOf another commit.'", ""),
     ],
 )
-def test_a_recent_text_has_request_and_answer(action, path: str, call_text: str, answer: str) -> None:
-    """Names are searched in recent texts when a log is written."""
-    (recent_text,) = add_call(State(), action, answer=GOOD).glimpses
-    assert (recent_text.kind, recent_text.path, recent_text.asked, recent_text.answer) == (
-        type(action).__name__,
-        path,
-        call_text,
-        answer,
+def test_a_commit_has_the_body_of_its_message(command: str, body: str) -> None:
+    """Without trailers, and only if the message is the one that git shows."""
+    answer = Answer("[main 1a2b3c4] Add the index", 0, failed=False)
+    (commit,) = add_call(State(), Ran(command), answer=answer).commits
+    assert commit.body == body
+
+
+def test_a_push_counts_for_the_commits_before_it() -> None:
+    state = State()
+    for command, output in (
+        ("git commit -m 'Add it'", "[main 1a2b3c4] Add it"),
+        ("git push origin main", "main -> main"),
+    ):
+        add_call(state, Ran(command), answer=Answer(output, 0, failed=False))
+    assert "The last commit, `1a2b3c4`, was pushed" in render(state)["critical_context"]["state"]
+    add_call(state, Ran("git commit -m 'More'"), answer=Answer("[main 2a2b3c4] More", 0, failed=False))
+    assert (
+        "The last commit, `2a2b3c4`, was not pushed in this session"
+        in (render(state)["critical_context"]["state"])
     )
 
 
-@pytest.mark.parametrize("action", [Planned(()), Removed("a.py"), Moved("a.py", "b.py")])
-def test_calls_without_text_leave_no_recent_text(action) -> None:
-    """A to-do list has its own section."""
-    assert add_call(State(), action, answer=GOOD).glimpses == []
+def edit(path: str = "/p/a.py"):
+    return call("edit", {"path": path, "old": "x", "new": "y"})
 
 
-def test_older_recent_texts_are_cut_short() -> None:
-    """The newest sixty are kept in full, short ones are not cut."""
-    state = add_call(State(), Ran("first"), answer=Answer("x " * 15_000))
-    add_call(state, Ran("second"), answer=Answer("short"))
-    for number in range(61):
-        add_call(state, Ran(f"make {number}"), answer=Answer("y " * 15_000))
-    assert [len(recent.answer) for recent in state.glimpses[:4]] == [7_999, 5, 7_999, 30_000]
+def test_a_changed_file_says_why() -> None:
+    """What the agent announced just before, else the to-do in progress; the last two, each once."""
+    story = Story(project="/p").asked("Write an importer")
+    story.replied("Rows are read one by one:", edit()).replied("", edit())
+    story.replied("Empty rows are skipped.", edit())
+    assert session_state_of(story)["critical_context"]["files"]["a.py"] == (
+        "changed, 3 edits: Rows are read one by one; Empty rows are skipped."
+    )
+    todo = call("todo", {"items": [{"text": "Write the parser", "status": "in_progress"}]})
+    planned = Story(project="/p").asked("Write an importer").replied("", todo).replied("", edit())
+    assert session_state_of(planned)["critical_context"]["files"]["a.py"] == (
+        "changed, 1 edit: Write the parser"
+    )
+
+
+def test_what_was_said_long_ago_or_in_another_turn_is_no_reason() -> None:
+    look = call("read", {"path": "/p/b.py"}, "x")
+    other = Story(project="/p").asked("Look").replied("I look around.").asked("Go").replied("", edit())
+    late = Story(project="/p").asked("Go").replied("I look around.", *[look] * 10).replied("", edit())
+    for story in (other, late):
+        assert session_state_of(story)["critical_context"]["files"]["a.py"] == "changed, 1 edit"
+
+
+def test_a_background_job_is_open_until_it_ends() -> None:
+    """It counts as a command once its exit code is known; a job that was stopped is only forgotten."""
+    state = add_call(State(), Ran("npm run dev"), answer=Answer("", job_id="b1"))
+    add_call(state, Ran("make test-all"), answer=Answer("", job_id="b2"))
+    assert state.commands == {}
+    assert [step for step in render(state)["next_steps"] if step.startswith("Running")] == [
+        "Running in the background when last seen: `npm run dev`",
+        "Running in the background when last seen: `make test-all`",
+    ]
+    add_call(state, Other("wait", ""), answer=Answer("FAILED test_x", 1, failed=True, ended_jobs=("b2",)))
+    add_call(state, Other("stop", ""), answer=Answer("stopped", ended_jobs=("b1", "unknown")))
+    assert state.jobs == {}
+    assert [(each.text, each.outcome) for each in state.commands.values()] == [("make test-all", "failed")]
+
+
+class Reporting(PlainAgent):
+    """A client that reports the end of background jobs in later records."""
+
+    def finished_jobs(self, record: Record) -> tuple[FinishedJob, ...]:
+        job_id, _, report = record.text.partition("=")
+        return (FinishedJob(job_id, report),)
+
+
+@pytest.mark.parametrize("kind", [RecordKind.PROMPT, RecordKind.CONTEXT, RecordKind.SIDE])
+def test_a_later_record_may_end_a_job_and_bring_its_report(kind: RecordKind) -> None:
+    agent = Reporting(home=Path("/nowhere"))
+    state = add_call(State(), Delegated("Count", "Count all"), answer=Answer("launched", job_id="a1"))
+    assert state.passages == []
+    add_call(state, Ran("make serve"), answer=Answer("", job_id="b1"))
+    reports = ("b1=Slept.", "c9=Of nobody.", "a1=There are 7.", "a1=There are 7.")
+    records = [record(kind, report, line=number) for number, report in enumerate(reports, 5)]
+    assert [(each.kind, each.about, each.text) for each in step(state, records, agent).passages] == [
+        ("report", "make serve", "Slept."),
+        ("report", "Count", "There are 7."),
+    ]
+
+
+def test_a_subagents_report_is_kept_with_its_task() -> None:
+    state = State()
+    add_call(state, Delegated("Count", "Count the files", "Explore"), answer=Answer("There are 7."))
+    add_call(state, Delegated("", "Count the lines of it", "Explore"), answer=Answer("Many."))
+    assert state.agents == ["Explore"]
+    assert [(each.kind, each.about, each.text) for each in state.passages] == [
+        ("report", "Count", "There are 7."),
+        ("report", "Count the lines of it", "Many."),
+    ]
+
+
+def test_a_subagent_that_failed_reported_nothing() -> None:
+    state = State()
+    add_call(state, Delegated("Count", "", "Explore"), answer=Answer("prompt is missing", failed=True))
+    assert not state.passages
+
+
+def test_an_edit_that_removes_much_still_shows_what_it_adds() -> None:
+    old = "\n".join(f"old_{number} = {number}" for number in range(400))
+    state = add_call(State(), Changed("/p/a.py", old, "new = everything"), answer=Answer("ok"))
+    (edit,) = state.passages
+    assert edit.text.startswith("```diff\n-old_0 = 0\n")
+    assert edit.text.endswith("\n+new = everything\n```")
+
+
+def test_a_document_that_the_user_named_is_kept_when_it_is_read() -> None:
+    """Without line numbers; read again, the newer one replaces it. Other files are not kept."""
+    story = Story(project="/p").asked("Follow STYLE.md exactly, and fix a.py")
+    story.replied("", call("read", {"path": "/p/STYLE.md"}, "     1→# Style\n     2→Tabs, please."))
+    story.replied("", call("read", {"path": "/p/OTHER.md"}, "Other."), call("read", {"path": "/p/a.py"}, "x"))
+    (kept,) = folded(story).passages
+    assert (kept.kind, kept.about, kept.text) == ("document", "/p/STYLE.md", "# Style\nTabs, please.")
+    story.replied("", call("read", {"path": "/p/STYLE.md"}, "Spaces."))
+    assert [each.text for each in folded(story).passages] == ["Spaces."]
+
+
+def test_prose_that_was_written_is_kept_and_code_as_what_changed() -> None:
+    """A failed or refused call wrote nothing."""
+    state = State()
+    add_call(state, Wrote("HANDOFF.md", "What is left: the docs."), answer=GOOD)
+    add_call(state, Changed("NOTES.md", "old", "The cache is per worker."), answer=GOOD)
+    add_call(state, Changed("a.py", "a = 1\nb = 2\nc = 3", "a = 1\nb = 7\nc = 3"), answer=GOOD)
+    add_call(state, Wrote("b.py", "x = 1"), answer=GOOD)
+    add_call(state, Wrote("LOST.md", "Never written."), answer=BAD)
+    add_call(state, Wrote("NO.md", "No."), answer=Answer("no", failed=True, refused=True))
+    assert [(each.kind, each.about, each.text) for each in state.passages] == [
+        ("note", "HANDOFF.md", "What is left: the docs."),
+        ("note", "NOTES.md", "The cache is per worker."),
+        ("edit", "a.py", "```diff\n-b = 2\n+b = 7\n```"),
+    ]
+
+
+def test_a_document_written_again_replaces_what_was_kept_of_it() -> None:
+    """Short notes are additions and stay."""
+    state = State()
+    for text in ("First plan. " * 100, "Second plan. " * 100, "A line.", "Another line."):
+        add_call(state, Wrote("PLAN.md", text), answer=GOOD)
+    assert [each.text[:12] for each in state.passages] == ["Second plan.", "A line.", "Another line"]
+
+
+def test_short_output_may_be_quoted() -> None:
+    """Output of checks, searches and git, and long output, is not: it was made for a program, or is told elsewhere."""
+    said = "3 workers share 1 connection; the pool is 5"
+    for command, output, kept in (
+        ("node stats.js", said, 1),
+        ("node stats.js", "short", 0),
+        ("node stats.js", said * 20, 0),
+        ("cat stats.txt", said, 0),
+        ("git log", said, 0),
+        ("pytest -q", "12 passed in 0.31s, and some more words here", 0),
+    ):
+        state = add_call(State(), Ran(command), answer=Answer(output, 0, failed=False))
+        assert len(state.passages) == kept, command

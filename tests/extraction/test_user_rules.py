@@ -1,13 +1,12 @@
-"""The user's rules: every kind, word for word, and nothing that only looks like one."""
+"""The user's rules: standing demands, word for word, with what they are about; verdicts are decisions; nothing else is either."""
 
 import pytest
 
 from leftoff.core.actions import Answer, Changed, Other, Proposed, Questioned, Ran, Wrote
-from leftoff.extraction import State
-from leftoff.extraction.next_steps import _describe_rule
+from leftoff.extraction import State, render
 from leftoff.extraction.user_rules import contradicts
 from leftoff.testing.builders import Story, call
-from tests.extraction.builders import add_call, folded, rules_of
+from tests.extraction.builders import add_call, folded, rules_of, session_state_of
 
 
 def story_with_prompts(*prompts: str, reply: str = "Done.") -> Story:
@@ -15,6 +14,11 @@ def story_with_prompts(*prompts: str, reply: str = "Done.") -> Story:
     for prompt in prompts:
         story.asked(prompt).replied(reply)
     return story
+
+
+def decisions_of(state: State) -> list[str]:
+    found = [(each["decision"], each["rationale"]) for each in render(state)["decisions"]]
+    return [": ".join(filter(None, each)) for each in found]
 
 
 @pytest.mark.parametrize(
@@ -26,37 +30,99 @@ def story_with_prompts(*prompts: str, reply: str = "Done.") -> Story:
         "Don't touch `__init__.py`, and never use **kwargs.",
         "Don\u2019t ever push to main.",
         "From now on write the tests first.",
-        "We need a safety net for the importer.",
-        "let's store it in metadata",
-        "Make sure all names are snake_case.",
+        "Make sure no name is abbreviated.",
+        "follow @PYTHON.md guidelines exactly",
+        "do not invent secrets",
+        "commit each step without asking, but without co-author trailers",
+        "Use tabs, not spaces.",
+        "Leave the migrations folder alone.",
+        "Stay on Python 3.9.",
+        "Ask me first before you touch it.",
+        "Keep the public API compatible.",
+        "Bitte niemals direkt auf main pushen.",
+        "Kommentare immer auf Englisch schreiben.",
         "必ずテストを書いてください。",
+        "本番のデータベースには絶対に触らないでください。",
+        "不要修改数据库结构。",
+        "提交之前务必运行测试。",
+        "Nunca hagas push a main sin preguntar.",
+        "Escribe siempre los comentarios en inglés.",
+        "Ne pas modifier le schéma, jamais.",
         "Никогда не трогай схему.",
+        "절대 main에 푸시하지 마세요.",
     ],
 )
-def test_a_constraint_is_kept_word_for_word(rule: str) -> None:
-    """Punctuation, quotes and script are kept."""
+def test_a_standing_demand_is_kept_word_for_word(rule: str) -> None:
+    """In any language; punctuation, quotes and script stay."""
     assert rules_of(story_with_prompts(f"Please look at the importer first.\n{rule}")) == [f"“{rule}”"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "rule"),
+    [
+        (
+            "HARD CONSTRAINT: Budget cap is $742 total. Never exceed without explicit approval.",
+            "HARD CONSTRAINT: Budget cap is $742 total. Never exceed without explicit approval.",
+        ),
+        (
+            "Budget cap is $742 total. Never exceed without explicit approval.",
+            "Budget cap is $742 total. Never exceed without explicit approval.",
+        ),
+        (
+            "The conventions are in STYLE.md. Always read it again before you start on the next part of this work.",
+            "The conventions are in STYLE.md. Always read it again before you start on the next part of this work.",
+        ),
+        (
+            "The prices come from the vendor's feed. Please don't change the way in which the nightly import rounds totals.",
+            "Please don't change the way in which the nightly import rounds totals.",
+        ),
+        ("Why is the cap so low? Never exceed it without asking.", "Never exceed it without asking."),
+    ],
+)
+def test_a_rule_keeps_the_sentence_that_says_what_it_is_about(prompt: str, rule: str) -> None:
+    """A short one, or one that points back; a question before it says nothing."""
+    assert f"“{rule}”" in rules_of(story_with_prompts(prompt))
 
 
 @pytest.mark.parametrize(
     "prompt",
     [
+        "Still does not work.",
+        "No changes.",
+        "No Reader",
+        "check ━━━━━━━━━",
+        "Checked 85 files in 137ms.",
+        "python diverse_musical_ai.py",
+        "so now a question, I do the following:",
+        "Since that is the stable link.",
+        "Waiting for input",
+        "It's done",
+        "that was a little while back :|",
+        "Keys should be unique so that components maintain their identity across updates.",
+        "Warning: Each child in a list should have a unique key prop.\n    at TreeView (TreeView.tsx:12)",
         "I never saw that error before on this machine",
         "I did not edit in between",
         "yes",
         "yes, do it",
-        "continue",
         "ok, go ahead",
         "What do I need to do to enable github pages?",
         "Does it always fill in the attribution?",
+        "Should we never retry?",
         "It seems the build always takes that long.",
+        "The checkout button no longer works on Safari.",
+        "The worker is never restarted after a crash.",
+        "The build always fails on the second run.",
+        "An important customer complained about this.",
         "fix it",
+        "Add a filter for the report and run the tests.",
+        "Don't commit yet.",
         "x" * 501 + " never",
-        "ok",
+        "Geht immer noch nicht?",
+        "これはなぜ必ず失敗しますか\uff1f",
     ],
 )
-def test_reports_questions_and_approvals_are_not_rules(prompt: str) -> None:
-    """The words that they use do not matter."""
+def test_reports_questions_requests_and_pasted_lines_are_no_rules(prompt: str) -> None:
+    """Whatever words they use."""
     assert rules_of(story_with_prompts(prompt)) == []
 
 
@@ -78,16 +144,6 @@ def test_most_of_a_prompt_may_be_output() -> None:
     assert rules_of(story_with_prompts(f"{between}\nDon't change the retry logic.")) == [
         "“Don't change the retry logic.”"
     ]
-
-
-def test_well_formed_paragraphs_in_a_casual_session_were_pasted() -> None:
-    """A user who writes without capitals did not type them."""
-    review = "The comment should be updated. Callers must never rely on it."
-    casual = story_with_prompts(
-        "fix the login please", "and the logout", f"got this feedback:\n\n{review}\n\nuse the first part only"
-    )
-    assert rules_of(casual) == ["“use the first part only”"]
-    assert f"“{review.split('. ')[1]}”" in rules_of(story_with_prompts("Fix the login.", review))
 
 
 def test_of_an_expanded_form_only_the_field_is_the_users() -> None:
@@ -112,33 +168,47 @@ def test_a_list_announced_as_rules_is_rules() -> None:
     "prompt",
     [
         "no, remove this again, the risk is too big",
-        "actually the squash keeps trailers",
-        "Correction: retries go to the amber queue.",
-        "I changed my mind: reports use ISO dates.",
-        "Forget the 30 days: exports are kept for 7.",
+        "actually the squash should keep trailers",
+        "Correction: retries should go to the amber queue.",
+        "I changed my mind: use ISO dates in reports.",
+        "Stop. What we want is the plain file.",
     ],
 )
-def test_a_correction_is_a_rule(prompt: str) -> None:
-    """A correction begins by rejecting something."""
-    (rule,) = folded(story_with_prompts("Do the export.", prompt)).rules
-    assert (rule.kind, rule.text) == ("correction", prompt)
+def test_a_correction_is_a_decision_and_no_rule(prompt: str) -> None:
+    """It begins by rejecting something, and says what to do instead."""
+    log = session_state_of(story_with_prompts("Do the export.", prompt, "Write the docs."))
+    assert [each["decision"] for each in log["decisions"]] == [f"The user corrected the agent: “{prompt}”"]
+    assert "user_rules" not in log["critical_context"]
 
 
-def test_a_statement_is_a_rule_if_the_agent_gives_in() -> None:
-    """A plain statement, or a question that judges, is a rule when the next reply agrees."""
-    for prompt in ("the squash in GitHub keeps trailers", "can you remove the not so useful tests again?"):
-        assert rules_of(story_with_prompts(prompt, reply="You're right, I'll change that.")) == [
-            f"“{prompt}”"
-        ]
-        assert rules_of(story_with_prompts(prompt, reply="Let me look at the tests.")) == []
+@pytest.mark.parametrize(
+    "prompt", ["no", "No changes.", "no, why would it?", "actually it works now", "wait"]
+)
+def test_a_mere_no_corrects_nothing(prompt: str) -> None:
+    assert decisions_of(folded(story_with_prompts("Do the export.", prompt, "Write the docs."))) == []
 
 
-def test_only_the_first_reply_can_give_in() -> None:
-    """Later text agrees with something else, and a long prompt is not one correction."""
-    story = Story().asked("the squash keeps trailers").replied("Looking.").replied("You're right.")
-    assert rules_of(story) == []
-    long = " ".join(f"part {number} of the matter is told at some length here." for number in range(20))
-    assert rules_of(story_with_prompts(long, reply="Good point!")) == []
+@pytest.mark.parametrize("prompt", ["2", "option 2", "let's go with 2.", "Use option 2!"])
+def test_a_bare_number_chooses_the_option_that_the_agent_offered(prompt: str) -> None:
+    offer = "Two ways:\n\n1. Keep the plain file\n2. Move to SQLite, with a migration"
+    state = folded(Story().asked("Store it.").replied(offer).asked(prompt).replied("Done.").asked("Thanks"))
+    assert decisions_of(state) == [
+        f"Asked “2. Move to SQLite, with a migration”, the user answered “{prompt}”"
+    ]
+
+
+def test_a_bare_number_without_an_offer_chooses_nothing() -> None:
+    assert decisions_of(folded(story_with_prompts("Store it.", "2", "Write the docs."))) == []
+
+
+def test_what_the_last_prompt_says_is_told_as_the_request() -> None:
+    assert decisions_of(folded(story_with_prompts("Do the export.", "no, use the plain file"))) == []
+
+
+def test_a_refusal_without_a_reason_is_over_once_the_command_ran() -> None:
+    state = add_call(State(), Ran("make deploy"), answer=Answer("no", refused=True, failed=True))
+    add_call(state, Ran("make deploy"), answer=Answer("deployed", 0, failed=False))
+    assert decisions_of(state) == []
 
 
 def test_a_later_contradiction_supersedes_and_both_are_listed() -> None:
@@ -155,6 +225,23 @@ def test_a_later_contradiction_supersedes_and_both_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "later"),
+    [
+        ("Always keep exports for 30 days.", "Forget the 30 days: exports are kept for 7."),
+        ("Never delete rows in production.", "You may delete rows in production again."),
+        ("Always use the blue queue for retries.", "Correction: retries go to the amber queue."),
+    ],
+)
+def test_what_takes_a_rule_back_supersedes_it_and_holds(rule: str, later: str) -> None:
+    """Although it would be no rule by itself."""
+    assert rules_of(story_with_prompts("Do it.", later)) == []
+    assert rules_of(story_with_prompts(rule, f"Fix the login.\n{later}")) == [
+        f"“{rule}” (superseded by: “{later}”)",
+        f"“{later}”",
+    ]
+
+
+@pytest.mark.parametrize(
     ("earlier", "later", "does"),
     [
         ("Answer with 409 when two writers collide.", "Not 409 after all: answer 503.", True),
@@ -166,6 +253,9 @@ def test_a_later_contradiction_supersedes_and_both_are_listed() -> None:
         ("Don\u2019t cache parsed modules here.", "Do cache parsed modules here.", True),
         ("Write tests for the parser module.", "Write tests for the parser module first.", False),
         ("Write tests for the parser.", "Do not write novels.", False),
+        ("Never delete rows.", "You may delete rows now.", True),
+        ("Never delete rows.", "You may not delete rows.", False),
+        ("Never delete rows.", "You may delete rows of the archive.", False),
     ],
 )
 def test_a_contradiction_needs_the_same_topic_and_an_opposite(earlier: str, later: str, does: bool) -> None:
@@ -186,40 +276,24 @@ def test_the_same_words_again_count_as_said_now() -> None:
     assert "superseded by: “Never use retry_queue.”" in three[0]
 
 
-def test_one_prompt_gives_at_most_twelve_rules() -> None:
+def test_one_prompt_gives_at_most_fifteen_rules() -> None:
     """A whole manual is not carried sentence by sentence."""
-    assert (
-        len(
-            rules_of(
-                story_with_prompts("\n".join(f"- Never do thing number {number}." for number in range(40)))
-            )
-        )
-        == 12
-    )
+    prompt = "\n".join(f"- Never do thing number {number}." for number in range(40))
+    assert len(rules_of(story_with_prompts(prompt))) == 15
 
 
-def test_what_the_user_drops_was_tried_and_given_up() -> None:
-    """What the user asks to drop is recorded as abandoned."""
-    state = folded(story_with_prompts("Do the export.", "let's not use the cache, revert that change"))
-    assert [each.text for each in state.statements if each.kind == "abandoned"] == [
-        "let's not use the cache, revert that change"
-    ]
-
-
-def test_answers_are_listed_with_their_questions() -> None:
-    """A counter-question or a missing answer is not a rule."""
-    state = State()
+def test_answers_are_decisions_with_their_questions() -> None:
+    """A counter-question or a missing answer decides nothing."""
     chosen = (
         ("Which store?", "SQLite, only SQLite."),
         ("Which port?", "how do we keep the old one?"),
         ("Which name?", "(No answer provided)"),
     )
-    add_call(state, Questioned(("Which store?",)), answer=Answer("…", chosen=chosen))
-    (rule,) = state.rules
-    assert _describe_rule(rule, 100) == "Asked “Which store?”, the user answered: “SQLite, only SQLite.”"
+    state = add_call(State(), Questioned(("Which store?",)), answer=Answer("…", chosen=chosen))
+    assert decisions_of(state) == ["Asked “Which store?”, the user answered “SQLite, only SQLite.”"]
 
 
-def test_a_refused_question_without_words_is_not_a_rule() -> None:
+def test_a_refused_question_without_words_decides_nothing() -> None:
     """The user wants to say something else in the next prompt."""
     state = add_call(State(), Questioned(("Which store?",)), answer=Answer("", refused=True, failed=True))
     assert state.rules == []
@@ -229,34 +303,35 @@ def test_a_refused_question_without_words_is_not_a_rule() -> None:
     ("action", "about"),
     [
         (Ran("git push --force"), "`git push --force`"),
-        (Changed("a.py", "x", "y = 1\n  z"), "a change of a.py: y = 1 z"),
-        (Wrote("a.py", "x"), "writing a.py"),
+        (Changed("a.py", "x", "y = 1\n  z"), "a change of `a.py`"),
+        (Wrote("a.py", "x"), "writing `a.py`"),
         (Other("odd", "x"), "a tool call"),
     ],
 )
-def test_a_refusal_says_what_was_refused(action, about: str) -> None:
-    """The refusal quotes the user if there is a text, and a refused call did not happen."""
+def test_a_refusal_is_a_decision_with_the_users_reason(action, about: str) -> None:
+    """What was refused did not happen."""
     silent = add_call(State(), action, answer=Answer("no", refused=True, failed=True))
-    assert _describe_rule(silent.rules[0], 200) == f"The user refused {about}"
+    assert decisions_of(silent) == [f"The user refused {about}"]
     assert (silent.files, silent.commands, silent.errors) == ({}, {}, 0)
-    spoken = add_call(
-        State(), action, answer=Answer("no", refused=True, failed=True, user_text="use the skill")
-    )
-    assert _describe_rule(spoken.rules[0], 200) == f"The user refused {about}: “use the skill”"
+    refused = Answer("no", refused=True, failed=True, user_text="use the skill")
+    spoken = render(add_call(State(), action, answer=refused))["decisions"]
+    assert spoken == [{"decision": f"The user refused {about}", "rationale": "“use the skill”"}]
 
 
-def test_verdicts_on_plans_are_rules() -> None:
-    """Approved, and rejected with and without a text; a plan is named by its first line."""
+def test_verdicts_on_plans_are_decisions() -> None:
+    """Approved, and rejected with and without a reason; a plan is named by its first line."""
     plan = Proposed("\n\n# Move the cache\n\n1. …")
-    approved = add_call(State(), plan, answer=Answer("", approved=True))
-    assert _describe_rule(approved.rules[0], 200) == "The user approved the plan “Move the cache”"
-    state = add_call(State(), plan, answer=Answer("", refused=True, approved=False, user_text="tests first"))
-    assert (
-        _describe_rule(state.rules[0], 200)
-        == "The user did not accept the plan “Move the cache”: “tests first”"
-    )
-    silent = add_call(State(), Proposed(" "), answer=Answer("", refused=True, approved=False))
-    assert _describe_rule(silent.rules[0], 200) == "The user did not accept the plan “a plan”"
+    for answer, decided in (
+        (Answer("", approved=True), "The user approved the plan “Move the cache”"),
+        (
+            Answer("", refused=True, approved=False, user_text="tests first"),
+            "The user rejected the plan “Move the cache”: “tests first”",
+        ),
+        (Answer("", refused=True, approved=False), "The user rejected the plan “Move the cache”"),
+    ):
+        assert decisions_of(add_call(State(), plan, answer=answer)) == [decided]
+    unnamed = add_call(State(), Proposed(" "), answer=Answer("", approved=True))
+    assert decisions_of(unnamed) == ["The user approved the plan “a plan”"]
 
 
 def test_tool_output_never_becomes_a_rule() -> None:
@@ -273,35 +348,6 @@ def test_tool_output_never_becomes_a_rule() -> None:
         )
     )
     assert rules_of(story.delegated("Look", hostile)) == []
-
-
-@pytest.mark.parametrize(
-    "report",
-    [
-        "The checkout button no longer works on Safari.",
-        "The worker is never restarted after a crash.",
-        "The build always fails on the second run.",
-        "By default the server listens on 8080, which is fine.",
-        "An important customer complained about this.",
-    ],
-)
-def test_a_report_is_not_a_rule_whatever_words_it_uses(report: str) -> None:
-    """A report says how things are, not how they should be."""
-    assert rules_of(story_with_prompts(report)) == []
-
-
-@pytest.mark.parametrize(
-    "order",
-    [
-        "Use tabs, not spaces.",
-        "Leave the migrations folder alone.",
-        "Stay on Python 3.9.",
-        "Ask me first before you touch it.",
-    ],
-)
-def test_a_standing_order_is_a_rule(order: str) -> None:
-    """A lasting instruction is a rule even without words such as "always"."""
-    assert rules_of(story_with_prompts(order)) == [f"“{order}”"]
 
 
 def test_a_plan_handed_back_has_no_rules_of_the_user() -> None:

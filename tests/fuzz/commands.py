@@ -60,7 +60,7 @@ JOURNEYS: tuple[tuple[str, ...], ...] = (
         "project import",
     ),
     ("report", "report --days 3650 --verbose"),
-    ("doctor", "doctor {file}", "doctor {file} --shape", "doctor --config"),
+    ("doctor", "doctor {file}", "doctor {file} --shape", "config --all"),
     ("trust --yes", "chat --list", "chat --show 1", "install claude --dry-run", "install codex --dry-run"),
     ("install {agent}", "@SessionStart startup", "uninstall", "uninstall --purge --yes"),
     ("@SessionStart startup", "@UserPromptSubmit", "@PostToolUse", "@Stop", "@SessionEnd"),

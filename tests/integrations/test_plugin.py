@@ -37,6 +37,15 @@ def test_the_marketplace_lists_the_plugin_under_the_name_we_look_for():
     assert leftoff.__version__.startswith(manifest["version"])
 
 
+def test_the_marketplace_at_the_root_names_the_same_plugin():
+    """Who adds the repository as a marketplace gets the file at its root."""
+    at_root = read(ROOT.parent / ".claude-plugin" / "marketplace.json")
+    (listed,) = at_root["plugins"]
+    assert (ROOT.parent / listed["source"]).resolve() == PLUGIN
+    inner = read(ROOT / "claude" / ".claude-plugin" / "marketplace.json")
+    assert (at_root["name"], listed["description"]) == (inner["name"], inner["plugins"][0]["description"])
+
+
 def test_the_plugin_is_called_at_the_same_events_as_wired_settings():
     """The time-outs are the same too. Events that not every client knows have a file each: an older client skips such a file."""
     manifest = read(PLUGIN / ".claude-plugin" / "plugin.json")

@@ -275,7 +275,7 @@ def test_a_killed_session_that_is_continued_at_once_is_announced_once(isolated_h
     live = session(isolated_home, "claude", 2)
     begin(live)
     said = live.message_to_user("UserPromptSubmit", prompt="continue")
-    assert "this session goes on from" in said
+    assert "this session continues" in said
     assert ">pickup" not in said
 
 

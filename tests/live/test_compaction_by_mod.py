@@ -48,9 +48,7 @@ def test_everything_is_saved_at_the_start_and_nothing_is_repeated(live, compact)
     assert live.state.said == "ok"
     answer = live.hook("PostToolBatch")
     assert agent_context(answer) == ""
-    assert answer["systemMessage"].startswith(
-        "leftoff: The compaction kept 1 rule, 1 pin, 1 command and 2 files"
-    )
+    assert answer["systemMessage"].startswith("leftoff: The compaction kept 1 rule, 1 pin and 1 command")
     assert live.hook("PostToolBatch") == {}
 
 
@@ -64,7 +62,7 @@ def test_what_the_mod_dropped_is_handed_over_at_the_next_event(live, compact):
     assert RULE in restored
     assert COMMAND in restored
     assert PIN not in restored
-    assert "The compaction dropped your rule, 1 command" in answer["systemMessage"]
+    assert "The compaction dropped your rule and 1 command" in answer["systemMessage"]
     assert "cannot be read" not in answer["systemMessage"]
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import leftoff
-from leftoff.live import installed
-from leftoff.live import prompt as live_prompt
+from leftoff.live import installed, saving
 from leftoff.live.events import handle_event
 from leftoff.platform import clock, locks, paths
 from leftoff.platform import log as platform_log
@@ -20,6 +19,7 @@ from leftoff.testing.builders import call
 from leftoff.workspace import Workspace
 from tests.support.live_session import OTHER, RULE, SESSION, LiveSession, agent_context, wait_for
 
+THIRD = OTHER.replace("1c54", "2c54")
 USABLE = {"claude": 167_000, "codex": 189_473}
 TOOLS = {"claude": "PostToolBatch", "codex": "PostToolUse"}
 
@@ -89,7 +89,7 @@ def test_the_agent_gets_one_message_when_few_tokens_remain(live):
     live.turn(138_000)
     response = agent_context(live.hook("PostToolBatch"))
     assert response.startswith("leftoff: about ")
-    assert "work goes on" in response
+    assert "continue as asked" in response
     live.turn(139_000)
     assert agent_context(live.hook("PostToolBatch")) == ""
 
@@ -183,7 +183,7 @@ def test_no_pause_is_begun_where_the_settings_do_not_want_one(live, monkeypatch)
 
 
 def test_around_a_compaction_nothing_is_lost(live):
-    """The log is saved, the summariser gets its instructions, everything is put back, and the receipt counts it."""
+    """The log is saved, the summariser gets its instructions, rules and the request come back at once, the rest when it is known to be lost."""
     pin("The release is frozen until Friday.", Workspace.open())
     live.turn(165_000)
     words = live.hook("PreCompact", trigger="auto")["plain"]
@@ -193,12 +193,16 @@ def test_around_a_compaction_nothing_is_lost(live):
     assert [path.stem for path in logs()] == [f"session-{SESSION}"]
     back = agent_context(live.hook("SessionStart", source="compact"))
     assert len(back) <= 9900
-    for each in ("The release is frozen until Friday.", RULE, "src/lock.py", "pytest -q tests/test_lock.py"):
+    for each in ("The release is frozen until Friday.", RULE, "src/lock.py"):
         assert each in back
     assert live.hook("PostCompact", trigger="auto", compact_summary="They fixed src/lock.py.") == {}
-    message = live.message_to_user("PostToolBatch")
-    assert "leftoff: The summary dropped your rule, your pin" in message
-    assert "leftoff restored 1, 1" in message
+    answer = live.hook("PostToolBatch")
+    assert "leftoff: The summary dropped your rule, your pin and 1 command" in answer["systemMessage"]
+    assert "leftoff restored 1, 1 and 1" in answer["systemMessage"]
+    rest = agent_context(answer)
+    assert "pytest -q tests/test_lock.py" in rest
+    assert RULE not in rest, "it was handed over before"
+    assert len(back) + len(rest) <= 9900
     assert live.message_to_user("PostToolBatch") == ""
 
 
@@ -254,32 +258,40 @@ def test_a_store_that_is_broken_costs_the_log_and_nothing_else(live):
 
 
 def test_what_neither_summary_nor_text_holds_goes_to_the_agent_at_the_next_event(live, monkeypatch):
-    """The text has at most 2,000 characters and is fenced as data."""
+    """It is fenced as data, and both texts together keep within the room."""
     monkeypatch.setenv("LEFTOFF_RESTORE_MAX_CHARS", "1500")
     for number in range(30):
         live.turn(
             100_000 + number, prompt=f"Never rename alpha{number} beta{number} gamma{number} delta{number}."
         )
     live.hook("PreCompact", trigger="auto")
-    live.hook("SessionStart", source="compact")
+    back = agent_context(live.hook("SessionStart", source="compact"))
     live.hook("PostCompact", compact_summary="nothing")
-    response = agent_context(live.hook("PostToolBatch"))
-    assert "<leftoff-record-" in response
-    assert "- rule: Never rename alpha" in response
-    assert len(response) <= 2100
+    rest = agent_context(live.hook("PostToolBatch"))
+    assert "<leftoff-record-" in rest
+    assert "Never rename alpha29" in back
+    assert "Never rename alpha29" not in rest
+    assert "Never rename alpha" in rest
+    assert len(back) + len(rest) <= 1500
 
 
 # Beginning
 
 
-def finished(isolated_home, session_id=OTHER, agent_id="claude"):
+def finished(isolated_home, session_id=OTHER, agent_id="claude", *, minutes_ago=0):
     """An earlier session that ended, with its log."""
     earlier = LiveSession(isolated_home, agent_id, session_id)
     earlier.turn(50_000)
+    last_written(earlier, minutes_ago)
     earlier.hook("SessionEnd", reason="prompt_input_exit")
+    wait_for(lambda: any(session_id in log.name for log in logs()))
     settled(earlier)
-    assert logs()
     return earlier
+
+
+def last_written(session, minutes_ago):
+    then = clock.now().timestamp() - 60 * minutes_ago
+    os.utime(session.transcript, (then, then))
 
 
 def test_a_new_session_is_offered_what_was_left_off(isolated_home, live):
@@ -293,7 +305,7 @@ def test_a_new_session_is_offered_what_was_left_off(isolated_home, live):
     settled(live)
     response = live.hook("UserPromptSubmit", prompt="continue, please")
     assert f"# Session Resume Log: {OTHER}" in agent_context(response)
-    assert "goes on from session" in response["systemMessage"]
+    assert "continues session" in response["systemMessage"]
     assert agent_context(live.hook("UserPromptSubmit", prompt="continue")) == ""
 
 
@@ -333,7 +345,7 @@ def test_a_later_one_of_the_first_prompts_may_ask_to_continue(isolated_home, age
     live.write()
     response = live.hook("UserPromptSubmit", prompt="continue")
     assert f"# Session Resume Log: {OTHER}" in agent_context(response)
-    assert "goes on from session" in response["systemMessage"]
+    assert "continues session" in response["systemMessage"]
     assert agent_context(live.hook("UserPromptSubmit", prompt="continue")) == ""
 
 
@@ -361,7 +373,7 @@ def test_a_headless_run_is_offered_nothing(isolated_home, live, monkeypatch):
     assert live.hook("UserPromptSubmit", prompt="continue") == {}
 
 
-@pytest.mark.parametrize(("mode", "begins"), [("off", {}), ("full", "leftoff: this session goes on from")])
+@pytest.mark.parametrize(("mode", "begins"), [("off", {}), ("full", "leftoff: this session continues")])
 def test_the_settings_say_what_is_offered(isolated_home, live, monkeypatch, mode, begins):
     """The setting is restore.on_startup."""
     finished(isolated_home)
@@ -399,13 +411,34 @@ def test_a_log_that_this_machine_did_not_write_waits(isolated_home, live):
 
 def test_a_session_that_was_killed_is_caught_up(isolated_home, live, monkeypatch):
     """The next session makes the missing log, and a first prompt that asks to continue waits for it."""
-    monkeypatch.setattr(live_prompt, "_CATCH_UP_SECONDS", 60.0)  # this machine may be busy
+    monkeypatch.setattr(saving, "_CATCH_UP_SECONDS", 60.0)  # this machine may be busy
     killed = LiveSession(isolated_home, session_id=OTHER)
     killed.turn(50_000)
     live.hook("SessionStart", source="startup")
     response = live.hook("UserPromptSubmit", prompt="continue")
     assert f"# Session Resume Log: {OTHER}" in agent_context(response)
-    assert response["systemMessage"] == f"leftoff: this session goes on from session {OTHER[:8]}."
+    assert response["systemMessage"] == f"leftoff: this session continues session {OTHER[:8]}."
+
+
+@pytest.mark.parametrize("way", ["killed", "ended"])
+def test_the_first_turn_ends_with_the_message_about_a_log_that_is_being_saved(
+    isolated_home, live, monkeypatch, way
+):
+    """However short it is. Where no log is missing, its end waits for nothing."""
+    monkeypatch.setattr(saving, "_CATCH_UP_SECONDS", 60.0)  # this machine may be busy
+    earlier = LiveSession(isolated_home, session_id=OTHER)
+    earlier.hook("SessionStart", source="startup")
+    assert not earlier.state.expects_log
+    settled(earlier)
+    earlier.turn(50_000)
+    if way == "ended":
+        live_state.end_note(earlier.agent.id, OTHER).write_text('{"reason": "other"}\n', encoding="utf-8")
+    live_state.change("claude", OTHER, lambda state: (state._replace(client_pid=None), None))
+    live.hook("SessionStart", source="startup")
+    assert live.state.expects_log
+    live.turn(20_000)
+    assert 'Say "continue" or type >pickup' in live.message_to_user("Stop")
+    assert not live.state.expects_log
 
 
 def test_a_session_that_was_killed_can_be_continued_by_a_later_prompt(isolated_home, live):
@@ -418,6 +451,47 @@ def test_a_session_that_was_killed_can_be_continued_by_a_later_prompt(isolated_h
     assert 'Say "continue" or type >pickup' in live.message_to_user("Stop")
     response = live.hook("UserPromptSubmit", prompt="continue")
     assert f"# Session Resume Log: {OTHER}" in agent_context(response)
+
+
+@pytest.mark.parametrize("typed", ["continue", ">pickup"])
+def test_what_was_offered_is_continued_although_a_newer_log_was_saved_since(isolated_home, live, typed):
+    finished(isolated_home, minutes_ago=5)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    finished(isolated_home, THIRD)
+    response = live.hook("UserPromptSubmit", prompt=typed)
+    assert f"session {OTHER[:8]}" in response.get("reason", response.get("systemMessage"))
+
+
+def test_a_session_that_was_killed_does_not_take_the_place_of_the_offered_one(isolated_home, live):
+    """The message about its log names the number to type."""
+    finished(isolated_home, minutes_ago=5)
+    killed = LiveSession(isolated_home, session_id=THIRD)
+    killed.turn(50_000)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    response = live.hook("UserPromptSubmit", prompt="continue")
+    assert f"continues session {OTHER[:8]}" in response["systemMessage"]
+    assert (
+        f"session {THIRD[:8]} ended without a log; it has one now. Type >pickup 2 "
+        in response["systemMessage"]
+    )
+    reason = live.hook("UserPromptSubmit", prompt=">pickup 2")["reason"]
+    assert f"session {THIRD[:8]} is added to your next prompt" in reason
+
+
+@pytest.mark.parametrize(("session_id", "file"), [(OTHER, "src/lock.py"), (THIRD, "src/ledger.py")])
+def test_a_file_that_the_prompt_names_decides_which_log_is_continued(isolated_home, live, session_id, file):
+    finished(isolated_home, minutes_ago=5)
+    newer = LiveSession(isolated_home, session_id=THIRD)
+    newer.turn(50_000, prompt="Fix src/ledger.py.")
+    newer.hook("SessionEnd", reason="other")
+    wait_for(lambda: len(logs()) == 2)
+    settled(newer)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    response = live.hook("UserPromptSubmit", prompt=f"Continue with {file}.")
+    assert f"continues session {session_id[:8]}" in response["systemMessage"]
 
 
 def test_a_session_whose_log_is_current_is_not_caught_up_again(isolated_home, live):
@@ -444,6 +518,7 @@ def test_a_resumed_session_hears_which_files_have_changed(live):
 def test_a_resumed_session_hears_that_another_session_continued_its_work(isolated_home, live):
     """The other session's log is newer, and the number in the message picks it up."""
     live.turn(50_000)
+    last_written(live, minutes_ago=10)
     live.hook("SessionEnd", reason="other")
     settled(live)
     assert "pickup" not in live.message_to_user("SessionStart", source="resume")
@@ -451,6 +526,7 @@ def test_a_resumed_session_hears_that_another_session_continued_its_work(isolate
     settled(live)
     other = LiveSession(isolated_home, session_id=OTHER)
     other.turn(50_000, prompt="Now write the parser in src/parse.py.")
+    last_written(other, minutes_ago=5)
     other.hook("SessionEnd", reason="other")
     wait_for(lambda: len(logs()) == 2)
     settled(other)  # the log is registered after it is written
@@ -458,7 +534,9 @@ def test_a_resumed_session_hears_that_another_session_continued_its_work(isolate
     assert f"in session {OTHER[:8]}: " in message
     assert "Now write the parser" in message
     number = re.search(r">pickup (\d)", message)[1]
-    assert OTHER[:8] in live.hook("UserPromptSubmit", prompt=f">pickup {number}")["reason"]
+    finished(isolated_home, THIRD)  # which is newer and was not in the message
+    reason = live.hook("UserPromptSubmit", prompt=f">pickup {number}")["reason"]
+    assert f"session {OTHER[:8]} is added to your next prompt" in reason
 
 
 @pytest.mark.parametrize("stamp", ["# leftoff 0.0.1", "# leftoff VERSION", "# leftoff VERSION 0123456789ab"])
@@ -504,7 +582,7 @@ def test_a_pause_that_was_left_behind_is_reported_with_its_choices(isolated_home
     dead.hook("PostToolBatch")
     settled(dead)
     words = live.message_to_user("SessionStart", source="startup")
-    assert "a pause was left behind" in words
+    assert "a pause was interrupted" in words
     for choice in ("--finalize", "--discard", "--continue"):
         assert choice in words
     settled(live)
@@ -573,7 +651,7 @@ def test_a_trigger_is_answered_and_not_sent(live, prompt, answer):
         (">pin", ">pin never push to main   keeps"),
         (">unpin", ">unpin 2   removes"),
         (">unpin two", ">pins      lists"),
-        (">pickup 0b54f7aa", ">pickup 2   hands over the second"),
+        (">pickup 0b54f7aa", ">pickup 2   adds the second"),
         (">pickup 99999999999999999999", ">pickup"),
     ],
 )
@@ -656,7 +734,7 @@ def test_pickup_hands_the_log_over_with_the_next_prompt(isolated_home, live):
     """The text of that prompt does not matter."""
     finished(isolated_home)
     reason = live.hook("UserPromptSubmit", prompt=">pickup 1")["reason"]
-    assert reason.startswith(f"leftoff: session {OTHER[:8]} is handed over with your next prompt.\n")
+    assert reason.startswith(f"leftoff: session {OTHER[:8]} is added to your next prompt.\n")
     assert f"# Session Resume Log: {OTHER}" in agent_context(
         live.hook("UserPromptSubmit", prompt="What now?")
     )

@@ -409,6 +409,16 @@ def test_a_later_prompt_goes_to_the_full_program_only_if_it_may_take_up_an_offer
     assert not call(event("UserPromptSubmit", tmp_path, prompt="What does this do?"))
 
 
+def test_the_first_turn_ends_with_the_full_program_if_a_log_is_being_saved(
+    call: Call, isolated_home: Path, tmp_path: Path
+) -> None:
+    """It has a message about that log. Prompts and tool calls do not wait for it."""
+    state_file(isolated_home, expects_log=True)
+    assert call(event("Stop", tmp_path))
+    assert not call(event("UserPromptSubmit", tmp_path, prompt="What does this do?"))
+    assert not call(event("PostToolBatch", tmp_path))
+
+
 # The end of a turn, before its reply is written
 
 

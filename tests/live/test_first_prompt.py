@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from leftoff.live import fast
 from leftoff.platform import clock
-from leftoff.resume_logs.restore import Candidate, asks_to_continue, shared_words
-from tests.resume_logs.test_asks_to_continue import GOING_ON
-from tests.support.live_session import LiveSession, wait_for
+from leftoff.resume_logs.restore import Candidate, shared_words, words_to_look_for
+from leftoff.sessions import live_state
+from tests.support.live_session import OTHER, LiveSession, wait_for
 
 
 def run_hook(live: LiveSession, name: str, **fields: object) -> str:
@@ -59,17 +59,39 @@ def test_after_the_first_turn_the_gauge_is_known(live: LiveSession, tokens: int)
 
 
 @pytest.mark.usefixtures("interactive_user")
-def test_a_first_prompt_that_may_want_the_log_goes_to_the_full_program(live: LiveSession) -> None:
+@pytest.mark.parametrize(
+    ("prompt", "is_handed_over"),
+    [
+        ("Look at src/lock.py first, please.", True),
+        ("Please continue.", True),
+        ("Look at src/clock.c first, please.", False),
+    ],
+)
+def test_only_a_first_prompt_that_wants_the_log_goes_to_the_full_program(
+    isolated_home: Path, live: LiveSession, prompt: str, is_handed_over: bool
+) -> None:
+    earlier = LiveSession(isolated_home, session_id=OTHER)
+    earlier.turn(50_000)
+    earlier.hook("SessionStart", source="resume")
+    run_hook(earlier, "SessionEnd", reason="other")
+    wait_for(lambda: not live_state.with_end_note())  # its log is saved
     live.hook("SessionStart", source="startup")
     wait_for(lambda: not live.state.catching_up)
-    run_hook(live, "UserPromptSubmit", prompt="Look at src/lock.py first, please.")
+    assert (OTHER in run_hook(live, "UserPromptSubmit", prompt=prompt)) is is_handed_over
+    assert live.state.offer_open is not is_handed_over
+
+
+@pytest.mark.usefixtures("interactive_user")
+def test_the_end_of_the_first_turn_does_not_wait_even_if_its_prompt_did(live: LiveSession) -> None:
+    live.hook("SessionStart", source="startup")
+    wait_for(lambda: not live.state.catching_up)
+    live.transcript.write_text('{"type": "a client writes more than replies"}\n', encoding="utf-8")
+    run_hook(live, "UserPromptSubmit", prompt="continue")
     assert not live.state.offer_open
-
-
-@pytest.mark.parametrize("prompt", GOING_ON.splitlines())
-def test_no_prompt_that_asks_to_continue_is_missed(prompt: str) -> None:
-    assert asks_to_continue(prompt)
-    assert fast.may_want_log(prompt)
+    live.turn(20_000)
+    run_hook(live, "Stop")
+    assert live.state.used_tokens is None, "the full program has handled the end of the turn"
+    wait_for(lambda: live.state.used_tokens)
 
 
 @given(st.text(st.sampled_from("aZfile 09._-/@~`('\u2019\"ü,"), max_size=40) | st.text(max_size=40))
@@ -80,7 +102,8 @@ def test_no_prompt_that_asks_to_continue_is_missed(prompt: str) -> None:
 def test_no_prompt_that_shares_a_name_with_the_log_is_missed(prompt: str) -> None:
     words = {part for word in prompt.split() for part in _parts(word)}
     candidate = _candidate(frozenset(word for word in words if len(word) > 3))
-    assert not shared_words(candidate, prompt) or fast.may_want_log(prompt)
+    looked_for = words_to_look_for([candidate])
+    assert not shared_words(candidate, prompt) or any(word in prompt for word in looked_for)
 
 
 def _parts(word: str) -> set[str]:

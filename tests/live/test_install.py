@@ -212,7 +212,7 @@ def test_a_linked_settings_file_is_followed(settings, tmp_path):
 def test_broken_settings_are_refused_and_nothing_is_written(settings, isolated_home, broken):
     """Not even the fast path is written if the settings are broken."""
     file = settings(before=broken)
-    with pytest.raises(ConfigError, match=r"settings\.json.*mend the file"):
+    with pytest.raises(ConfigError, match=r"settings\.json.*repair the file"):
         put_in()
     assert file.read_bytes() == broken
     assert not installed.fast_path_file().exists()
@@ -344,7 +344,7 @@ def test_a_note_names_the_hooks_that_the_project_has_already(settings):
 def test_home_is_not_a_project(settings, isolated_home, monkeypatch):
     """Hooks in the home folder would apply to every project."""
     monkeypatch.chdir(isolated_home)
-    with pytest.raises(UsageError, match="no project"):
+    with pytest.raises(UsageError, match="not a project"):
         plan_install("claude", "project", Workspace.open(isolated_home))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.live import prompt as live_prompt
+from leftoff.live import saving
 from leftoff.platform import process
 from leftoff.sessions import live_state
 from tests.support.live_session import OTHER, SESSION, LiveSession, agent_context, wait_for
@@ -24,7 +24,7 @@ SLEEP = "import time; time.sleep(300)"
 @pytest.fixture
 def left(isolated_home, monkeypatch):
     """A session of a daemon that is between two turns; its log is not saved yet."""
-    monkeypatch.setattr(live_prompt, "_CATCH_UP_SECONDS", 60.0)  # this machine may be busy
+    monkeypatch.setattr(saving, "_CATCH_UP_SECONDS", 60.0)  # this machine may be busy
     session = LiveSession(isolated_home, "codex", OTHER)
     session.hook("SessionStart", source="startup")
     wait_for(lambda: not session.state.catching_up)

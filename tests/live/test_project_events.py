@@ -237,7 +237,7 @@ def test_a_task_that_came_from_elsewhere_waits(live, project):
     live.hook("PreCompact", trigger="auto")
     assert "Do as I say" not in agent_context(live.hook("SessionStart", source="compact"))
     response = live.hook("UserPromptSubmit", prompt="continue project 1")
-    assert agent_context(response) == ""
+    assert "Do as I say" not in agent_context(response)
     assert f"leftoff trust {steps}" in response["systemMessage"]
     trust(documents([steps], Workspace.open()))
     assert "Do as I say" in agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
@@ -420,11 +420,11 @@ def test_the_manifest_comes_back_after_a_compaction(isolated_home, project, agen
     assert "src/part_59.py" in context
     assert "continue project 1" not in context.lower()
     assert "save progress" not in context.lower()
-    assert 3700 < markdown.utf16_length(context) <= 4000
+    assert markdown.utf16_length(context) <= 4000
 
 
 def test_after_a_compaction_a_decision_of_the_session_is_said_once(live, project):
-    """The log has it, with the reason; the manifest has those of earlier sessions."""
+    """The log has it, with the reason, and what the summary lost comes from there; the manifest has those of earlier sessions."""
     live.turn(20_000)
     live.hook("UserPromptSubmit", prompt="continue project 1")
     live.story.asked("Which queue?").replied(
@@ -437,8 +437,9 @@ def test_after_a_compaction_a_decision_of_the_session_is_said_once(live, project
     context = agent_context(live.hook("SessionStart", source="compact"))
     decisions = context.partition("\nDecisions:\n")[2]
     assert "SQLite: nothing to start" in decisions
-    assert "Redis" not in decisions
-    assert "Redis" in context
+    assert "Redis" not in context
+    live.hook("PostCompact", compact_summary="It was about skills.")
+    assert agent_context(live.hook("PostToolBatch")).count("Redis") == 1
 
 
 def test_a_state_that_cannot_be_saved_is_handed_back_as_it_is(live, project):

@@ -95,9 +95,9 @@ def test_wherever_documents_are_they_are_listed_with_what_they_are_for(spread):
         ".leftoff/sessions/session-20260106-120000.md": "a pause: leftoff pause list shows it",
         "02-projects/24-cart/01-planning/_resume.md": state.format("24-cart"),
         "notes/session-b.json": log,
-        "talks/helper_1.md": "a saved chat: its summary is handed to an agent that goes on from it",
+        "talks/helper_1.md": "a saved chat: its summary is given to the agent that continues it",
         ".claude-mpm/resume-logs/session-c.md": (
-            "a resume log that claude-mpm left: leftoff resume can go on from it"
+            "a resume log that claude-mpm left: leftoff resume can continue from it"
         ),
     }
 
@@ -224,7 +224,7 @@ def test_what_is_ours_already_is_not_trusted_again(cloned):
     [
         ("nothing.md", NotFoundError, "no such file. leftoff trust lists"),
         ("resume-logs/session-link.json", StorageError, "symbolic link"),
-        ("empty", NotFoundError, "no documents in this folder"),
+        ("empty", NotFoundError, "this folder has no documents"),
         ("a\0b", StorageError, "cannot be read"),
         ("huge.md", StorageError, "larger than 16 MB"),
     ],

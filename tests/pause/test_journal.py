@@ -183,7 +183,7 @@ def test_a_folder_in_place_of_the_file_is_reported(pause):
     (pause.path / "mine").mkdir(parents=True)
     with pytest.raises(StorageError, match=r"a folder that is not empty.*rm -r"):
         pause.discard()
-    with pytest.raises(StorageError, match="a folder stands where a file should be"):
+    with pytest.raises(StorageError, match="a folder is where a file should be"):
         pause.append("tool_call", {}, 0.9, AT)
     (pause.path / "mine").rmdir()
     assert pause.discard().lines == ()
@@ -222,7 +222,7 @@ def test_a_line_can_be_synced_to_disk(started):
 def test_extending_never_creates_a_file(tmp_path):
     assert not files.extend_file(tmp_path / "none", lambda head: b"x\n")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(StorageError, match="a folder stands"):
+    with pytest.raises(StorageError, match="a folder is"):
         files.extend_file(tmp_path / "folder", lambda head: b"x\n")
 
 

@@ -153,7 +153,7 @@ def test_a_pause_whose_process_died_is_an_orphan_at_once(here):
 def test_a_pause_whose_process_lives_is_recovered_only_by_name(here):
     session_id = begin(manual_pause(here), process=this_process())
     assert find_orphans(here) == []
-    with pytest.raises(NothingToDoError, match="No pause was left behind"):
+    with pytest.raises(NothingToDoError, match="No pause was interrupted"):
         recover(None, here, lambda _: "discard")
     (settled,) = recover(session_id, here, lambda _: "discard")
     assert settled.pause.summary.session_id == session_id

@@ -160,7 +160,7 @@ def test_long_lists_are_cut_with_a_note():
     )
     ground = Ground(head="h", branch="b", dirty=tuple(f"file{n}.py" for n in range(50)))
     page = render_page(build_state(many, story.context()._replace(ground=ground)), many.actions)
-    assert "- 41 earlier actions stand in the archive" in page
+    assert "- 41 earlier actions are in the archive" in page
     assert "Tool40\n" not in page
     assert "Tool41\n" in page
     assert (

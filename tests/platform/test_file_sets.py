@@ -139,7 +139,7 @@ def test_a_folder_that_has_a_name_of_the_set_stops_it_before_it_begins(folder: P
     """The other files are untouched, and the folder can still be used."""
     file_sets.write_set(folder, {"a.json": b"1"})
     (folder / "b.yaml").mkdir()
-    with pytest.raises(StorageError, match="a folder stands where a file should be"):
+    with pytest.raises(StorageError, match="a folder is where a file should be"):
         file_sets.write_set(folder, generation(2))
     assert file_sets.read_set(folder, NAMES) == {"a.json": b"1"}
     assert names_in(folder) == {"a.json", "b.yaml", ".lock"}
@@ -241,7 +241,7 @@ def test_a_folder_in_place_of_the_journal_is_an_error(tmp_path: Path) -> None:
     file_sets.write_set(tmp_path, generation(1))
     (tmp_path / ".journal").mkdir()
     assert file_sets.read_set(tmp_path, NAMES) == generation(1)
-    with pytest.raises(StorageError, match="a folder stands where a file should be"):
+    with pytest.raises(StorageError, match="a folder is where a file should be"):
         file_sets.write_set(tmp_path, generation(2))
     assert plain_read(tmp_path) == generation(1)
 

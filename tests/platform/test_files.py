@@ -60,7 +60,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_not_followed(tmp_path: Path) 
 def test_a_folder_in_the_place_of_a_file_is_an_error_with_words(tmp_path: Path) -> None:
     """The message names the path and what is there."""
     (tmp_path / "x").mkdir()
-    with pytest.raises(StorageError, match=r"x: not written: a folder stands where a file should be\."):
+    with pytest.raises(StorageError, match=r"x: not written: a folder is where a file should be\."):
         files.write_file(tmp_path / "x", b"new")
     assert names_in(tmp_path) >= {"x"}
     assert not [name for name in names_in(tmp_path) if name.endswith(".tmp")]
@@ -70,7 +70,7 @@ def test_a_file_in_the_place_of_a_folder_is_an_error_with_words(tmp_path: Path) 
     """A file anywhere in the path of a folder is reported."""
     (tmp_path / "x").write_bytes(b"")
     for path in (tmp_path / "x" / "y", tmp_path / "x" / "y" / "z"):
-        with pytest.raises(StorageError, match="a file stands where a folder should be"):
+        with pytest.raises(StorageError, match="a file is where a folder should be"):
             files.write_file(path, b"new")
 
 

@@ -53,7 +53,7 @@ def test_what_cannot_be_read_is_left_out_and_named(here: Path, originals: dict[s
     gone = here / "originals" / "gone"
     left = copy_files(here / "made", {"in/f": folder, "in/g": gone, "in/l": link, **originals})
     assert [*left] == [folder, gone, link]
-    assert left[folder] == "a folder stands where a file should be"
+    assert left[folder] == "a folder is where a file should be"
     assert left[gone] == "no such file or directory"
     assert left[link].startswith("a symbolic link")
     assert names(here / "made" / "in") == ["a", "b"]

@@ -116,7 +116,7 @@ def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
     """A lock that came with a clone must not make or open a file elsewhere."""
     (tmp_path / ".lock").symlink_to(tmp_path / "elsewhere")
     with (
-        pytest.raises(StorageError, match="its lock cannot be taken: a symbolic link stands"),
+        pytest.raises(StorageError, match="its lock cannot be taken: a symbolic link is"),
         locks.hold(tmp_path / ".lock"),
     ):
         pass
@@ -130,7 +130,7 @@ def test_a_lock_that_the_system_refuses_is_an_error_with_words(tmp_path: Path) -
     (tmp_path / "x").mkdir()
     for lock in (tmp_path / "nowhere" / ".lock", tmp_path / "x"):
         with (
-            pytest.raises(StorageError, match=r"its lock cannot be taken: (no such file|a folder stands)"),
+            pytest.raises(StorageError, match=r"its lock cannot be taken: (no such file|a folder is)"),
             locks.hold(lock),
         ):
             pass

@@ -307,7 +307,7 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path, target: str) -> None:
 def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
     root = repository(tmp_path / "repo")
     (root / ".leftoff").write_text("x", encoding="utf-8")
-    with pytest.raises(StorageError, match="a file stands where a folder should be"):
+    with pytest.raises(StorageError, match="a file is where a folder should be"):
         paths.make_project_folder(paths.find_project(root))
 
 

@@ -206,6 +206,16 @@ def test_several_are_asked_about_at_once(register: Register, document: Path, tmp
     assert register.noted_paths() == {str(document)}
 
 
+def test_the_documents_of_a_folder_are_asked_for(register: Register, document: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "é.json"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("{}", encoding="utf-8")
+    register.note_set([document, elsewhere], "a", AT)
+    assert register.noted_paths(elsewhere.parent) == {str(elsewhere)}
+    assert register.noted_paths() == {str(document), str(elsewhere)}
+    assert register.standing(elsewhere) == "written"
+
+
 def test_an_unreadable_register_is_an_error(unprivileged_folder: Path, run_python: Run) -> None:
     """No document is taken for foreign, or for leftoff's own, by mistake."""
     code = (

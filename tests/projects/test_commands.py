@@ -227,7 +227,7 @@ def test_the_testing_phase_lasts_until_the_user_completes_the_project(workspace)
     project.part("steps").write_text("- [x] one\n", encoding="utf-8")
     state = save("1", workspace, given=UserInput(phase="testing")).document.state
     assert (state.project.project_status, state.location.current_phase) == ("IN_PROGRESS", "testing")
-    assert "Go on with testing" in state.next_action
+    assert "Continue testing" in state.next_action
     state = close("1", workspace, given=UserInput(status="COMPLETE")).saved.document.state
     assert state.project.project_status == "COMPLETE"
     assert save("1", workspace).document.state.project.project_status == "COMPLETE"

@@ -19,7 +19,7 @@ def home():
 
 def test_a_state_that_is_a_pipe_is_refused(home):
     os.mkfifo(home.state)
-    with pytest.raises(StorageError, match="no regular file"):
+    with pytest.raises(StorageError, match="not a regular file"):
         find_project.load_state(home)
 
 

@@ -57,7 +57,7 @@ def test_the_agent_is_started_again_with_the_same_flags(fake_agent):
         f"claude --model opus --resume old --verbose Fix the lock in {Path.cwd()}",
         f"claude --resume {NEXT} --model opus --verbose in {Path.cwd()}",
     ]
-    assert messages == ["Going on in session 7d1c0a52."]
+    assert messages == ["Continuing in session 7d1c0a52."]
     assert [*(paths.state_folder() / "batons").iterdir()] == []
 
 

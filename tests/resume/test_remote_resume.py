@@ -314,7 +314,7 @@ def test_doctor_says_that_the_store_answers(machines):
     save_and_send(one)
     found = {each["what"]: each for each in json.loads(one.leftoff("doctor", "--json", check=False).stdout)}
     assert found["storage"]["state"] == "ok"
-    assert "reached, 1 logs" in found["storage"]["words"]
+    assert "reached, 1 log" in found["storage"]["detail"]
     assert "outbox" not in found
 
 
@@ -390,7 +390,7 @@ def test_a_newer_log_of_another_machine_is_reported_and_can_be_taken(machines):
     two.leftoff("resume", "--remote", "s-one")
     edited(two, "s-one", "count in cents", "count in euros")
     for arguments in ((), ("--json",)):
-        ended = one.leftoff("resume", "--remote", "s-one", *arguments)
+        ended = one.leftoff("resume", "--remote", "s-one", "--print", *arguments)
         assert "count in cents" in ended.stdout
         assert "The remote's is newer" in ended.stderr
         if arguments:
@@ -398,7 +398,7 @@ def test_a_newer_log_of_another_machine_is_reported_and_can_be_taken(machines):
     command = ended.stderr.split("To take that one: ")[1].split(" && ")
     assert command[1].strip() == "leftoff resume --remote s-one"
     one.run(*shlex.split(command[0]))
-    resumed = one.leftoff("resume", "--remote", "s-one")
+    resumed = one.leftoff("resume", "--remote", "s-one", "--print")
     assert f"Make {one.root}/cart.py count in euros" in resumed.stdout
     assert "The remote's is newer" not in resumed.stderr
 

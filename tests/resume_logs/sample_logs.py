@@ -17,7 +17,9 @@ def full(times=1):
     """Return a log with ``times`` items in every section."""
     many = range(12 * times)
     return log(
-        mission_summary="Add rate limiting to the public API.\n\nLater: only for anonymous callers.",
+        mission_summary=(
+            "The user first asked: “Add rate limiting”\n\nThe latest request: “only for anonymous callers”"
+        ),
         accomplishments=[f"Done {n}: wrote part {n} of the limiter in src/part_{n}.py" for n in many],
         key_findings=[f"Found {n}: the bucket leaks {n} tokens when two workers refill it" for n in many],
         decisions=[{"decision": f"Decided {n}", "rationale": f"because of {n}"} for n in many],
@@ -30,11 +32,9 @@ def full(times=1):
                 "“no new dependencies”",
             ],
             "files": {f"src/part_{n}.py": f"changed, {n} edits" for n in many},
-            "commands": [f"`pytest tests/part_{n} -x` → exit {n % 2}" for n in many],
-            "names": {f"src/part_{n}.py": f"refill_{n}, take_{n} — changed last" for n in many},
-            "ids_and_urls": ["PR #12", "https://example.invalid/12"],
-            "environment_variables": ["REDIS_URL"],
-            "branch": "feature/limits",
+            "commands": [f"`pytest tests/part_{n} -x` → passed" for n in many],
+            "state": ["Not committed: `src/part_1.py`"],
+            "where": {"project": "/p"},
         },
         ground=Ground(head="a" * 40, branch="feature/limits", worktree="tree"),
     )

@@ -91,4 +91,4 @@ def test_a_failing_condition_is_named_and_the_others_are_asked():
         [Condition(fail), Condition(lambda state: state["e"])], METRICS, {"e": 1}
     )
     assert triggered is True
-    assert "Condition failed and was passed over: KeyError" in str(trouble)
+    assert "Condition failed and was skipped: KeyError" in str(trouble)

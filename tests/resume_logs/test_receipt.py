@@ -3,6 +3,7 @@
 import pytest
 
 from leftoff.resume_logs.receipt import build_receipt
+from leftoff.resume_logs.restore_text import brief_text, lost_text
 from tests.resume_logs.sample_logs import full, log
 
 CONTEXT = {
@@ -12,11 +13,10 @@ CONTEXT = {
         "“use spaces, never tabs”",
         "“ask before you add a dependency”",
         "The user approved the plan “P”",
-        "(1 earlier rules do not fit: lines 3 of the transcript)",
+        "(1 earlier rule left out to fit: lines 3 of the transcript)",
     ],
-    "commands": ["`pytest tests -x` → exit 1", "make lint → exit 0"],
+    "commands": ["`pytest tests -x` → failed", "make lint → passed (“ok”)"],
     "files": {"src/a.py": "changed", "src/b.py": "read", "lib/b.py": "read"},
-    "names": {"src/a.py": "`refill`, take — changed last", "x": 5},
 }
 
 
@@ -25,10 +25,10 @@ def line(of, kind):
 
 
 def test_what_the_summary_contains_is_kept():
-    """Rules by their words, commands as typed, files by path or unique name, names as whole words."""
+    """Rules by their words, commands as typed, files by path or unique name."""
     summary = (
         "The user wants spaces, and never tabs; use those.\n\n"
-        "We ran `pytest  tests\n-x`. Changed a.py and b.py (refilling)."
+        "We ran `pytest  tests\n-x`. Changed a.py and b.py."
     )
     found = build_receipt(log(critical_context=CONTEXT), summary)
     assert line(found, "rules").lost == ("ask before you add a dependency",)
@@ -36,20 +36,19 @@ def test_what_the_summary_contains_is_kept():
     assert line(found, "pins").lost == ("never push to main",)
     assert line(found, "commands").lost == ("make lint",)
     assert line(found, "files").lost == ("src/b.py", "lib/b.py")
-    assert line(found, "names").lost == ("refill", "take")
     assert not found.is_opaque
 
 
 def test_the_sentence_counts_lost_and_put_back():
-    """Each kind with a loss is counted, in the order of the log; names are restored and not counted."""
-    restored = "never push to main; ask before you add a dependency; make lint; src/b.py; take"
+    """Each kind with a loss is counted, in the order of the log."""
+    restored = "never push to main; ask before you add a dependency; make lint; src/b.py"
     found = build_receipt(
         log(critical_context=CONTEXT), "use spaces, never tabs. pytest tests -x. a.py", restored
     )
     assert str(found) == (
         "The summary dropped 1 of your 2 rules, your pin, 1 command and 2 files; leftoff restored 1, 1, 1 and 1"
     )
-    assert found.still_missing == {"files": ("lib/b.py",), "names": ("refill",)}
+    assert line(found, "files").put_back == ("src/b.py",)
 
 
 def test_two_kinds_are_joined_by_and():
@@ -78,7 +77,7 @@ def test_a_receipt_without_losses_says_so():
 
 def test_an_opaque_summary_is_named_as_such():
     """What the summary lost is not known, but what was restored is."""
-    found = build_receipt(log(critical_context=CONTEXT), None, "make lint take refill")
+    found = build_receipt(log(critical_context=CONTEXT), None, "make lint")
     assert found.is_opaque
     assert str(found) == "The summary of this compaction cannot be read; leftoff restored 1 command"
     assert str(build_receipt(log(critical_context=CONTEXT), None)).endswith("leftoff restored nothing")
@@ -93,15 +92,18 @@ def test_short_rules_are_matched_by_all_their_words():
 @pytest.mark.parametrize("odd", [5, "text", None, {"a": 1}])
 def test_unknown_shapes_are_ignored(odd):
     """A log of another program may contain anything."""
-    context = {"user_rules": odd, "commands": odd, "pins": [odd], "names": odd, "files": odd}
+    context = {"user_rules": odd, "commands": odd, "pins": [odd], "files": odd}
     assert "The summary" in str(build_receipt(log(critical_context=context), "x"))
 
 
-def test_the_restoration_puts_back_what_it_shows():
-    """The text that is handed over counts."""
-    from leftoff.resume_logs.restore_text import restoration_text  # noqa: PLC0415
-
-    text = restoration_text(full(), profile="after_compaction", max_chars=9900, drift=None, log_path="/p")
-    found = build_receipt(full(), "nothing", text)
-    assert found.still_missing == {}
-    assert str(found).startswith("The summary dropped 2 of your 2 rules, your pin, 12 commands")
+def test_only_what_is_in_the_texts_that_were_handed_over_counts_as_restored():
+    """A text that is too short for all of the log does not claim the rest."""
+    source = full(times=20)
+    brief = brief_text(source, max_chars=1_500, log_path="/p")
+    lost = lost_text(source, summary="nothing", given=brief, max_chars=2_500)
+    found = build_receipt(source, "nothing", f"{brief}\n{lost}")
+    assert line(found, "rules").put_back == line(found, "rules").lost
+    commands = line(found, "commands")
+    assert 0 < len(commands.put_back) < len(commands.lost) == 240
+    assert all(command in lost for command in commands.put_back)
+    assert line(build_receipt(source, "nothing", brief), "commands").put_back == ()

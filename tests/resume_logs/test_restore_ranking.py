@@ -8,7 +8,6 @@ from leftoff.core.provenance import Ground
 from leftoff.resume_logs.restore import (
     Location,
     asks_to_continue,
-    is_wanted,
     make_candidate,
     rank_candidates,
     shared_words,
@@ -21,14 +20,24 @@ HERE = Location(folder="/p", branch="main", worktree=None)
 
 
 def candidate(
-    name, *, hours=0, standing="written", folder="/p", branch="main", worktree=None, ended=None, context=None
+    name,
+    *,
+    hours=0,
+    standing="written",
+    folder="/p",
+    branch="main",
+    worktree=None,
+    ended=None,
+    files=None,
+    findings=(),
 ):
     of = log(
         session_id=name,
         mission_summary="Write it.",
         metadata={"project": folder, "ended": ended},
         ground=Ground(branch=branch, worktree=worktree),
-        critical_context=context or {},
+        critical_context={"files": files} if files else {},
+        key_findings=[*findings],
     )
     return make_candidate(of, path=f"/p/{name}.json", standing=standing, saved_at=AT + timedelta(hours=hours))
 
@@ -46,7 +55,7 @@ def test_the_nearest_comes_first():
         candidate("worktree", hours=6, worktree="tree"),
         candidate("old", hours=1),
         candidate("new", hours=2),
-        candidate("shares", hours=0, context={"files": {"src/limits.py": "changed"}}),
+        candidate("shares", hours=0, files={"src/limits.py": "changed"}),
     ]
     chosen = rank_candidates(candidates, HERE, "what about limits.py?")
     assert ids(chosen.offered) == ["shares", "new", "old", "worktree", "branch", "inside", "newest"]
@@ -72,12 +81,11 @@ def test_a_finished_or_cleared_session_is_not_offered(ended):
 def test_a_log_without_ground_or_folder_is_still_a_candidate():
     """Unknown facts count neither for nor against a log."""
     bare = make_candidate(log(mission_summary="Write it."), path="x", standing="written", saved_at=AT)
-    assert (bare.folder, bare.branch, bare.worktree, bare.is_open, bare.words) == (
+    assert (bare.folder, bare.branch, bare.worktree, bare.is_open) == (
         None,
         None,
         None,
         True,
-        frozenset(),
     )
     assert ids(rank_candidates([bare], HERE).offered) == ["s1"]
 
@@ -97,7 +105,6 @@ def test_a_log_without_ground_or_folder_is_still_a_candidate():
 def test_a_prompt_can_ask_to_continue(prompt):
     """A prompt asks to continue in its first words."""
     assert asks_to_continue(prompt)
-    assert is_wanted(candidate("a"), prompt)
 
 
 @pytest.mark.parametrize(
@@ -114,33 +121,31 @@ def test_a_prompt_can_ask_to_continue(prompt):
 def test_other_prompts_do_not_ask_to_continue(prompt):
     """The words alone are not enough."""
     assert not asks_to_continue(prompt)
-    assert not is_wanted(candidate("a"), prompt)
+    assert not shared_words(candidate("a"), prompt)
 
 
 def test_files_and_names_of_the_log_make_it_wanted():
-    """Paths, file names and identifiers count; prose and short words do not."""
-    context = {
-        "files": {"src/limits.py": "changed the bucket", "a.c": "read"},
-        "names": {"src/limits.py": "refill, TokenBucket — the heart of it"},
-    }
-    found = candidate("a", context=context)
+    """Paths and file names, and names that the log writes as code; prose and short words do not count."""
+    found = candidate(
+        "a",
+        files={"src/limits.py": "changed, 2 edits", "a.c": "read 1 time"},
+        findings=["The heart of it is `TokenBucket`, and `refill` in `src/deep/bucket.py` calls do_it."],
+    )
     assert shared_words(found, "look at ./src/limits.py and `TokenBucket`") == {
         "src/limits.py",
         "TokenBucket",
     }
-    assert shared_words(found, "limits.py: refill()") == {"limits.py", "refill"}
+    assert shared_words(found, "limits.py and bucket.py: refill()") == {"limits.py", "bucket.py", "refill"}
     assert not shared_words(found, "the heart of the bucket in a.c")
-    listed = candidate("b", context={"files": ["src/x.py"], "names": ["do_it in src/x.py"]})
-    assert is_wanted(listed, "why does do_it fail?")
-    assert not is_wanted(listed._replace(words=frozenset()), "why does do_it fail?")
+    listed = candidate("b", files=["src/x.py"])
+    assert shared_words(listed, "why does x.py fail?")
+    assert not shared_words(listed._replace(words=frozenset()), "why does x.py fail?")
 
 
 def test_ordinary_words_count_only_as_code():
     """Functions may be named like ordinary words."""
-    found = candidate(
-        "a", context={"names": {"elsewhere": "move, Config, TODO, re-use, do_it", "Makefile": "`build`"}}
-    )
-    assert not shared_words(found, "Please move the TODO Config elsewhere, re-use the build")
+    found = candidate("a", files={"Makefile": "changed"}, findings=["`move`, `Config`, `build` and `do_it`"])
+    assert not shared_words(found, "Please move the Config elsewhere, re-use the build")
     assert shared_words(found, "why does `move` call build()?") == {"move", "build"}
     assert shared_words(found, "do_it in the Makefile") == {"do_it", "Makefile"}
 

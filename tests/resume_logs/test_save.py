@@ -293,13 +293,26 @@ def everything_below(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("max_chars", [None, 5_000])
-def test_log_text_writes_nothing(home, two_sessions, tmp_path: Path, max_chars) -> None:
+@pytest.mark.parametrize("profile", [None, "fresh", "after_compaction"])
+def test_log_text_writes_nothing(home, two_sessions, tmp_path: Path, profile, max_chars) -> None:
     """No file or folder is created, and no modification time changes."""
     before = everything_below(tmp_path)
-    text = log_text(ref_to(two_sessions[0]), Workspace.open(), max_chars=max_chars)
+    text = log_text(ref_to(two_sessions[0]), Workspace.open(), profile=profile, max_chars=max_chars)
     assert "Fix the login" in text
     assert max_chars is None or len(text) <= max_chars
+    assert ("<leftoff-record" in text) == (profile is not None)
     assert everything_below(tmp_path) == before
+
+
+def test_a_state_of_an_earlier_version_is_read_again_from_the_transcript(home, two_sessions) -> None:
+    """It is neither upgraded nor trusted: the log is the same as without it."""
+    fresh = saved(two_sessions[0])
+    (kept,) = (paths.state_folder() / "extractions").glob("*.json")
+    old = json.loads(kept.read_text(encoding="utf-8")) | {"schema": 1, "prompts": [], "glimpses": []}
+    kept.write_text(json.dumps(old), encoding="utf-8")
+    again = saved(two_sessions[0])
+    assert again["mission_summary"] == fresh["mission_summary"] != ""
+    assert json.loads(kept.read_text(encoding="utf-8"))["schema"] == 2
 
 
 def test_a_log_goes_into_the_sessions_own_project(home, tmp_path: Path) -> None:

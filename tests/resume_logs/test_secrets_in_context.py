@@ -121,7 +121,8 @@ def documents(path: Path) -> dict[str, str]:
     assert states, "the state is kept"
     return {
         "whole text": log_text(ref, Workspace.open()),
-        "text for the hook": log_text(ref, Workspace.open(), max_chars=9_900),
+        "fresh text": log_text(ref, Workspace.open(), profile="fresh"),
+        "text after a compaction": log_text(ref, Workspace.open(), profile="after_compaction", summary="x"),
         "markdown": kept.markdown_file.read_text(encoding="utf-8"),
         "json": kept.json_file.read_text(encoding="utf-8"),
         **{state.name: state.read_text(encoding="utf-8") for state in states},

@@ -104,7 +104,7 @@ def test_a_changed_or_deleted_transcript_is_a_source_gone(session_records):
     path = Path(prompt.place.transcript)
     assert verdicts()["next_steps/0"].outcome == "supported"
     path.write_bytes(path.read_bytes().replace(b"Never push", b"Never pull"))
-    assert verdicts()["next_steps/0"].reason == "another record stands there now"
+    assert verdicts()["next_steps/0"].reason == "another record is there now"
     path.unlink()
     assert verdicts()["next_steps/0"].reason == "the record is not there any more"
 

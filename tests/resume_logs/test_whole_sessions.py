@@ -44,7 +44,7 @@ def test_a_fork_is_shown_from_its_parents_beginning(fork, capsys):
     """The parent's part first, under the parent's file, then its own; what it did not inherit is not there."""
     parent, child = fork
     out = output_of(capsys, "show", CHILD).out
-    order = [out.index(words) for words in (str(parent), "FIRST", "ANSWER1", str(child), "THIRD", "three")]
+    order = [out.index(words) for words in (parent.name, "FIRST", "ANSWER1", child.name, "THIRD", "three")]
     assert order == sorted(order)
     assert "SECOND" not in out
     assert "ANSWER2" not in out
@@ -64,7 +64,7 @@ def test_show_says_that_a_forks_beginning_is_missing(fork, capsys):
     """The line is in the place of the missing beginning."""
     fork[0].unlink()
     out = output_of(capsys, "show", CHILD).out
-    missing = out.index(f"goes on from {PARENT}, which is not here: what it inherits is missing")
+    missing = out.index(f"continues {PARENT}, which is not here: what it inherits is missing")
     assert missing < out.index("THIRD")
 
 
@@ -93,7 +93,7 @@ def test_doctor_says_that_a_forks_parent_cannot_be_had(fork, capsys, spoil):
     assert "what it inherits is missing" in found["troubles"][0][1]
     assert found["goes_on_from"]["readable"] is False
     assert found["records"] == fork[1].read_bytes().count(b"\n")
-    assert f"line 1: goes on from {PARENT}" in output_of(capsys, "doctor", CHILD).out
+    assert f"line 1: continues {PARENT}" in output_of(capsys, "doctor", CHILD).out
 
 
 def test_doctor_says_that_the_file_a_copy_was_made_from_is_gone(home, capsys):
@@ -135,7 +135,7 @@ def test_a_torn_line_among_records_does_not_refuse_the_session(home, capsys):
     path = home.claude(Story(project=str(Path.cwd())).asked("hello"))
     with path.open("ab") as file:
         file.write(b'{"type":"assist')
-    assert "Usage is not known yet" in output_of(capsys, "status").out
+    assert "No reply to measure yet" in output_of(capsys, "status").out
 
 
 def test_a_line_beyond_the_end_is_wrong_usage_and_nothing_else(fork, capsys):

@@ -42,7 +42,7 @@ def cut_short(home, isolated_home):
 def test_the_fullest_copy_is_restored(cut_short):
     """The other copy is restored on request, and neither replaces an existing file."""
     transcript, whole, rest = cut_short
-    with pytest.raises(StorageError, match="another file stands there"):
+    with pytest.raises(StorageError, match="another file is there"):
         restore_session(SESSION)
     transcript.unlink()
     restore_session(SESSION[:8])

@@ -59,7 +59,7 @@ def test_restoring_never_overwrites(tmp_path, session):
     archive = Archive(folder=tmp_path / "archive")
     kept = archive.add(described(), session)
     session[0].write_bytes(b"newer\n")
-    with pytest.raises(StorageError, match="another file stands there"):
+    with pytest.raises(StorageError, match="another file is there"):
         archive.restore(kept)
     assert session[0].read_bytes() == b"newer\n"
 

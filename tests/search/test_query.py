@@ -46,10 +46,10 @@ def test_filters_are_separated_from_words():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("kind:nonsense", "kind:nonsense is no kind"),
+        ("kind:nonsense", "kind:nonsense is not a kind"),
         ("errors:perhaps", "errors:yes or errors:no"),
-        ("since:soon", "is no time"),
-        ("since:99999999999d", "is no time"),
+        ("since:soon", "is not a time"),
+        ("since:99999999999d", "is not a time"),
         ('agent:""', "wants something"),
         ("retry agent:", "agent: wants something"),
         ("retry -agent:claude", "-agent: a filter cannot be turned round"),

@@ -185,7 +185,7 @@ def test_a_compressed_file_that_is_not_a_transcript_is_refused(tmp_path, zstd):
     for data in (zstd.compress(b"hello\n"), zstd.compress(b"")[:6], b"\x28\xb5\x2f\xfdnonsense"):
         path = tmp_path / "a.jsonl.zst"
         path.write_bytes(data)
-        with pytest.raises(TranscriptError, match="is no transcript that leftoff knows"):
+        with pytest.raises(TranscriptError, match="is not a transcript that leftoff knows"):
             agent_of(path)
 
 

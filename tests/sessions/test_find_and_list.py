@@ -158,7 +158,7 @@ def test_latest_is_the_newest_of_this_project(two_sessions):
     assert find_session("latest", Workspace.open()).transcript == two_sessions[0]
     assert open_session().session_id == CLAUDE_ID
     elsewhere = Path("/")
-    with pytest.raises(NotFoundError, match="lists those of all projects"):
+    with pytest.raises(NotFoundError, match="To list those of all projects"):
         find_session("latest", Workspace.open(elsewhere))
 
 
@@ -189,7 +189,7 @@ def test_entries_read_from_files_have_no_prompts(two_sessions):
 def test_an_id_or_a_unique_prefix_names_a_session(two_sessions):
     for words in (CODEX_ID, CODEX_ID[:8], CODEX_ID[:4]):
         assert find_session(words, Workspace.open()).transcript == two_sessions[1]
-    with pytest.raises(NotFoundError, match="Claude Code, Codex"):
+    with pytest.raises(NotFoundError, match="No session has the id"):
         find_session("ffffffff", Workspace.open())
     with pytest.raises(NotFoundError):
         find_session(CODEX_ID[:3], Workspace.open())
@@ -216,9 +216,9 @@ def test_a_path_names_a_session_whatever_its_place(two_sessions, tmp_path):
     ("content", "words"),
     [
         (b"", "is empty"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "is no transcript that leftoff knows"),
-        (b'{"some": "other tool"}\n' * 5, "is no transcript that leftoff knows"),
-        (b'{"torn', "is no transcript that leftoff knows"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "is not a transcript that leftoff knows"),
+        (b'{"some": "other tool"}\n' * 5, "is not a transcript that leftoff knows"),
+        (b'{"torn', "is not a transcript that leftoff knows"),
         (None, "no such file"),
         ("folder", "this is a folder"),
         ("loop", "cannot be read"),

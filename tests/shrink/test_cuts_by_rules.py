@@ -95,7 +95,7 @@ def test_a_look_at_a_file_written_again_is_cut_as_a_whole() -> None:
         step(3, Wrote("a.py", "new"), given="new"),
         *quiet(5, 6),
     ]
-    assert only_cut(conversation).rationale == "written anew since"
+    assert only_cut(conversation).rationale == "written again since"
 
 
 def test_an_old_look_keeps_its_head_and_lines_near_mentioned_names() -> None:
@@ -256,7 +256,7 @@ def test_an_old_report_keeps_lines_near_mentioned_names(action: Action) -> None:
     ]
     assert planned(conversation).nothing_to_trim
     kept = only_cut([*conversation, *quiet(60, 1), Message("old_name")]).replacement
-    assert "told 20 calls ago; nothing has spoken of the lines left out." in kept
+    assert "reported 20 calls ago; the removed lines were not mentioned since." in kept
     assert "old_name" in kept
     assert "\n48\t" not in kept
 

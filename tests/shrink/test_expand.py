@@ -31,7 +31,7 @@ def test_expand_fails_if_the_original_is_gone_or_changed(source):
     source.unlink()
     with pytest.raises(NotFoundError, match="is gone"):
         expand.expand(key)
-    with pytest.raises(LeftoffError, match="is no key"):
+    with pytest.raises(LeftoffError, match="is not a key"):
         expand.expand("nonsense")
 
 

@@ -104,5 +104,5 @@ def test_a_parent_that_is_not_a_transcript_is_shown(home, tmp_path):
     assert [(node.session_file, node.missing) for node in family.chain] == [(parent, True), (source, False)]
     text = "".join(show.export(str(source), Workspace.open(), chain=True))
     assert "my own notes" not in text
-    assert "no transcript" in text
+    assert "Another file is in its place" in text
     assert f"# Session {FIRST}" in text

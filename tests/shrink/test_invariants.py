@@ -90,12 +90,12 @@ def test_a_call_that_lost_one_half_is_reported():
 def test_text_before_an_answer_is_reported():
     """The API refuses such a message."""
     assert flaws("answers first", Outline(misplaced=[b"x"])) == (
-        "something stands before the answer to x in its message",
+        "something comes before the answer to x in its message",
     )
 
 
 def test_a_duplicate_id_is_reported_once():
-    reports = ("the id a stands on two records",)
+    reports = ("the id a is on two records",)
     assert flaws("unique ids", Outline(ids=[b"a", b"b", b"a"])) == reports
     assert flaws("unique ids", Outline(ids=[b"a"]), Outline(ids=[b"a"]), Outline(ids=[b"a"])) == reports
 

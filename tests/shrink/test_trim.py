@@ -189,7 +189,7 @@ def test_a_preview_fails_where_writing_would_fail(home, tmp_path, project):
     plan = prepare_trim(str(source), Workspace.open(), TrimOptions(project=folder))
     source.write_bytes(source.read_bytes().replace(b"tool_result", b"tool_resulT"))
     for go in (preview_trim, write_trim):
-        with pytest.raises(LeftoffError, match="is not what the plan was made from"):
+        with pytest.raises(LeftoffError, match="has changed since the plan was made"):
             go(plan)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import leftoff
 from leftoff.cli.main import run
+from leftoff.core.session import short_id
 from leftoff.testing.builders import Story, call
 from tests.support.live_session import SESSION, LiveSession
 from tests.support.long_sessions import CODEX_FIRST, FIRST, LONG
@@ -244,7 +245,7 @@ def test_lineage_tells_the_strategies_apart(write, capsys):
     shown = capsys.readouterr().out
     words = {"trim": "  trimmed  ", "smart-trim": "  smart-trimmed  ", "untrim": "  untrimmed  "}
     for command, derived in made.items():
-        (line,) = [line for line in shown.splitlines() if derived["session_id"] in line]
+        (line,) = [line for line in shown.splitlines() if short_id(derived["session_id"]) in line]
         assert words[command] in line
     assert run(["lineage", made["untrim"]["output_file"], "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)["tree"]

@@ -130,7 +130,7 @@ def test_a_link_in_place_of_the_folder_is_refused(tmp_path):
 
 def test_a_file_in_place_of_the_folder_is_an_error(tmp_path):
     (tmp_path / "logs").touch()
-    with pytest.raises(StorageError, match="a file stands where a folder should be"):
+    with pytest.raises(StorageError, match="a file is where a folder should be"):
         file_store.list_log_files(tmp_path / "logs")
 
 

@@ -190,5 +190,5 @@ def test_an_unreadable_folder_is_an_error(unprivileged_folder, run_python):
     nothing, message = run_python(code, unprivileged_folder).stdout.splitlines()
     folder = unprivileged_folder / "my outbox"
     assert nothing == "[]"
-    assert message.startswith(f"{folder}: the logs that wait to be sent cannot be looked at: no permission.")
+    assert message.startswith(f"{folder}: the logs that wait to be sent cannot be read: no permission.")
     assert message.endswith(f"chmod u+rwx '{folder}'")

@@ -80,8 +80,8 @@ def test_a_save_succeeds_when_the_server_does_not_answer(machine):
     assert len(machine.waiting()) == 1
     found = doctor(machine)
     assert found["storage"]["state"] == "broken"
-    assert "no answer. Is the server up, and the network?" in found["storage"]["words"]
-    assert found["outbox"]["words"].startswith(
+    assert "no answer. Is the server up, and the network?" in found["storage"]["detail"]
+    assert found["outbox"]["detail"].startswith(
         "1 log waits to be sent: s3://logs/leftoff at http://127.0.0.1:9: no answer."
     )
 
@@ -131,7 +131,7 @@ def test_invalid_options_lose_no_log(machine):
     assert machine.save("s").is_file()
     assert machine.waiting() == []
     found = doctor(machine)
-    assert "credentials do not belong into leftoff's configuration" in found["storage"]["words"]
+    assert "credentials do not belong into leftoff's configuration" in found["storage"]["detail"]
 
 
 def test_waiting_logs_without_a_remote_are_reported(machine):
@@ -139,8 +139,8 @@ def test_waiting_logs_without_a_remote_are_reported(machine):
     machine.save("s")
     machine.configure()
     found = doctor(machine)
-    assert found["storage"]["words"] == "files: logs stay on this machine"
-    assert found["outbox"]["words"] == "1 logs wait to be sent, and storage names nowhere to send them"
+    assert found["storage"]["detail"] == "files: logs stay on this machine"
+    assert found["outbox"]["detail"] == "1 log waits to be sent, but storage names nowhere to send it"
 
 
 @pytest.mark.parametrize("storage", ["files", "sqlite", "no-such-store"])
@@ -151,8 +151,8 @@ def test_an_unreadable_outbox_is_reported_by_the_doctor(unprivileged_folder, run
     ]
     assert [each["what"] for each in found] == ["storage", "outbox"]
     folder = unprivileged_folder / "leftoff" / "outbox"
-    assert (found[1]["state"], found[1]["mend"]) == ("broken", f"chmod u+rwx {folder}")
-    assert f"{folder}: the logs that wait to be sent cannot be looked at: no permission." in found[1]["words"]
+    assert (found[1]["state"], found[1]["fix"]) == ("broken", f"chmod u+rwx {folder}")
+    assert f"{folder}: the logs that wait to be sent cannot be read: no permission." in found[1]["detail"]
 
 
 def test_a_broken_entry_is_set_aside_and_blocks_no_other(machine, tmp_path):
@@ -182,7 +182,9 @@ def test_an_unreadable_entry_blocks_no_other(machine, tmp_path):
     assert [each["session_id"] for each in json.loads(ended.stdout)] == ["good"]
     found = doctor(machine)
     assert found["storage"]["state"] == "ok"
-    assert found["outbox"]["words"].startswith(f"2 logs wait to be sent: {by_name['folder']}: cannot be read")
+    assert found["outbox"]["detail"].startswith(
+        f"2 logs wait to be sent: {by_name['folder']}: cannot be read"
+    )
 
 
 def test_a_log_that_is_too_large_is_reported_with_what_to_do(machine, tmp_path):
@@ -196,7 +198,7 @@ def test_a_log_that_is_too_large_is_reported_with_what_to_do(machine, tmp_path):
     machine.send()
     (waiting,) = machine.waiting()
     assert ".large." in waiting.name
-    message = doctor(machine)["outbox"]["words"]
+    message = doctor(machine)["outbox"]["detail"]
     assert "larger than 5 MB" in message
     assert "shorten it with leftoff log edit large, or erase the session with leftoff forget large" in message
 
@@ -227,8 +229,8 @@ def test_a_wrong_password_keeps_the_log_waiting(tmp_path):
         machine.create_repository()
         machine.save("s", mission_summary="Ship it")
         found = doctor(machine)
-        assert found["storage"]["words"] == (
-            "postgres: PostgreSQL: the password or the user is wrong. Mend PGUSER, PGPASSWORD or ~/.pgpass."
+        assert found["storage"]["detail"] == (
+            "postgres: PostgreSQL: the password or the user is wrong. Check PGUSER, PGPASSWORD or ~/.pgpass."
         )
         assert len(machine.waiting()) == 1
         machine.environment |= server.environment
@@ -272,14 +274,14 @@ def test_errors_and_identifiers_of_a_plugin_are_handled(machine, tmp_path):
     machine.configure(storage="guest_store:Store")
     machine.save("session-1", mission_summary="Ship it")
     found = doctor(machine)
-    assert "guest_store.Store failed" in found["storage"]["words"]
-    assert "the guest has no network" in found["storage"]["words"]
+    assert "guest_store.Store failed" in found["storage"]["detail"]
+    assert "the guest has no network" in found["storage"]["detail"]
     ended = machine.leftoff("log", "list", "--remote", check=False)
     assert ended.returncode == 1
     assert "the guest has no network" in ended.stderr
     (lib / "kept").mkdir()
     # One, where the process that the save began to send with came through meanwhile.
-    assert doctor(machine)["storage"]["words"] in {f"guest_store:Store: reached, {n} logs" for n in (0, 1)}
+    assert doctor(machine)["storage"]["detail"] in {f"guest_store:Store: reached, {n} logs" for n in (0, 1)}
     assert machine.waiting() == []
     for path in (machine.root / ".leftoff" / "resume-logs").glob("session-*"):
         path.unlink()
@@ -295,7 +297,7 @@ def test_a_save_succeeds_when_the_outbox_cannot_be_written(machine):
         generator = leftoff.ResumeLogGenerator()
         path = generator.save_resume_log(generator.generate_from_session_state("s", {}))
         assert path.is_file()
-        assert any("a file stands where a folder should be" in str(each) for each in generator.troubles)
+        assert any("a file is where a folder should be" in str(each) for each in generator.troubles)
 
 
 def test_no_sender_is_started_without_waiting_logs_or_a_remote(machine):
@@ -376,7 +378,7 @@ def test_a_refused_log_blocks_no_other(machine, tmp_path):
     machine.run(sys.executable, "-P", "-m", "leftoff.storage.outbox")
     wait_until(lambda: len(machine.waiting()) == 2, "two are sent")
     assert {path.stem for path in lib.glob("*.json")} == {"taken-1", "taken-2"}
-    assert "not this one" in doctor(machine)["outbox"]["words"]
+    assert "not this one" in doctor(machine)["outbox"]["detail"]
 
 
 def test_many_saves_start_one_sender(machine):

@@ -188,7 +188,7 @@ def test_a_web_server_is_not_taken_for_a_bucket(server, store, objects, body):
         store.check,
         lambda: store.for_project("x").list(),
     ):
-        with pytest.raises(StorageError, match=r"does not speak S3\. Mend storage_options\.endpoint_url"):
+        with pytest.raises(StorageError, match=r"does not speak S3\. Check storage_options\.endpoint_url"):
             ask()
 
 
@@ -211,10 +211,10 @@ def test_a_redirect_or_a_missing_page_is_not_taken_for_a_bucket(server, store, s
     [
         (403, "RequestTimeTooSkewed", "Set the clock of this machine"),
         (403, "RequestExpired", "Set the clock of this machine"),
-        (400, "InvalidToken", "Mend AWS_SESSION_TOKEN, or log in again"),
-        (500, "InternalError", "trouble of its own just now. What waits is sent later"),
-        (503, "ServiceUnavailable", "trouble of its own just now. What waits is sent later"),
-        (301, "PermanentRedirect", "in another region. Mend storage_options.region"),
+        (400, "InvalidToken", "Check AWS_SESSION_TOKEN, or log in again"),
+        (500, "InternalError", "a problem just now. What waits is sent later"),
+        (503, "ServiceUnavailable", "a problem just now. What waits is sent later"),
+        (301, "PermanentRedirect", "in another region. Check storage_options.region"),
         (400, "NeverHeardOf", "refused: "),
     ],
 )
@@ -232,14 +232,14 @@ def test_a_bucket_in_another_region_is_found(server, store):
     """A service says which region it is, also where it says no more than that."""
     body = b"<Error><Code>PermanentRedirect</Code></Error>"
     server.says = (301, {"x-amz-bucket-region": "eu-central-1"}, body)
-    with pytest.raises(StorageError, match=r"in another region\. Mend storage_options\.region"):
+    with pytest.raises(StorageError, match=r"in another region\. Check storage_options\.region"):
         store.list()
 
 
 def test_a_gateway_error_without_a_code_is_reported(server, store):
     """A gateway answers 503 with a web page."""
     server.says = (503, {"Content-Type": "text/html"}, PAGE)
-    with pytest.raises(StorageError, match="the service has trouble of its own"):
+    with pytest.raises(StorageError, match="the service has a problem"):
         store.list()
 
 

@@ -53,7 +53,7 @@ def test_a_file_of_a_newer_leftoff_is_left_alone(store):
 
 def test_a_file_that_is_not_a_database_is_reported(store):
     store.path.write_bytes(b"something else entirely, long enough to be looked at" * 10)
-    with pytest.raises(StorageError, match="this is no SQLite file, or a damaged one"):
+    with pytest.raises(StorageError, match="not a SQLite file, or a damaged one"):
         store.list()
 
 
@@ -79,7 +79,7 @@ def test_sending_twice_has_no_effect(store):
     store.save(a_log("s", "second"))
     store.save_as_of(a_log("s", "first"), moment)
     assert store.load("s").mission_summary == "second"
-    assert store.check().endswith("logs.sqlite: reached, 1 logs")
+    assert store.check().endswith("logs.sqlite: reached, 1 log")
 
 
 def test_the_options_name_the_file(tmp_path, isolated_home):

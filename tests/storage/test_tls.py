@@ -61,7 +61,7 @@ def s3_store(server, monkeypatch):
 def test_a_bucket_with_a_certificate_of_a_named_authority_is_accepted(authority, certificate, monkeypatch):
     """``AWS_CA_BUNDLE`` names the authority, and nothing is sent without it."""
     with SecureS3(certificate) as server:
-        with pytest.raises(StorageError, match=r"certificate could not be verified\. Mend it there, or name"):
+        with pytest.raises(StorageError, match=r"certificate could not be verified\. Fix it there, or name"):
             s3_store(server, monkeypatch).save(a_log("s"))
         monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.file))
         store = s3_store(server, monkeypatch)
@@ -80,7 +80,7 @@ def test_a_bucket_with_a_self_signed_certificate_is_refused(authority, self_sign
                 s3_store(server, monkeypatch).list()
             assert str(refused.value) == (
                 f"s3://logs/leftoff at {server.url}: the server's certificate could not be verified. "
-                "Mend it there, or name its authority in AWS_CA_BUNDLE."
+                "Fix it there, or name its authority in AWS_CA_BUNDLE."
             )
 
 

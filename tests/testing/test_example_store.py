@@ -85,7 +85,7 @@ def test_it_serves_two_machines_by_its_entry_point(machines, tmp_path):
     data = json.loads(two.leftoff("resume", "--remote", "--json").stdout)
     assert data["mission"] == f"Mend {two.root}/cart.py"
     found = {
-        each["what"]: each["words"]
+        each["what"]: each["detail"]
         for each in json.loads(two.leftoff("doctor", "--json", check=False).stdout)
     }
     assert found["storage"] == f"shared-folder: {tmp_path / 'shared'}: reached, 2 logs"

@@ -271,7 +271,7 @@ def test_an_installed_adapter_has_a_gauge_and_a_live_warning(installed):
     project, transcript = installed
     status = json.loads(run("status", "--json", folder=project))
     assert '"used_tokens": 150500' in json.dumps(status), status
-    assert "caution crossed" in run("status", folder=project)
+    assert "Plan a good place to stop." in run("status", folder=project)
     event = {
         "hook_event_name": "UserPromptSubmit",
         "session_id": ID,
@@ -291,7 +291,7 @@ def test_an_installed_adapter_is_in_every_list(installed):
     assert "Fix the login" in run("sessions", folder=project)
     run("log", "save", folder=project)
     assert "never touch the database" in run("log", "show", folder=project)
-    assert "acme --resume" in run("resume", folder=project)
+    assert "leftoff resume --run" in run("resume", folder=project)
 
 
 def test_a_blocked_prompt_is_answered(page):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import os
 
     from leftoff.agents.command_line import CommandLine
-    from leftoff.core.actions import Action, Answer
+    from leftoff.core.actions import Action, Answer, FinishedJob
     from leftoff.core.fast_path import FastPathRules
     from leftoff.core.hook_event import (
         AgentCommands,
@@ -214,6 +214,18 @@ class JsonlAgent(ABC):
         from leftoff.core.actions import Answer  # noqa: PLC0415 - the status line needs no actions
 
         return Answer(text=result.text, failed=result.is_error)
+
+    def finished_jobs(self, record: Record) -> tuple[FinishedJob, ...]:  # noqa: ARG002 - for subclasses
+        """Return the background jobs whose end the record reports: by default no record does."""
+        return ()
+
+    def assigned(self, record: Record) -> str | None:  # noqa: ARG002 - for subclasses
+        """Return what another agent asked of this one: by default only users ask."""
+        return None
+
+    def queued(self, record: Record) -> str | None:  # noqa: ARG002 - for subclasses
+        """Return the prompt that waits while the agent works: by default the transcript does not show it."""
+        return None
 
     def rewound(self, record: Record) -> int | str | None:  # noqa: ARG002 - for subclasses
         """Return how far the record takes the conversation back: by default no record does."""

@@ -203,7 +203,7 @@ def _refuse_new(problems: Sequence[str], *, in_source: Sequence[str], target: Pa
     if new:
         more = f"; and {len(new) - _MOST_PROBLEMS} more" if len(new) > _MOST_PROBLEMS else ""
         raise StorageError(
-            f"{target}: not written, because the agent could not go on from it: {'; '.join(new[:_MOST_PROBLEMS])}{more}. "
+            f"{target}: not written, because the agent could not continue from it: {'; '.join(new[:_MOST_PROBLEMS])}{more}. "
             "The session that it is made from is untouched.",
             path=target,
         )
@@ -264,7 +264,7 @@ def outdated_plan(transcript: Path | str, change: Change) -> TranscriptError:
     """Return the error for a change that does not fit its line any more."""
     line = change.place.line_idx + 1
     return TranscriptError(
-        f"{transcript}: line {line} is not what the plan was made from. Plan anew; nothing was written.",
+        f"{transcript}: line {line} has changed since the plan was made. Plan again; nothing was written.",
         path=transcript,
         line=line,
     )
@@ -275,7 +275,7 @@ def name_unknown(client: str, newest_known: Sequence[int], what: str, unknown: S
     listed = ", ".join(unknown[:_MOST_UNKNOWN]) + (", …" if len(unknown) > _MOST_UNKNOWN else "")
     return (
         f"it was written by {client}, which is newer than what leftoff knows "
-        f"({'.'.join(map(str, newest_known))}), and {what} nobody has seen: {listed}"
+        f"({'.'.join(map(str, newest_known))}), and {what} that leftoff does not know: {listed}"
     )
 
 

@@ -242,5 +242,5 @@ def _require(value: JsonValue, kind: type, name: str, where: Path) -> None:
     if not isinstance(value, kind):
         what = "an object" if kind is dict else "a list"
         raise ConfigError(
-            f'{where}: "{name}" is not {what}. Nothing was changed; mend the file first.', path=where
+            f'{where}: "{name}" is not {what}. Nothing was changed; repair the file first.', path=where
         )

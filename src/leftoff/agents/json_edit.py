@@ -103,17 +103,17 @@ def _require_object(text: str, where: Path) -> None:
         value = json.loads(text.removeprefix(_BOM))
     except json.JSONDecodeError as error:
         raise ConfigError(
-            f"{where}: line {error.lineno} is not JSON ({error.msg}). Nothing was changed; mend the file first.",
+            f"{where}: line {error.lineno} is not JSON ({error.msg}). Nothing was changed; repair the file first.",
             path=where,
             line=error.lineno,
         ) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(
-            f"{where}: cannot be read as JSON. Nothing was changed; mend the file first.", path=where
+            f"{where}: cannot be read as JSON. Nothing was changed; repair the file first.", path=where
         ) from error
     if not isinstance(value, dict):
         raise ConfigError(
-            f"{where}: not a JSON object. Nothing was changed; mend the file first.", path=where
+            f"{where}: not a JSON object. Nothing was changed; repair the file first.", path=where
         )
 
 

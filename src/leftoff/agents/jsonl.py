@@ -139,9 +139,7 @@ def open_transcript(path: Path, *, buffer_bytes: int = -1) -> IO[bytes]:
                 f"{path}: this is a folder, not a transcript. Name a file in it.", path=path
             )
         if not stat.S_ISREG(mode):  # a pipe or device could keep us waiting for ever
-            raise TranscriptError(
-                f"{path}: this is no file of bytes, but a pipe, socket or device.", path=path
-            )
+            raise TranscriptError(f"{path}: not a regular file, but a pipe, socket or device.", path=path)
         return path.open("rb", buffering=buffer_bytes)
     except FileNotFoundError as error:
         raise TranscriptError(
@@ -313,7 +311,7 @@ def _describe_damage(text: str) -> str:
 
 
 def _refuse_constant(constant: str) -> JsonValue:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

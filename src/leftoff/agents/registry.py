@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leftoff.agents.jsonl import open_transcript
 from leftoff.errors import NotFoundError, PluginError, TranscriptError, UsageError
-from leftoff.plugins import make_all
+from leftoff.plugins import BUILT_IN, make, make_all
 
 if TYPE_CHECKING:
     from leftoff.core.protocols import Agent
@@ -28,6 +28,9 @@ def _agents() -> Iterator[Agent]:
 
 def agent_by_id(agent_id: str) -> Agent:
     """Return the agent with that public id."""
+    if agent_id in BUILT_IN["agents"]:
+        agent: Agent = make("agents", agent_id)
+        return agent
     for agent in _agents():
         if agent.id == agent_id:
             return agent
@@ -51,5 +54,5 @@ def agent_of(transcript: Path) -> Agent:
         if agent.recognises(head):
             return agent
     known = ", ".join(agent.name for agent in load_agents())
-    what = "is empty" if not head else "is no transcript that leftoff knows"
+    what = "is empty" if not head else "is not a transcript that leftoff knows"
     raise TranscriptError(f"{transcript}: {what}. It reads those of: {known}.", path=transcript)

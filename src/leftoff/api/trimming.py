@@ -182,7 +182,7 @@ def _tool_names(tools: Iterable[str] | str | None) -> tuple[str, ...]:
     """Return the names as a tuple, empty for all tools, whatever the settings say for the command line."""
     named = (tools,) if isinstance(tools, str) else tuple(tools or ())
     if not all(name.strip() for name in named):
-        raise UsageError(f"{tools!r} are no names of tools. None means all of them.")
+        raise UsageError(f"{tools!r} are not names of tools. None means all of them.")
     return named
 
 

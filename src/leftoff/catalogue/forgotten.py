@@ -216,8 +216,8 @@ class Forgotten:
 
     def _unreadable(self, reason: str) -> StorageError:
         return DocumentError(
-            f"{self._path}: {reason}. It says what must not be read in again, so nothing is read in until it is mended or"
-            " deleted.",
+            f"{self._path}: {reason}. It says what must not be read again, so nothing is read until you repair or"
+            " delete it.",
             path=self._path,
         )
 

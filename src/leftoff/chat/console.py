@@ -26,8 +26,8 @@ COMMAND_SIGN = "#"
 _HISTORY_FILE = "chat-history"
 # By name: the argument and what the command does, as ``help`` shows them.
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "compact": ("", "save with a summary and go on in a new session, with the agent's history emptied"),
-    "resume": ("N|ID", "go on from the summary of a saved session"),
+    "compact": ("", "save with a summary and continue in a new session, with the agent's history cleared"),
+    "resume": ("N|ID", "continue from the summary of a saved session"),
     "sessions": ("", "list the saved sessions of this folder"),
     "show": ("N|ID", "read one"),
     "export": ("N|ID", "write a session and all it goes back to as one document"),
@@ -145,7 +145,8 @@ class PlainConsole:
         """Ask on a terminal; elsewhere return whether the user agreed beforehand."""
         if self._agree or not self._is_interactive:
             self.say(
-                question if self._agree else f"{question} Nobody can be asked here: no. --yes agrees.", "⚠️"
+                question if self._agree else f"{question} There is no terminal to ask on: no. --yes agrees.",
+                "⚠️",
             )
             return self._agree
         self._write(f"{self._with_symbol(question, '⚠️')} ")

@@ -65,7 +65,7 @@ def caller_for(agent: Any) -> AgentCaller:
     call = _find_call(agent)
     if call is None:
         raise UsageError(
-            f"{type(agent).__name__}: this is no agent that can be talked to. It must be callable, or have one of: "
+            f"{type(agent).__name__}: not an agent that leftoff can talk to. It must be callable, or have one of: "
             f"stream_async, {', '.join(_METHODS[:4])}."
         )
     return _PlainCaller(call)

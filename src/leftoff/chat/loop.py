@@ -119,7 +119,9 @@ class ChatLoop:
             self.console.say("Nothing was said yet, so there is nothing to compact.")
             return False
         if saved.summary is None:
-            self.console.say("Nothing was compacted; the agent still knows everything. Try again, or go on.")
+            self.console.say(
+                "Nothing was compacted; the agent still knows everything. Try again, or continue."
+            )
             return False
         cost = page.format_cost(saved.file.totals.queries, saved.file.totals.tokens)
         self.console.say(f"Saved session: {saved.file.session_id} ({cost})", "💾")
@@ -128,7 +130,7 @@ class ChatLoop:
             info = saved_chats.find_chat(self.store.folder, saved.file.session_id, [])
             self._start_from_summary(turn.load_resumable(self.store, info))
         except LeftoffError as error:
-            self._warn(f"{error} This session goes on.")
+            self._warn(f"{error} This session continues.")
             return False
         return True
 
@@ -154,7 +156,7 @@ class ChatLoop:
         try:
             info = self._find_chat(selector)
             if self._is_current(info):
-                self._warn("That is this session. To go on from its summary alone: compact")
+                self._warn("That is this session. To continue from its summary alone: compact")
                 return None
             chosen = turn.load_resumable(self.store, info)
         except NotFoundError:
@@ -182,7 +184,7 @@ class ChatLoop:
         try:
             self._save()
         except LeftoffError as error:
-            self._warn(f"{error} This session goes on; nothing was resumed.")
+            self._warn(f"{error} This session continues; nothing was resumed.")
             return False
         return True
 
@@ -228,7 +230,7 @@ class ChatLoop:
         if not self.store.settings.auto_save or not self.chat.totals.queries:
             if self._delete_if_empty() and self.chat.parent:
                 self.console.say(
-                    f"Nothing was said since. To go on another time: resume {self.chat.parent.session_id}"
+                    f"Nothing was said since. To continue later: resume {self.chat.parent.session_id}"
                 )
             if self.chat.unsaved:
                 self.console.say("Not saved, as the setting chat.auto_save wants it.")
@@ -351,7 +353,7 @@ class ChatLoop:
         head = (warning_text(level, metrics) or "").partition("\n")[0]
         self.console.say(head)
         self.console.say(
-            f"{metrics.remaining_tokens or 0:,} tokens remaining - type compact to go on with a summary."
+            f"{metrics.remaining_tokens or 0:,} tokens remaining - type compact to continue with a summary."
         )
 
     def _report_save_error(self, error: LeftoffError | None) -> None:

@@ -112,7 +112,7 @@ class PythonAgent:
         if not self._recreate_agent():
             self._worker = hanging
             raise ProcessError(
-                f"{self.name} is still at work on the answer that was stopped. Wait for it, or start anew."
+                f"{self.name} is still working on the answer that was stopped. Wait for it, or start again."
             )
         self._abandoned_a_worker = True
 

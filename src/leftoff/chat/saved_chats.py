@@ -246,7 +246,7 @@ def require_full_id(selector: str, found: ChatInfo) -> None:
     """Raise NotFoundError for a shortened id, which may match another chat by now: deleting cannot be undone."""
     if selector not in {found.session_id, LATEST} and not selector.isdecimal():
         raise NotFoundError(
-            f"There is no saved session {selector}. One begins so: {found.session_id}. Say the whole id, or its number."
+            f"There is no saved session {selector}. Did you mean: {found.session_id}. Type the whole id, or its number."
         )
 
 

@@ -6,18 +6,18 @@ import sys
 
 import click
 
-from leftoff.cli import output
+from leftoff.cli import arguments, output
 from leftoff.cli.agent_hook import run_hook
 from leftoff.cli.agent_statusline import run_statusline
 from leftoff.live import status_line
 
 
 @click.command(epilog="Example: leftoff hook --help")
-@click.argument("agent")
+@click.argument("agent", type=arguments.AGENT)
 @click.argument("task", nargs=-1, metavar="")
-@output.with_json
+@arguments.with_json
 def hook(*, agent: str, task: tuple[str, ...], as_json: bool) -> int:  # noqa: ARG001 - the answer is JSON anyway
-    """Answer an event of AGENT: what the agents call once leftoff install has wired them.
+    """Answer an event of AGENT. Agents call this after leftoff install.
 
     The event comes as JSON on standard input, the answer is what the agent expects. The exit code is always 0: whatever
     goes wrong is one line in leftoff.log in your state folder.
@@ -26,11 +26,11 @@ def hook(*, agent: str, task: tuple[str, ...], as_json: bool) -> int:  # noqa: A
 
 
 @click.command(epilog="Example: leftoff statusline --json < what-the-agent-says.json")
-@output.with_json
+@arguments.with_json
 def statusline(*, as_json: bool) -> int:
     """Print one line for an agent's status line: gauge, level, turns left, last save.
 
-    The agent hands over what it knows of its session, as JSON on standard input.
+    Reads what the agent says about its session, as JSON on standard input.
     """
     if not as_json:
         return run_statusline()

@@ -6,6 +6,7 @@ leftoff's own log.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ def _run_hook(arguments: Sequence[str]) -> None:
         return
     if len(arguments) == 3:
         process.run_in_background(most_seconds=_MOST_BACKGROUND_SECONDS)  # before anything large is loaded
+        gc.enable()  # a task may read long transcripts
         from leftoff.live import saving
 
         saving.run_task(*arguments)

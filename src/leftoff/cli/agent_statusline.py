@@ -29,6 +29,8 @@ def run_statusline() -> int:
         if found is not None:
             sys.stdout.buffer.write(f"{line(found, coloured=_may_colour())}\n".encode())
             sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        pass  # the client was closed while the line was made
     except Exception as error:  # the agent's screen is not the place for our errors
         log_error(f"statusline: {type(error).__name__}: {error}")
     return 0
@@ -52,7 +54,7 @@ def line(found: StatusLine, *, coloured: bool) -> str:
 
 
 def _turns_ahead(found: StatusLine) -> list[str]:
-    if found.turns_left is None or found.next_level is None:
+    if found.turns_left is None or found.next_level is None or found.turns_left > gauge.MOST_TURNS:
         return []
     return [f"~{count(found.turns_left, 'turn')} to {_level_name(found.next_level)}"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from leftoff.cli import gauge, output
+from leftoff.cli import arguments, gauge, output
 from leftoff.errors import UsageError
 from leftoff.platform import process
 from leftoff.workspace import Workspace
@@ -30,24 +30,27 @@ _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 @click.option(
     "--resume",
     metavar="N|ID",
-    help="Go on from the summary of a saved session; N is a number of the list last shown, latest the newest.",
+    help="Continue from the summary of a saved session: a number of the list last shown, or latest.",
 )
 @click.option("--model", help="The model, where AGENT is an address.")
 @click.option(
     "--api",
     type=click.Choice(["openai", "anthropic"]),
-    help="How the address speaks; default: by its path, else like OpenAI.",
+    help="The API of the address. Default: by its path, else OpenAI's.",
 )
 @click.option("--key-variable", metavar="NAME", help="The environment variable that holds the key.")
 @click.option(
-    "--window", "window_tokens", type=output.WholeNumber(min=1), help="What the model holds, in tokens."
+    "--window",
+    "window_tokens",
+    type=arguments.WholeNumber(min=1),
+    help="The size of the model's window, in tokens.",
 )
 @click.option("--list", "wants_list", is_flag=True, help="List the saved sessions of this folder.")
 @click.option("--show", metavar="N|ID", help="Print a saved session.")
-@click.option("--export", metavar="N|ID", help="Print a session and all it goes back to as one document.")
-@click.option("--delete", metavar="N|ID", help="Take a saved session away for good.")
-@click.option("--yes", is_flag=True, help="Agree to what would be asked.")
-@output.with_json
+@click.option("--export", metavar="N|ID", help="Print a session and those it continues, as one document.")
+@click.option("--delete", metavar="N|ID", help="Delete a saved session.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@arguments.with_json
 def chat(
     *,
     agent: str | None,
@@ -63,7 +66,7 @@ def chat(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Chat with AGENT: an agent file, an agent's id, or an address; saved with a summary, compacted and resumed by it.
+    """Chat with AGENT: a Python file, an agent's id, or an address. Chats are saved with a summary to resume from.
 
     AGENT is a Python file that holds an agent of any framework (agent.py, or agent.py:name), a folder with an agent.py, the id
     of an agent that answers without its terminal, or the address of an OpenAI- or Anthropic-compatible server. The smallest agent
@@ -78,7 +81,7 @@ def chat(
             "Name one thing: an AGENT to chat with, or --list, --show, --export, --delete. Try: leftoff chat --help"
         )
     if agent is None and resume is not None:
-        raise UsageError(f"--resume goes with the AGENT to go on with: leftoff chat AGENT --resume {resume}")
+        raise UsageError(f"--resume needs the AGENT to continue with: leftoff chat AGENT --resume {resume}")
     if agent is None:
         return _manage_saved(store.folder, show=show, export=export, delete=delete, yes=yes, as_json=as_json)
     from leftoff.chat.drivers import find_agent
@@ -159,7 +162,7 @@ def _manage_saved(
         if not yes and (
             as_json or not sys.stdin.isatty() or not click.confirm(f"Delete {listed.session_id} for good?")
         ):
-            raise UsageError(f"{listed.session_id} was not deleted. Where nobody can be asked: --yes")
+            raise UsageError(f"{listed.session_id} was not deleted. To delete it without being asked: --yes")
         chat_file.delete(listed.path)
         output.as_json({"deleted": listed.session_id}) if as_json else output.say(
             f"Deleted: {listed.session_id}"
@@ -189,7 +192,7 @@ def _list(folder: Path, *, as_json: bool) -> int:
     for error in saved.errors:
         output.say(output.visible(str(error)))
     if not saved.chats:
-        output.say("No saved sessions in this folder. leftoff chat --help tells how to begin one.")
+        output.say("No saved sessions in this folder. To start one: leftoff chat --help")
     return 0 if saved.chats else output.NOTHING_TO_DO
 
 

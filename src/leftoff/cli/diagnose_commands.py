@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import warnings
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -11,12 +12,18 @@ from typing import Any
 
 import click
 
-from leftoff.cli import output
-from leftoff.core.quantities import age, count
+from leftoff.agents.registry import load_agents
+from leftoff.cli import arguments, gauge, output
+from leftoff.cli.gauge import Style
+from leftoff.config.load import thresholds
+from leftoff.config.settings import Settings
+from leftoff.core.metrics import ContextMetrics
+from leftoff.core.quantities import ago, count
 from leftoff.core.session import short_id
+from leftoff.demo import Scene
 from leftoff.demo import demo as play_demo
 from leftoff.diagnose import transcript
-from leftoff.diagnose.doctor import examine, explain_settings
+from leftoff.diagnose.doctor import Finding, examine
 from leftoff.diagnose.report import Compacted, Report, sessions_since
 from leftoff.errors import ConfigWarning
 from leftoff.platform import clock
@@ -25,27 +32,33 @@ from leftoff.sessions.find import LATEST
 from leftoff.sessions.listing import require_folder
 from leftoff.workspace import Workspace
 
-_MARKS = {"ok": "ok", "note": "note", "broken": "BROKEN"}
-_NEXT = "Next: leftoff sessions lists your own sessions, leftoff status shows how full the latest one is."
-
-
-@click.command(epilog="Example: leftoff doctor --config")
-@click.argument("session", required=False)
-@click.option(
-    "--config", "config", is_flag=True, help="Every setting with its value and where that came from."
+# In the order in which they are shown, each with its title and style.
+_STATES: tuple[tuple[str, str, Style], ...] = (
+    ("broken", "{} to fix:", {"fg": "red"}),
+    ("note", "Worth knowing:", {"fg": "yellow"}),
+    ("ok", "In order:", {}),
 )
+_GAUGE_COLUMNS = 40
+_GAUGE_SECONDS, _LINE_SECONDS = 0.06, 0.7  # the demo takes about half a minute on a terminal
+_NEXT = (
+    ("leftoff install {agent}", "connect it to your agent"),
+    ("leftoff sessions", "your own sessions"),
+    ("leftoff report", "what compactions lost in them"),
+)
+
+
+@click.command(epilog="Example: leftoff doctor")
+@click.argument("session", required=False, type=arguments.SESSION)
 @click.option(
     "--shape", is_flag=True, help="Of SESSION: record types and keys without values, for a bug report."
 )
-@output.with_json
-def doctor(*, session: str | None, config: bool, shape: bool, as_json: bool) -> int:
-    """Tell what is installed, readable, trusted or broken here, and the command that mends it.
+@arguments.with_json
+def doctor(*, session: str | None, shape: bool, as_json: bool) -> int:
+    """Check what is installed, readable and trusted here; each problem comes with the command that fixes it.
 
     With SESSION: what leftoff understands of that one transcript, and which lines it does not.
     """
     warnings.simplefilter("ignore", ConfigWarning)  # mistakes in the settings are among the findings
-    if config:
-        return _show_settings(as_json=as_json)
     if shape:
         return _show_shape(session or LATEST, as_json=as_json)
     if session is not None:
@@ -58,17 +71,24 @@ def _examine(*, as_json: bool) -> int:
     if as_json:
         output.as_json([finding.to_dict() for finding in findings])
     else:
-        rows = [
-            (
-                finding.what,
-                _MARKS[finding.state],
-                output.visible(finding.detail),
-                output.visible(finding.fix),
-            )
-            for finding in findings
-        ]
-        output.table(["what", "", "found", "to mend it"], rows)
+        _draw_findings(findings)
     return 1 if any(finding.state == "broken" for finding in findings) else 0
+
+
+def _draw_findings(findings: list[Finding]) -> None:
+    """Draw the problems with what repairs each, then the notes, then what is in order."""
+    for state, title, style in _STATES:
+        of_state = [finding for finding in findings if finding.state == state]
+        if not of_state:
+            continue
+        output.say(title.format(count(len(of_state), "problem")), {"bold": True, **style})
+        column = max(len(finding.what) for finding in of_state) + 2
+        for finding in of_state:
+            output.say(output.hanging(f"  {finding.what:<{column}}", output.short_path(finding.detail)))
+            if finding.fix:
+                output.say(
+                    output.hanging(f"  {'':<{column}}→ ", output.short_path(finding.fix)), style or None
+                )
 
 
 def _examine_transcript(session: str, *, as_json: bool) -> int:
@@ -117,32 +137,16 @@ def _show_shape(session: str, *, as_json: bool) -> int:
     return 0
 
 
-def _show_settings(*, as_json: bool) -> int:
-    in_force, mistakes = explain_settings(Workspace.open())
-    # A project's are not yours.
-    code = 1 if any(mistake.origin.layer != "project file" for mistake in mistakes) else 0
-    if as_json:
-        output.as_json(
-            {"settings": [dataclasses.asdict(each) for each in in_force], "mistakes": [*map(str, mistakes)]}
-        )
-        return code
-    rows = [(each.key, output.visible(str(each.value)), output.visible(each.origin)) for each in in_force]
-    output.table(["setting", "value", "from"], rows)
-    for mistake in mistakes:
-        output.say(f"not used: {output.visible(str(mistake))}")
-    return code
-
-
 @click.command(epilog="Example: leftoff report --days 7 --verbose")
 @click.option(
-    "--days", type=output.WholeNumber(1, 3650), default=30, show_default=True, help="How far to look back."
+    "--days", type=arguments.WholeNumber(1, 3650), default=30, show_default=True, help="How far to look back."
 )
-@click.option("--agent", help="Only sessions of this agent.")
+@click.option("--agent", type=arguments.AGENT, help="Only sessions of this agent.")
 @click.option(
     "--project", type=click.Path(path_type=Path), help="Only sessions of the project in this folder."
 )
 @click.option("--verbose", is_flag=True, help="Name what each summary lost.")
-@output.with_json
+@arguments.with_json
 def report(*, days: int, agent: str | None, project: Path | None, verbose: bool, as_json: bool) -> int:
     """Show the compactions of the last 30 days: what each lost, and what leftoff would have kept."""
     now = clock.now()
@@ -167,9 +171,8 @@ def _draw_report(found: Report, now: datetime, days: int, *, verbose: bool) -> N
     output.say(f"The last {count(days, 'day')}: {counted}.")
     if not listed:
         return
-    rows = [_compaction_row(each, now) for each in listed]
-    headings = ["age", "agent", "project", "session", "the summary lost", "leftoff would have kept"]
-    output.table(headings, rows, spare=["agent", "project", "age"])
+    for each in listed:
+        _draw_compaction(each, now)
     _show_totals(found)
     if verbose:
         for each in listed:
@@ -178,22 +181,21 @@ def _draw_report(found: Report, now: datetime, days: int, *, verbose: bool) -> N
         output.say("leftoff report --verbose names what was lost.")
 
 
-def _compaction_row(each: Compacted, now: datetime) -> tuple[str, ...]:
+def _draw_compaction(each: Compacted, now: datetime) -> None:
     lost = [line for line in each.receipt.lines if line.lost]
-    if each.receipt.is_opaque:
-        lost_words = "cannot be read"
-    else:
-        lost_words = (
-            _join(f"{len(line.lost)} of {count_items(line.total, line.kind)}" for line in lost) or "nothing"
-        )
-    return (
-        age(now, each.at) if each.at else "?",
-        each.agent,
-        output.one_line(Path(each.project).name if each.project else "?", 20),
-        short_id(each.session_id),
-        lost_words,
-        _join(count_items(len(line.put_back), line.kind) for line in lost if line.put_back) or "-",
+    words = _join(f"{len(line.lost)} of {count_items(line.total, line.kind)}" for line in lost) or "nothing"
+    kept = _join(count_items(len(line.put_back), line.kind) for line in lost if line.put_back) or "nothing"
+    when = ago(now, each.at) if each.at else "at an unknown time"
+    project = Path(each.project).name if each.project else "no project"
+    output.say(
+        f"{each.agent} {short_id(each.session_id)} · {output.one_line(project, 30)} · {when}", {"bold": True}
     )
+    output.say(
+        output.hanging(
+            "  lost          ", "not known: the summary is encrypted" if each.receipt.is_opaque else words
+        )
+    )
+    output.say(output.hanging("  would be kept ", kept))
 
 
 def _show_totals(found: Report) -> None:
@@ -201,7 +203,9 @@ def _show_totals(found: Report) -> None:
     if lost:
         words = _join(f"{tally.lost} of {count_items(tally.total, kind)}" for kind, tally in lost.items())
         kept = _join(count_items(tally.would_have_kept, kind) for kind, tally in lost.items())
-        output.say(f"Together the summaries lost {words}. leftoff would have kept {kept}.")
+        output.say(
+            output.wrap(f"Together the summaries lost {words}. leftoff would have kept {kept}.", indent="")
+        )
 
 
 def _show_lost(each: Compacted) -> None:
@@ -235,16 +239,50 @@ def _report_to_dict(found: Report, days: int) -> dict[str, Any]:
 
 
 @click.command(epilog="Example: leftoff demo")
-@output.with_json
+@arguments.with_json
 def demo(*, as_json: bool) -> int:
-    """Play the story on a bundled session, in a scratch folder that is gone afterwards."""
+    """See leftoff work on a bundled session, in a temporary folder."""
     if as_json:
-        output.as_json([{"title": scene.title, "lines": [*scene.lines]} for scene in play_demo()])
+        output.as_json(
+            [
+                {"title": scene.title, "lines": [line for line in scene.lines if isinstance(line, str)]}
+                for scene in play_demo()
+            ]
+        )
         return 0
+    is_live = output.is_interactive()
     for scene in play_demo():
         output.say(scene.title, {"bold": True})
-        for line in scene.lines:
-            output.say(output.wrap(output.visible(line), indent="  "))
+        _play(scene, is_live=is_live)
         output.say("")
-    output.say(_NEXT)
+    output.say("Now with your own sessions:", {"bold": True})
+    for command, words in _NEXT:
+        output.say(f"  {command.format(agent=load_agents()[0].id):<26}{words}")
     return 0
+
+
+def _play(scene: Scene, *, is_live: bool) -> None:
+    """Show a scene: on a terminal the gauge moves, at a pace to read by; elsewhere it is drawn once before each text about it."""
+    drawn = ""
+    for line in scene.lines:
+        if isinstance(line, ContextMetrics):
+            drawn = _draw_gauge(line)
+            if is_live:
+                output.write(f"\r{drawn}")
+                time.sleep(_GAUGE_SECONDS)
+            continue
+        if drawn:
+            output.write("\n" if is_live else f"{drawn}\n")
+            drawn = ""
+        mark = line[:2] if line.startswith(("> ", "- ")) else ""
+        output.say(output.hanging(f"  {mark}", output.visible(line.removeprefix(mark))))
+        if is_live:
+            time.sleep(_LINE_SECONDS)
+
+
+def _draw_gauge(metrics: ContextMetrics) -> str:
+    levels = thresholds(Settings())
+    drawn = gauge.bar(metrics, levels, _GAUGE_COLUMNS)
+    return "  " + output.apply_style(
+        f"{drawn} {int(metrics.shown_percentage or 0):3} %", gauge.style(levels.level(metrics))
+    )

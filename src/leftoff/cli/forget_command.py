@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from leftoff.cli import output
+from leftoff.cli import arguments, output
 from leftoff.core.quantities import count
 from leftoff.errors import UsageError
 from leftoff.forget import forget as forget_module
@@ -18,16 +18,16 @@ _MOST_SHOWN = 20
 
 
 @click.command(epilog="Example: leftoff forget 0b54f7aa")
-@click.argument("session", required=False)
-@click.option("--project", is_flag=True, help="Every session of the project you are in, and its documents.")
-@click.option("--text", help="A text, wherever it stands.")
-@click.option("--dry-run", is_flag=True, help="Show what would be erased; erase nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask; needed where nobody can be asked.")
-@output.with_json
+@click.argument("session", required=False, type=arguments.SESSION)
+@click.option("--project", is_flag=True, help="Every session of this project, and its documents.")
+@click.option("--text", help="A text, wherever it occurs.")
+@click.option("--dry-run", is_flag=True, help="Show what would be erased, and erase nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask. Needed without a terminal.")
+@arguments.with_json
 def forget(
     *, session: str | None, project: bool, text: str | None, dry_run: bool, yes: bool, as_json: bool
 ) -> int:
-    """Erase SESSION, this project or a text from every place where leftoff keeps anything, and prove it.
+    """Erase SESSION, this project or a text from everything that leftoff stored, and check that it is gone.
 
     Logs, pauses, pins, states, lists, library, archive and remote are read again afterwards. Files of the agents themselves are
     named and never touched.
@@ -72,7 +72,7 @@ def _show_plan(plan: forget_module.ForgetPlan) -> None:
         if plan.target == "project"
         else plan.description
     )
-    output.say(f"To be forgotten: {output.visible(what)}")
+    output.say(f"To erase: {output.visible(what)}")
     if plan.shared is not None:
         output.say(
             f"  {output.visible(str(plan.shared))} is shared with other worktrees: only the logs and pauses of these sessions go"
@@ -125,7 +125,7 @@ def _not_done(plan: forget_module.ForgetPlan, *, dry_run: bool, as_json: bool) -
     elif dry_run:
         why, code = "Nothing was erased. Without --dry-run it is done.", 0
     else:
-        why, code = "Nothing was erased. Where nobody can be asked: leftoff forget … --yes", 1
+        why, code = "Nothing was erased. To erase it without being asked: leftoff forget … --yes", 1
     if as_json:
         output.as_json({**_to_dict(plan, None), "error" if code == 1 else "why": why})
     else:

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from leftoff.core.metrics import ContextMetrics, Level, Thresholds
 
+MOST_TURNS = 99  # a forecast beyond that is shown nowhere: the pace of a few turns says nothing about so many
 _STYLES: Mapping[Level | None, Style] = {
     None: {"dim": True},
     Level.OK: {"fg": "green"},
@@ -24,12 +25,13 @@ class Style(TypedDict, total=False):
     bold: bool
     dim: bool
     italic: bool
+    reverse: bool
 
 
 def bar(metrics: ContextMetrics, thresholds: Thresholds, width: int) -> str:
     """Return ``█████████░░░░░┊░░┊┊┊``: filled as far as the window is used, with the thresholds still ahead."""
     if metrics.total_budget is None or metrics.used_tokens is None:
-        return "?" * width
+        return " " * width
     cells = ["░"] * width
     for threshold in thresholds.in_order:
         at = threshold.at_tokens(metrics.total_budget) / metrics.total_budget
@@ -38,14 +40,35 @@ def bar(metrics: ContextMetrics, thresholds: Thresholds, width: int) -> str:
     return "".join(["█"] * filled + cells[filled:])
 
 
+def scale(metrics: ContextMetrics, thresholds: Thresholds, width: int) -> str:
+    """Return the line below the bar: the percentage of each threshold under its mark; one that would overlap is left out."""
+    line = ""
+    for threshold in thresholds.in_order if metrics.total_budget else ():
+        assert metrics.total_budget is not None
+        fraction = threshold.at_tokens(metrics.total_budget) / metrics.total_budget
+        at = min(width - 1, int(fraction * width))
+        if not line or at > len(line):
+            line = line.ljust(at) + f"{fraction * 100:.0f}"
+    return f"{line} %" if line else ""
+
+
+def level_name(level: Level | None) -> str:
+    """Return a level as people read it."""
+    return "" if level is None else level.value.replace("_", "-")
+
+
 def style(level: Level | None) -> Style:
     """Return the style of a level."""
     return _STYLES[level]
 
 
 def describe(metrics: ContextMetrics) -> str:
-    """Return ``151,000 of 167,000 tokens, 90.4 %``; ~ marks an estimate, ? what is not known."""
-    used = "?" if metrics.used_tokens is None else f"{metrics.used_tokens:,}"
-    total = "" if metrics.total_budget is None else f" of {metrics.total_budget:,}"
-    share = "" if metrics.shown_percentage is None else f", {metrics.shown_percentage:.1f} %"
-    return f"{'~' if metrics.basis == 'estimated' else ''}{used}{total} tokens{share}"
+    """Return ``151,000 of 167,000 tokens, 90.4 %``; ~ marks an estimate, and what is not known is left out."""
+    if metrics.used_tokens is None:
+        return "not measured yet" + (
+            "" if metrics.total_budget is None else f", of {metrics.total_budget:,} tokens"
+        )
+    used = f"{'~' if metrics.basis == 'estimated' else ''}{metrics.used_tokens:,}"
+    if metrics.shown_percentage is None:
+        return f"{used} tokens used"
+    return f"{used} of {metrics.total_budget:,} tokens, {metrics.shown_percentage:.1f} %"

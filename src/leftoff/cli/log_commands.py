@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli import output
+from leftoff.cli import arguments, output
+from leftoff.cli.log_verify_command import verify
 from leftoff.core.quantities import age, count
+from leftoff.core.session import short_id
 from leftoff.errors import ProcessError, UsageError
 from leftoff.platform import clock, paths
 from leftoff.resume_logs import cleanup as log_cleanup
@@ -19,14 +21,13 @@ from leftoff.sessions.find import LATEST, find_session
 from leftoff.workspace import Workspace
 
 if TYPE_CHECKING:
-    from leftoff.resume_logs.verify import CheckedText, VerifiedLog
-    from leftoff.resume_logs.verify_items import Finding, Verdict
+    from leftoff.resume_logs.restore_text import Profile
 
+_PROFILES: Mapping[str, Profile] = {"fresh": "fresh", "after-compaction": "after_compaction"}
 _LEAST_CHARS = 500
-_MARKS = {"supported": "supported", "contradicted": "CONTRADICTED", "source gone": "source gone"}
 
 
-@click.group(cls=output.OrderedGroup, epilog="Example: leftoff log list")
+@click.group(cls=arguments.OrderedGroup, epilog="Example: leftoff log list")
 def log() -> None:
     """Save, read, edit and check resume logs: what the next session must know."""
 
@@ -34,12 +35,12 @@ def log() -> None:
 @click.command(epilog="Example: leftoff log cleanup --keep 5 --dry-run")
 @click.option(
     "--keep",
-    type=output.WholeNumber(),
-    help="How many of the newest without open work stay; resume_logs.cleanup.keep_count when left out.",
+    type=arguments.WholeNumber(),
+    help="How many logs of finished work to keep. Default: resume_logs.cleanup.keep_count.",
 )
 @click.option("--compress", is_flag=True, help="Compress the others instead of deleting them.")
-@click.option("--dry-run", is_flag=True, help="Only say which logs it would be.")
-@output.with_json
+@click.option("--dry-run", is_flag=True, help="Only list the logs that would be affected.")
+@arguments.with_json
 def cleanup(*, keep: int | None, compress: bool, dry_run: bool, as_json: bool) -> int:
     """Delete old resume logs of this project; the log of a session that still runs always stays.
 
@@ -78,13 +79,13 @@ def cleanup(*, keep: int | None, compress: bool, dry_run: bool, as_json: bool) -
 
 
 @click.command(epilog="Example: leftoff log edit latest")
-@click.argument("log", default=LATEST)
+@click.argument("log", default=LATEST, type=arguments.SESSION)
 @click.option("--yes", is_flag=True, help="Do not ask before a whole section is removed.")
-@output.with_json
+@arguments.with_json
 def edit(*, log: str, yes: bool, as_json: bool) -> int:
-    """Open the resume log LOG in $EDITOR and keep what you change, now and whenever the session is saved again.
+    """Edit a resume log in $EDITOR. Your changes are kept when the session is saved again.
 
-    LOG is a session's id or the beginning of one; the latest when left out. An emptied file changes nothing.
+    LOG is a session's id or the beginning of it. Default: the latest. An empty file changes nothing.
     """
     from leftoff.resume_logs.save import edit_log  # loads all of extraction, which most commands do not need
 
@@ -107,7 +108,7 @@ def edit(*, log: str, yes: bool, as_json: bool) -> int:
     )
     if done.not_kept:
         headings = " and ".join(output.visible(heading) for heading in done.not_kept)
-        output.say(f"Not kept: {headings}. What stands there is made anew at each save.")
+        output.say(f"Not kept: {headings}. It is written again at each save.")
     output.say(output.visible(str(done.markdown_file)))
     if mark := done.judgement.mark(done.json_file):
         output.say(output.visible(mark))
@@ -123,10 +124,10 @@ def _ask(headings: tuple[str, ...]) -> bool:
     what = output.visible(" and ".join(headings))
     if not sys.stdin.isatty():
         raise UsageError(
-            f"{what}: removed with all that stood there. If that is meant: leftoff log edit --yes. "
+            f"{what}: removed with everything in it. If you mean that: leftoff log edit --yes. "
             "The log is unchanged."
         )
-    return click.confirm(f"Remove {what} with all that stands there?", default=False, err=True)
+    return click.confirm(f"Remove {what} and everything in it?", default=False, err=True)
 
 
 def _run_editor(text: str) -> str:
@@ -134,7 +135,7 @@ def _run_editor(text: str) -> str:
     environment = paths.environment()
     editor = environment.get("VISUAL") or environment.get("EDITOR")
     if not editor:
-        raise UsageError("No editor is named. Say which one to use: EDITOR=nano leftoff log edit")
+        raise UsageError("No editor is set. Name one: EDITOR=nano leftoff log edit")
     try:
         edited = click.edit(text, editor=editor, extension=".md")
     except click.ClickException as error:
@@ -147,10 +148,10 @@ def _run_editor(text: str) -> str:
 
 
 @click.command("list", epilog="Example: leftoff log list")
-@click.option("--remote", is_flag=True, help="Those that the storage backend holds, of all machines.")
-@output.with_json
+@click.option("--remote", is_flag=True, help="List those in your storage backend, of all machines.")
+@arguments.with_json
 def list_(*, remote: bool, as_json: bool) -> int:
-    """List the resume logs of this project, newest first, each with where it came from."""
+    """List the resume logs of this project, newest first."""
     if remote:
         return _list_remote(as_json=as_json)
     logs = list_logs.list_logs(Workspace.open())
@@ -160,13 +161,15 @@ def list_(*, remote: bool, as_json: bool) -> int:
     if not logs:
         output.say("This project has no resume log yet. leftoff log save makes one.")
         return output.NOTHING_TO_DO
-    now = clock.now()
+    now, room = clock.now(), max(20, output.width() - 36)
     rows = [
         (
-            output.one_line(log.session_id, 36),
+            short_id(log.session_id),
             age(now, log.saved_at),
-            output.one_line(log.trouble or log.mission or "(no mission)", 46),
-            output.one_line(log.next_step or "", 30),
+            output.one_line(
+                log.trouble or output.without_opening(log.mission or "") or "(no mission)", room * 3 // 5
+            ),
+            output.one_line(output.without_opening(log.next_step or ""), room * 2 // 5),
             _notes(log),
         )
         for log in logs
@@ -186,15 +189,17 @@ def _list_remote(*, as_json: bool) -> int:
     if found.logs:
         rows = [
             (
-                output.one_line(log.session_id, 36),
+                short_id(log.session_id),
                 output.one_line(log.written_at or "", 16),
-                output.one_line(log.trouble or log.mission or "(no mission)", 46),
+                output.one_line(
+                    log.trouble or output.without_opening(log.mission or "") or "(no mission)", 46
+                ),
                 output.one_line("here too" if log.is_local else log.root or "", 30),
             )
             for log in found.logs
         ]
         output.table(["session", "written", "mission", "from"], rows, spare=["from", "written"])
-        output.say(f"leftoff resume --remote {found.logs[0].session_id} takes up the newest here.")
+        output.say(f"leftoff resume --remote {found.logs[0].session_id} picks up the newest here.")
     else:
         output.say("The remote holds no log of this project yet.")
     if found.more:
@@ -215,34 +220,59 @@ def _notes(log: list_logs.ListedLog) -> str:
     return ", ".join(filter(None, notes))
 
 
-@click.command(epilog="Example: leftoff log save --stdout --max-chars 9900")
-@click.argument("session", default=LATEST)
+@click.command(epilog="Example: leftoff log save --stdout --profile fresh")
+@click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the Markdown and write nothing.")
 @click.option(
+    "--profile",
+    type=click.Choice(["fresh", "after-compaction"]),
+    help="With --stdout: print exactly what an agent would be given, in a new session or after a compaction.",
+)
+@click.option(
+    "--summary",
+    type=click.Path(path_type=Path),
+    help="With --profile after-compaction: a file with the agent's own summary, which is not repeated.",
+)
+@click.option(
     "--max-chars",
-    type=output.WholeNumber(min=_LEAST_CHARS),
-    help="With --stdout: at most so many characters.",
+    type=arguments.WholeNumber(min=_LEAST_CHARS),
+    help="With --stdout: print at most this many characters.",
 )
 @click.option(
     "--transcript",
     type=click.Path(path_type=Path),
-    help="With --stdout: of this file, wherever it is.",
+    help="With --stdout: use this transcript.",
 )
-@output.with_json
+@arguments.with_json
 def save(
-    *, session: str, to_stdout: bool, max_chars: int | None, transcript: Path | None, as_json: bool
+    *,
+    session: str,
+    to_stdout: bool,
+    profile: str | None,
+    summary: Path | None,
+    max_chars: int | None,
+    transcript: Path | None,
+    as_json: bool,
 ) -> int:
-    """Save the resume log of SESSION: a number of the list last shown, an id or prefix, a path; the latest when left out."""
+    """Save the resume log of SESSION. Default: the latest session of this project."""
     from leftoff.resume_logs.save import log_text, save_log
 
-    if not to_stdout and (max_chars is not None or transcript is not None):
+    if not to_stdout and any(each is not None for each in (profile, summary, max_chars, transcript)):
         raise UsageError(
-            "--max-chars and --transcript go with --stdout, which prints the log and writes nothing."
+            "--profile, --summary, --max-chars and --transcript go with --stdout, which prints the log and writes nothing."
         )
+    if summary is not None and profile != "after-compaction":
+        raise UsageError("--summary goes with --profile after-compaction.")
     workspace = Workspace.open()
     if to_stdout:
         ref = find_session(str(transcript) if transcript else session, workspace)
-        text = log_text(ref, workspace, max_chars=max_chars)
+        text = log_text(
+            ref,
+            workspace,
+            profile=_PROFILES[profile] if profile else None,
+            max_chars=max_chars,
+            summary=_read_summary(summary) if summary else None,
+        )
         output.as_json({"markdown": text}) if as_json else click.echo(output.visible(text), nl=False)
         return 0
     kept = save_log(session, workspace)
@@ -250,20 +280,27 @@ def save(
         output.as_json(kept.to_dict() | {"troubles": [str(trouble) for trouble in kept.troubles]})
         return 0
     for trouble in kept.troubles:
-        click.echo(f"Passed over: {trouble}", err=True)
+        click.echo(f"Skipped: {trouble}", err=True)
     click.echo(
         f"Saved {kept.markdown_file} ({kept.estimated_tokens:,} tokens). To read it: leftoff log show {kept.log.session_id}"
     )
     return 0
 
 
-@click.command(epilog="Example: leftoff log show latest")
-@click.argument("log", default=LATEST)
-@output.with_json
-def show(*, log: str, as_json: bool) -> int:
-    """Print the resume log LOG: a session's id or the beginning of one; the latest when left out.
+def _read_summary(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}.") from error
 
-    With --json everything that is known, with the source of each item.
+
+@click.command(epilog="Example: leftoff log show latest")
+@click.argument("log", default=LATEST, type=arguments.SESSION)
+@arguments.with_json
+def show(*, log: str, as_json: bool) -> int:
+    """Print the resume log of a session, by its id or the beginning of it. Default: the latest.
+
+    --json adds the source of each item.
     """
     found = list_logs.show_log(log, Workspace.open())
     if as_json:
@@ -275,9 +312,9 @@ def show(*, log: str, as_json: bool) -> int:
 
 
 @click.command(epilog="Example: leftoff log stats")
-@output.with_json
+@arguments.with_json
 def stats(*, as_json: bool) -> int:
-    """Show how many resume logs this project has, how large they are, and where they stand."""
+    """Show how many resume logs this project has, how large they are, and where they are."""
     found = list_logs.log_stats(Workspace.open())
     if as_json:
         output.as_json(found.to_dict())
@@ -301,92 +338,6 @@ def stats(*, as_json: bool) -> int:
         + ("" if found.enabled else "; switched off: resume_logs.enabled is false")
     )
     return 0
-
-
-@click.command(epilog="Example: leftoff log verify latest")
-@click.argument("log", default="latest")
-@click.option("--all", "everything", is_flag=True, help="List the supported items too.")
-@click.option(
-    "--markdown",
-    is_flag=True,
-    help="Print the log with contradicted items struck, those without source marked.",
-)
-@click.option(
-    "--text",
-    type=click.File("r", encoding="utf-8"),
-    help="Check this text against LOG instead; - reads it from stdin.",
-)
-@output.with_json
-def verify(*, log: str, everything: bool, markdown: bool, text: IO[str] | None, as_json: bool) -> int:
-    """Check each item of LOG against its source: supported, contradicted, or its source gone.
-
-    LOG is a session's id, a path or the latest log of this project. Exits with 1 when anything is contradicted.
-    A text is checked by its paths, commands, numbers, names and quotations, and by what it says about tests; exits with 1
-    when nobody knows one of them, with 3 when there is none.
-    """
-    from leftoff.resume_logs.verify import check_text, verify_log
-
-    if text is not None:
-        return _show_checked_text(check_text(text.read(), log, Workspace.open()), as_json=as_json)
-    found = verify_log(log, Workspace.open())
-    if as_json:
-        output.as_json(
-            {"log": str(found.path), "verdicts": [_verdict_to_dict(verdict) for verdict in found.verdicts]}
-        )
-    elif markdown:
-        output.say(found.marked().to_markdown())
-    else:
-        _draw_verdicts(found, everything=everything)
-    return 1 if found.count("contradicted") else 0
-
-
-def _draw_verdicts(found: VerifiedLog, *, everything: bool) -> None:
-    rows = [
-        (verdict.item, _MARKS[verdict.outcome], output.one_line(verdict.text, 60), _why(verdict))
-        for verdict in found.verdicts
-        if everything or verdict.outcome != "supported"
-    ]
-    if rows:
-        output.table(["item", "", "says", "why"], rows)
-    counts = ", ".join(
-        f"{found.count(outcome)} {outcome}" for outcome in ("supported", "contradicted", "source gone")
-    )
-    output.say(f"{output.visible(str(found.path))}: {counts}.")
-
-
-def _why(verdict: Verdict) -> str:
-    at = f" (line {verdict.place.line_idx + 1:,})" if verdict.place is not None and verdict.reason else ""
-    return output.visible(f"{verdict.reason}{at}")
-
-
-def _verdict_to_dict(verdict: Verdict) -> dict[str, object]:
-    place = verdict.place
-    where = None if place is None else {"transcript": place.transcript, "line": place.line_idx + 1}
-    return dataclasses.asdict(verdict) | {"place": where}
-
-
-def _show_checked_text(checked: CheckedText, *, as_json: bool) -> int:
-    from leftoff.resume_logs.verify_items import strike_unknown
-
-    unknown = [finding for finding in checked.findings if not finding.known]
-    if as_json:
-        output.as_json({"findings": [_finding_to_dict(finding) for finding in checked.findings]})
-    else:
-        output.say(output.visible(strike_unknown(checked.text, checked.findings)))
-        output.say(_describe_findings(len(checked.findings), len(unknown)))
-    return 1 if unknown else 0 if checked.findings else 3
-
-
-def _describe_findings(found: int, unknown: int) -> str:
-    if not found:
-        return "Nothing in it can be checked by its words: no path, command, number, name, quotation or test result."
-    things = f"{count(found, 'thing')} in it can"
-    known = "all known" if not unknown else f"{unknown} of them nobody knows"
-    return f"{things} be checked by the words: {known}. The rest is prose, which is not judged."
-
-
-def _finding_to_dict(finding: Finding) -> dict[str, object]:
-    return {"kind": finding.claim.kind, "value": finding.claim.value, "known": finding.known}
 
 
 for _command in (save, list_, show, edit, verify, cleanup, stats):

@@ -13,47 +13,88 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import click
+from click.shell_completion import CompletionItem
 
-from leftoff.cli import output
+from leftoff.cli import arguments, output
 from leftoff.errors import AmbiguousSessionError, ConfigWarning, LeftoffError
 from leftoff.version import VERSION
 
-# The whole command line on one screen: each command and where it is. Only the one that runs is imported.
-COMMANDS: Mapping[str, str] = {
-    "demo": "leftoff.cli.diagnose_commands:demo",
-    "sessions": "leftoff.cli.session_commands:sessions",
-    "status": "leftoff.cli.session_commands:status",
-    "show": "leftoff.cli.session_commands:show",
-    "search": "leftoff.cli.search_commands:search",
-    "archive": "leftoff.cli.search_commands:archive",
-    "forget": "leftoff.cli.forget_command:forget",
-    "install": "leftoff.cli.setup_commands:install",
-    "uninstall": "leftoff.cli.setup_commands:uninstall",
-    "hook": "leftoff.cli.agent_commands:hook",
-    "statusline": "leftoff.cli.agent_commands:statusline",
-    "pause": "leftoff.cli.pause_commands:pause",
-    "log": "leftoff.cli.log_commands:log",
-    "resume": "leftoff.cli.resume_commands:resume",
-    "run": "leftoff.cli.resume_commands:run",
-    "advise": "leftoff.cli.shrink_commands:advise",
-    "trim": "leftoff.cli.shrink_commands:trim",
-    "smart-trim": "leftoff.cli.shrink_commands:smart_trim",
-    "rollover": "leftoff.cli.resume_commands:rollover",
-    "expand": "leftoff.cli.shrink_commands:expand",
-    "untrim": "leftoff.cli.shrink_commands:untrim",
-    "lineage": "leftoff.cli.shrink_commands:lineage",
-    "export": "leftoff.cli.session_commands:export",
-    "pin": "leftoff.cli.resume_commands:pin",
-    "pins": "leftoff.cli.resume_commands:pins",
-    "unpin": "leftoff.cli.resume_commands:unpin",
-    "chat": "leftoff.cli.chat_command:chat",
-    "project": "leftoff.cli.project_commands:project",
-    "report": "leftoff.cli.diagnose_commands:report",
-    "trust": "leftoff.cli.setup_commands:trust",
-    "doctor": "leftoff.cli.diagnose_commands:doctor",
+
+class Entry(NamedTuple):
+    """Where a command is, what it does in one line, and whether ``leftoff --help`` leaves it to ``leftoff help all``."""
+
+    place: str
+    summary: str
+    is_rare: bool = False
+
+
+# The whole command line on one screen. Only the command that runs is imported; the help needs none of them.
+GROUPS: Mapping[str, Mapping[str, Entry]] = {
+    "Daily": {
+        "status": Entry("session_commands:status", "how full the context window is, and what to do"),
+        "resume": Entry("resume_commands:resume", "pick up where a session left off"),
+        "run": Entry("resume_commands:run", "start an agent and follow it into smaller sessions"),
+        "report": Entry("diagnose_commands:report", "what compactions lost, and what leftoff keeps"),
+    },
+    "Sessions": {
+        "sessions": Entry("session_commands:sessions", "list the sessions of all agents"),
+        "search": Entry("search_commands:search", "find anything in any session"),
+        "show": Entry("session_commands:show", "read a session"),
+        "export": Entry("session_commands:export", "write a session as Markdown"),
+        "lineage": Entry("shrink_commands:lineage", "what a session came from, and its copies"),
+        "archive": Entry("search_commands:archive", "sessions that their agent has deleted", is_rare=True),
+        "forget": Entry("forget_command:forget", "erase a session, project or text everywhere", is_rare=True),
+    },
+    "Logs": {
+        "log": Entry("log_commands:log", "save, read, edit and check resume logs"),
+        "pin": Entry("resume_commands:pin", "keep a rule or fact in every resume log"),
+        "pins": Entry("resume_commands:pins", "list what is pinned in this project"),
+        "unpin": Entry("resume_commands:unpin", "remove a pin", is_rare=True),
+        "pause": Entry("pause_commands:pause", "record the last steps before the window is full"),
+    },
+    "Shrink": {
+        "advise": Entry("shrink_commands:advise", "compare the ways to make a session smaller"),
+        "trim": Entry("shrink_commands:trim", "copy a session with long tool results shortened"),
+        "smart-trim": Entry("shrink_commands:smart_trim", "copy a session without outdated content"),
+        "rollover": Entry("resume_commands:rollover", "start a fresh session from the resume log"),
+        "untrim": Entry("shrink_commands:untrim", "put everything back that a trim removed"),
+        "expand": Entry("shrink_commands:expand", "print what a placeholder replaced", is_rare=True),
+    },
+    "Projects": {
+        "project": Entry("project_commands:project", "plans with steps, and where each one stopped"),
+    },
+    "Chat": {
+        "chat": Entry("chat_command:chat", "talk to your own agent, with save and resume"),
+    },
+    "Setup": {
+        "install": Entry("setup_commands:install", "connect leftoff to an agent"),
+        "uninstall": Entry("setup_commands:uninstall", "disconnect it again"),
+        "config": Entry("config_command:config", "show and change settings"),
+        "doctor": Entry("diagnose_commands:doctor", "check the installation"),
+        "demo": Entry("diagnose_commands:demo", "see it work on a bundled session"),
+        "help": Entry("help_command:help_", "explain a command; help all lists every one"),
+        "completion": Entry("help_command:completion", "set up Tab completion", is_rare=True),
+        "trust": Entry("setup_commands:trust", "allow documents from a cloned repository", is_rare=True),
+        "hook": Entry("agent_commands:hook", "what agents call at their events", is_rare=True),
+        "statusline": Entry("agent_commands:statusline", "what agents show as status line", is_rare=True),
+    },
+}
+COMMANDS: Mapping[str, Entry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+# What people type who know other tools.
+_MEANT = {
+    "ls": "sessions",
+    "list": "sessions",
+    "version": "--version",
+    "settings": "config",
+    "restore": "resume",
+    "continue": "resume",
+    "compact": "rollover",
+    "handoff": "rollover",
+    "stats": "report",
+    "logs": "log",
 }
 _LAST_STREAM = 2  # the number of standard error
 _SIGNALLED = 128
@@ -165,7 +206,9 @@ def _show_ending(ending: BaseException, *, as_json: bool) -> int:
 def _show_usage_error(error: click.ClickException, *, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "leftoff"
-    message = error.format_message()
+    message = " ".join(error.format_message().split())  # click lists choices in lines of their own
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        message = f"{error.message} Did you mean {error.possibilities[0]!r}?"  # the nearest is the first
     stop = "" if message.endswith((".", "?", "!")) else "."
     output.error(f"{message}{stop} Try: {command} --help", as_json=as_json)
     return 2
@@ -196,7 +239,7 @@ def _show_bug(bug: BaseException, *, as_json: bool) -> int:
         place = place.tb_next
     where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "?"
     output.error(
-        f"This is a bug in leftoff, sorry: {type(bug).__name__}: {bug} ({where}). Nothing you have was changed by it. "
+        f"This is a bug in leftoff: {type(bug).__name__}: {bug} ({where}). Your files were not changed. "
         "Please report it with the output of: leftoff doctor --json",
         as_json=as_json,
     )
@@ -210,12 +253,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; for a mistyped one suggest the nearest, which click can do only for imported commands."""
-        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        if args[0] not in COMMANDS and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            arguments.refuse_command(ctx, args[0], COMMANDS, _MEANT)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -226,28 +265,65 @@ class LazyGroup(click.Group):
         """Import the command."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
+        module, _, attribute = COMMANDS[cmd_name].place.partition(":")
+        command = getattr(importlib.import_module(f"leftoff.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """List the commands for every day, by group."""
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(f"{name:<10}", entry.summary) for name, entry in group.items() if not entry.is_rare]
+                )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command from the table: importing all of them would take too long."""
+        named = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+def _show_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001, FBT001 - click's
+    if value and not context.resilient_parsing:
+        from leftoff.platform.commit import commit
+
+        built_from = commit()
+        output.say(f"leftoff {VERSION}" + (f" (commit {built_from})" if built_from else ""))
+        context.exit()
 
 
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Example: leftoff status",
+    epilog="\b\nMore:    leftoff COMMAND --help, leftoff help all\nExample: leftoff status",
 )
-@click.version_option(VERSION, prog_name="leftoff", message="%(prog)s %(version)s")
-@output.with_json
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+@arguments.with_json
 @click.pass_context
 def cli(context: click.Context, *, as_json: bool) -> int:
-    """Pick up where you left off: keep an AI coding agent's work going past the end of its context window.
+    """Pick up where you left off, when the context window of your coding agent is full.
 
     Without a command: this project at a glance.
     """
     if context.invoked_subcommand is not None:
         return 0
-    from leftoff.cli.session_commands import glance
+    if not as_json and output.is_interactive():
+        from leftoff.cli.picker import pick
 
-    return glance(as_json=as_json)
+        return pick()
+    from leftoff.cli.overview import show_overview
+
+    return show_overview(as_json=as_json)

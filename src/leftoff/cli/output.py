@@ -7,12 +7,13 @@ and never sent to the terminal. rich draws progress bars and is imported only fo
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,10 +26,12 @@ from leftoff.platform import paths
 if TYPE_CHECKING:
     import re
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 Item = TypeVar("Item")
+Line = tuple[str, Style | None]  # a line of a screen and how it looks
 NOTHING_TO_DO = 3  # exit code, also where a list is empty
+_LONGEST_OPENING = 40  # of words such as "The user first asked"
 RULE_WIDTH = 51  # columns of a line between parts, at most
+_NARROWEST_SCREEN, _LOWEST_SCREEN = 40, 16  # of a terminal that the picker is drawn on
 _NARROWEST = 30  # columns that text is wrapped to at least; a narrower terminal has to scroll
 _READABLE_COLUMNS = 20  # longer cells are folded on a narrow terminal
 _FOLDED_COLUMNS = 8  # the least that a table column gets where there is room for it
@@ -72,6 +75,14 @@ def _shows_styles() -> bool:
     return "NO_COLOR" not in environment and environment.get("TERM") != "dumb"
 
 
+def is_interactive() -> bool:
+    """Return whether a person at a terminal that can be drawn on reads the output and types."""
+    is_terminal = (
+        sys.stdin.isatty() and sys.stdout.isatty() and paths.environment().get("TERM", "dumb") != "dumb"
+    )
+    return is_terminal and width() >= _NARROWEST_SCREEN and height() >= _LOWEST_SCREEN
+
+
 def wrap(text: str, *, indent: str) -> str:
     """Break text into lines that fit the terminal, each indented."""
     wrapper = textwrap.TextWrapper(
@@ -80,71 +91,35 @@ def wrap(text: str, *, indent: str) -> str:
     return "\n".join(part for line in text.splitlines() for part in wrapper.wrap(line) or [""])
 
 
+def hanging(head: str, text: str) -> str:
+    """Return text after a head, in lines that fit the terminal; the lines below the first are indented by the head's width."""
+    room = max(10, width() - 1 - columns_of(head))
+    first, *rest = _fold(text, room) or [""]
+    return "\n".join([head + first, *(" " * columns_of(head) + line for line in rest)])
+
+
+def short_path(path: object) -> str:
+    """Return a path, or a text with paths in it, as a person writes it: with ~ for the home folder."""
+    return visible(str(path).replace(f"{paths.home()}/", "~/"))
+
+
+def height() -> int:
+    """Return the lines of the terminal."""
+    return _terminal_size().lines
+
+
 def width() -> int:
     """Return the columns of the terminal."""
-    return shutil.get_terminal_size().columns
+    return _terminal_size().columns
 
 
-class OrderedGroup(click.Group):
-    """A group that lists its commands in the order in which they were added."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names in that order."""
-        return [*self.commands]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse a call without a command in one line, like every other mistake; click would print the whole help."""
-        if not args:
-            ctx.fail(f"{ctx.command_path} needs a command: {', '.join(self.list_commands(ctx))}.")
-        return super().parse_args(ctx, args)
-
-
-class WholeNumber(click.IntRange):
-    """A whole number within limits; what is wrong with another value is said in plain words."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"{value!r} is not a whole number{self._describe_limits()}.", param, ctx)
-
-    def _describe_limits(self) -> str:
-        if self.min is None or self.max is None:
-            return "" if self.min is None else f", {self.min:,} or more"
-        return f" from {self.min:,} to {self.max:,}"
-
-
-class Fraction(click.FloatRange):
-    """A share of the window."""
-
-    name = "fraction"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"{value!r} is not a fraction, 0.9 for 90 %.", param, ctx)
-
-
-def with_json(command: Command) -> Command:
-    """Give a command the option ``--json``; it arrives as ``as_json``."""
-    option = click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="JSON only, on standard output.",
-        callback=_json_here_or_on_root,
-    )
-    return option(command)
-
-
-def _json_here_or_on_root(context: click.Context, parameter: click.Parameter, value: bool) -> bool:  # noqa: ARG001, FBT001 - click's
-    """``leftoff --json status`` means the same as ``leftoff status --json``."""
-    return value or bool(context.find_root().params.get("as_json"))
+def _terminal_size() -> os.terminal_size:
+    """Return the size that the terminal has now; elsewhere, what COLUMNS and LINES say."""
+    with suppress(OSError, ValueError, AttributeError):  # not a terminal, or closed
+        size = os.get_terminal_size(sys.stdout.fileno())
+        if size.columns and size.lines:
+            return size
+    return shutil.get_terminal_size()
 
 
 def as_json(value: Any) -> None:
@@ -200,7 +175,7 @@ def table(
     """
     cells = [[visible(cell) for cell in row] for row in rows]
     columns = _columns_that_fit([*zip(headings, *cells, strict=True)], spare, width())
-    widths = _widths([max(map(_length, column)) for column in columns], width())
+    widths = _widths([max(map(columns_of, column)) for column in columns], width())
     heading, *fitting = zip(*columns, strict=True)
     lines = [
         *([apply_style(line, {"italic": True}) for line in _fold(visible(title), width())] if title else []),
@@ -218,7 +193,7 @@ def _columns_that_fit(
 ) -> list[tuple[str, ...]]:
     """Return the columns, heading first, without as many of the spare ones as necessary."""
     for heading in spare:
-        needed = sum(3 + min(_READABLE_COLUMNS, max(map(_length, column))) for column in columns)
+        needed = sum(3 + min(_READABLE_COLUMNS, max(map(columns_of, column))) for column in columns)
         if needed - 1 <= room:
             break
         columns = [column for column in columns if column[0] != heading]
@@ -243,20 +218,20 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """Return the lines of one row: a cell that is too long continues below."""
     folded = [_fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
     for parts in zip_longest(*folded, fillvalue=""):
-        padded = (part + " " * (width - _length(part)) for part, width in zip(parts, widths, strict=True))
+        padded = (pad(part, width) for part, width in zip(parts, widths, strict=True))
         yield (" " + "   ".join(padded)).rstrip()
 
 
 def _fold(cell: str, width: int) -> list[str]:
     """Break a cell into lines of at most ``width`` columns, between words if possible."""
-    if _length(cell) <= width and "\n" not in cell:
+    if columns_of(cell) <= width and "\n" not in cell:
         return [cell]
     lines = []
     for line in cell.splitlines():
         taken = ""
         for word in line.split(" "):
             longer = f"{taken} {word}" if taken else word
-            if _length(longer) > width:
+            if columns_of(longer) > width:
                 lines += [taken] if taken else []
                 *full, longer = _cut(word, width)
                 lines += full
@@ -266,17 +241,15 @@ def _fold(cell: str, width: int) -> list[str]:
 
 
 def _cut(word: str, width: int) -> list[str]:
-    """Cut a word into pieces of at most ``width`` columns."""
+    """Cut a word into pieces of at most ``width`` columns, after one of the marks that paths and keys have if possible."""
     pieces = [""]
     for letter in word:
-        if pieces[-1] and _length(pieces[-1] + letter) > width:
-            pieces.append("")
+        if pieces[-1] and columns_of(pieces[-1] + letter) > width:
+            whole = max(pieces[-1].rfind(mark) for mark in "/_,.-") + 1
+            kept = whole if whole > width // 2 else len(pieces[-1])
+            pieces[-1:] = [pieces[-1][:kept], pieces[-1][kept:]]
         pieces[-1] += letter
     return pieces
-
-
-def _length(text: str) -> int:
-    return len(text) if text.isascii() else columns_of(text)
 
 
 def choose(question: str, choices: Sequence[Choice]) -> Choice:
@@ -284,6 +257,8 @@ def choose(question: str, choices: Sequence[Choice]) -> Choice:
     click.echo(visible(question), err=True)
     for number, each in enumerate(choices, start=1):
         click.echo(visible(f"{number:>3}  {each.description}\n     {each.selector}"), err=True)
+    from leftoff.cli.arguments import WholeNumber
+
     number = click.prompt("Which one", type=WholeNumber(1, len(choices)), err=True)
     return choices[number - 1]
 
@@ -344,21 +319,30 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def one_line(text: str, width: int) -> str:
-    """Return text on one line of at most ``width`` columns; some scripts take two columns per letter."""
-    flat = visible(" ".join(text[: width * 40].split()))
-    if flat.isascii():
-        return flat if len(flat) <= width else flat[: max(0, width - 1)] + "…"
+    """Return text on one line of at most ``width`` columns, with single spaces."""
+    return cut(visible(" ".join(text[: width * 40].split())), width)
+
+
+def cut(line: str, width: int) -> str:
+    """Return a line with … for what exceeds ``width`` columns; some scripts take two columns per letter."""
+    if line.isascii():
+        return line if len(line) <= width else line[: max(0, width - 1)] + "…"
     taken = 0
-    for position, letter in enumerate(flat):
+    for position, letter in enumerate(line):
         taken += _columns(letter)
         if taken > width:
-            return _shorten(flat[:position], width - 1) + "…"
-    return flat
+            return _shorten(line[:position], width - 1) + "…"
+    return line
+
+
+def pad(text: str, width: int) -> str:
+    """Return text with spaces up to that many columns."""
+    return text + " " * (width - columns_of(text))
 
 
 def columns_of(text: str) -> int:
     """Return the columns that text takes on a terminal."""
-    return sum(map(_columns, text))
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def _shorten(text: str, width: int) -> str:
@@ -380,3 +364,12 @@ def _visible_character(found: re.Match[str]) -> str:
     if code < 0x20:
         return chr(0x2400 + code)
     return "␡" if code == 0x7F else f"<U+{code:04X}>"
+
+
+def without_opening(text: str) -> str:
+    """Return the words that a mission or a step of a log quotes or tells, without our own words at its beginning, for narrow columns."""
+    first = text.partition("\n\n")[0]
+    opening, mark, words = first.partition(": ")
+    if mark and len(opening) <= _LONGEST_OPENING and words.strip():
+        return words.strip().removeprefix("“").removesuffix("”")
+    return first

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import click
 
-from leftoff.cli import output
+from leftoff.cli import arguments, output
 from leftoff.core.metrics import whole_percentage
 from leftoff.core.quantities import ago, count
 from leftoff.core.wire import JsonObject
@@ -28,15 +28,15 @@ from leftoff.workspace import Workspace
 
 _WIDTH = 40
 Result = TypeVar("Result")
-_DONE = {"finalize": "Finalised", "discard": "Discarded", "continue": "Goes on", None: "Left as it is"}
+_DONE = {"finalize": "Finalised", "discard": "Discarded", "continue": "Still running", None: "Not changed"}
 _MOST_TOOLS = 10
 
 
-@click.group(cls=output.OrderedGroup, epilog="Example: leftoff pause status")
+@click.group(cls=arguments.OrderedGroup, epilog="Example: leftoff pause status")
 def pause() -> None:
-    """Record the wind-down of a session, from 90 % of its window on, and keep it as a snapshot.
+    """Record what happens in a session from 90 % of its window on, and keep it as a snapshot.
 
-    Hooks do this by themselves; here it is done, looked at and cleaned up by hand.
+    Hooks do this automatically; these commands do it by hand.
     """
 
 
@@ -44,12 +44,12 @@ def pause() -> None:
 @click.option(
     "--context",
     "context_percentage",
-    type=output.Fraction(0, lifecycle.HIGHEST_FRACTION),
-    help="How full the window is, 0-1; default: that of the project's latest session.",
+    type=arguments.Fraction(0, lifecycle.HIGHEST_FRACTION),
+    help="How full the window is, 0-1. Default: as in the project's latest session.",
 )
-@output.with_json
+@arguments.with_json
 def start(*, context_percentage: float | None, as_json: bool) -> int:
-    """Begin to record a pause of this project; 3 when one is running already."""
+    """Start recording a pause of this project. Exits with 3 if one is running already."""
     started = lifecycle.start_manually(Workspace.open(), context_percentage)
     if as_json:
         output.as_json(
@@ -75,10 +75,10 @@ def start(*, context_percentage: float | None, as_json: bool) -> int:
 @click.option(
     "--context",
     "context_percentage",
-    type=output.Fraction(0, lifecycle.HIGHEST_FRACTION),
-    help="How full the window is, 0-1; default: as last said.",
+    type=arguments.Fraction(0, lifecycle.HIGHEST_FRACTION),
+    help="How full the window is, 0-1. Default: the last value.",
 )
-@output.with_json
+@arguments.with_json
 def record(
     *,
     action_type: str,
@@ -106,7 +106,7 @@ def record(
 
 @pause.command(epilog="Example: leftoff pause status --json")
 @click.argument("pause_name", metavar="[PAUSE]", required=False)
-@output.with_json
+@arguments.with_json
 def status(*, pause_name: str | None, as_json: bool) -> int:
     """Show PAUSE, by number, id or a part of it: its length, its actions, and how the window filled up.
 
@@ -122,7 +122,7 @@ def status(*, pause_name: str | None, as_json: bool) -> int:
 
 def _draw_status(found: list_pauses.PauseStatus, now: datetime) -> None:
     summary, listed = found.summary, found.listed
-    output.say(f"{summary.session_id}  {listed.status}, last touched {ago(now, listed.at)}")
+    output.say(f"{summary.session_id}  {listed.status}, last action {ago(now, listed.at)}")
     if listed.status == "unreadable":
         output.say(f"  {output.visible(listed.note or '')}")
         return
@@ -140,7 +140,7 @@ def _draw_status(found: list_pauses.PauseStatus, now: datetime) -> None:
         words = output.one_line(describe_action(action), max(20, output.width() - 24))
         output.say(f"  {output.one_line(action.type, 18):<18} {words}")
     if listed.running:
-        output.say("leftoff pause finalize keeps it, leftoff pause discard throws it away.")
+        output.say("To keep it: leftoff pause finalize   To delete it: leftoff pause discard")
 
 
 def _parse_object(data_json: str) -> JsonObject:
@@ -155,14 +155,14 @@ def _parse_object(data_json: str) -> JsonObject:
 
 @click.command(epilog="Example: leftoff pause finalize --message 'stopped before the migration'")
 @click.argument("pause_name", metavar="[PAUSE]", required=False)
-@click.option("--message", "-m", help="A note for whoever goes on.")
-@click.option("--archive-only", is_flag=True, help="Keep the recorded actions and make no snapshot.")
+@click.option("--message", "-m", help="A note for the next session.")
+@click.option("--archive-only", is_flag=True, help="Keep the recorded actions without a snapshot.")
 @click.option("--commit", is_flag=True, help="Commit the snapshot's own files to git, and nothing else.")
-@output.with_json
+@arguments.with_json
 def finalize(
     *, pause_name: str | None, message: str | None, archive_only: bool, commit: bool, as_json: bool
 ) -> int:
-    """End the running PAUSE (number, id or part of it) and keep it as a snapshot: JSON, YAML, Markdown, archive."""
+    """Finish the running PAUSE (number, id or part of it) and keep it as a snapshot: JSON, YAML, Markdown and archive."""
     ending = Ending(reason="by command", message=message, commit=True if commit else None)
     ended = end_selected(pause_name, Workspace.open(), ending, with_snapshot=not archive_only)
     if as_json:
@@ -182,9 +182,9 @@ def finalize(
 
 @click.command(epilog="Example: leftoff pause discard")
 @click.argument("pause_name", metavar="[PAUSE]", required=False)
-@output.with_json
+@arguments.with_json
 def discard(*, pause_name: str | None, as_json: bool) -> int:
-    """Throw the running PAUSE (number, id or part of it) away; finished ones are not touched."""
+    """Delete the running PAUSE (number, id or part of it). Finished ones stay."""
     gone = lifecycle.discard_selected(pause_name, Workspace.open())
     if as_json:
         output.as_json({"session_id": gone.session_id, "action_count": gone.action_count})
@@ -198,14 +198,14 @@ def discard(*, pause_name: str | None, as_json: bool) -> int:
 @click.option(
     "--finalize", "choice", flag_value="finalize", help="Keep each as a snapshot, as of its last action."
 )
-@click.option("--discard", "choice", flag_value="discard", help="Throw each away.")
+@click.option("--discard", "choice", flag_value="discard", help="Delete each.")
 @click.option("--continue", "choice", flag_value="continue", help="Leave each running.")
 @click.option("--all", "everywhere", is_flag=True, help="In all projects, not only in this one.")
-@output.with_json
+@arguments.with_json
 def recover(*, pause_name: str | None, choice: Choice | None, everywhere: bool, as_json: bool) -> int:
-    """Find pauses that were left behind by a process that died, and settle each: finalize, discard or continue.
+    """Find pauses whose process ended before they were finished, and finalize, discard or continue each.
 
-    On a terminal you are asked; elsewhere say it with a flag. With PAUSE: that one, whether its process lives or not.
+    On a terminal you are asked; elsewhere use a flag. With PAUSE: only that one, even if its process still runs.
     """
     asks = choice is None and not as_json and sys.stdin.isatty()
     decide = _ask if asks else lambda _: choice
@@ -216,7 +216,7 @@ def recover(*, pause_name: str | None, choice: Choice | None, everywhere: bool, 
     for each in settled:
         _show_recovered(each, asked=asks)
     if choice is None and not asks:
-        output.say("Settle them: leftoff pause recover --finalize, --discard or --continue")
+        output.say("Next: leftoff pause recover --finalize, --discard or --continue")
     return 0
 
 
@@ -259,9 +259,9 @@ def _finalized_to_dict(ended: FinalizedPause) -> dict[str, object]:
 
 
 @click.command("list", epilog="Example: leftoff pause list")
-@output.with_json
+@arguments.with_json
 def list_(*, as_json: bool) -> int:
-    """List the pauses of this project, running and finished, newest first; the numbers can be used as PAUSE."""
+    """List the pauses of this project, newest first. The numbers can be typed as PAUSE."""
     workspace = Workspace.open()
     listed = list_pauses.list_pauses(workspace)
     list_pauses.save_numbering(listed)
@@ -310,9 +310,9 @@ for _command in (finalize, discard, recover):
 
 
 @click.command(epilog="Example: leftoff pause stats --json")
-@output.with_json
+@arguments.with_json
 def stats(*, as_json: bool) -> int:
-    """Show what this project's pauses hold: actions by kind and tool, minutes from 90 % to the end, how often discarded."""
+    """Count this project's pauses: actions by kind and tool, minutes from 90 % to the end, how often discarded."""
     found = pause_stats.project_statistics(Workspace.open())
     if as_json:
         output.as_json(found.to_dict())
@@ -325,7 +325,7 @@ def stats(*, as_json: bool) -> int:
             f"From 90 % to the end: {_minutes(sums.median_minutes)} (median), {_minutes(sums.longest_minutes)} at most."
         )
     if found.without_lines:
-        output.say(f"Without actions that can be read: {found.without_lines}; leftoff pause list names them.")
+        output.say(f"Without readable actions: {found.without_lines}. To see which: leftoff pause list")
     _draw_counts("action", sums.kinds)
     _draw_counts("tool", sums.tools)
     return 0
@@ -345,23 +345,21 @@ def _draw_counts(what: str, counts: Mapping[str, int]) -> None:
 @click.option(
     "--older-than",
     "days",
-    type=output.WholeNumber(min=0),
+    type=arguments.WholeNumber(min=0),
     default=30,
     show_default=True,
     help="Days since the pause ended.",
 )
-@output.with_json
+@arguments.with_json
 def compress(*, days: int, as_json: bool) -> int:
-    """Pack the archives of old pauses of this project; they stay readable for every command."""
+    """Compress old pauses of this project. Every command can still read them."""
     done = pause_stats.compress_archives(Workspace.open(), timedelta(days=days))
     if not done.archives and not done.troubles:
-        raise NothingToDoError(
-            f"No archive of this project is older than {count(days, 'day')} and not packed yet."
-        )
+        raise NothingToDoError(f"No uncompressed archive of this project is older than {count(days, 'day')}.")
     if as_json:
         output.as_json(dataclasses.asdict(done))
     else:
-        output.say(f"Archives packed: {done.archives}; saved: {count(done.saved_bytes, 'byte')}.")
+        output.say(f"Archives compressed: {done.archives}; saved: {count(done.saved_bytes, 'byte')}.")
         for trouble in done.troubles:
             output.error(trouble, as_json=False)
     return 1 if done.troubles else 0

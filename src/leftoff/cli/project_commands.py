@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from leftoff.cli import output
+from leftoff.cli import arguments, output
 from leftoff.core.quantities import age
 from leftoff.errors import UsageError
 from leftoff.platform import clock
@@ -26,9 +26,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _META_KEY = "leftoff.project.said"
 
 
-@click.group(cls=output.OrderedGroup, epilog="Example: leftoff project resume 24")
+@click.group(cls=arguments.OrderedGroup, epilog="Example: leftoff project resume 24")
 def project() -> None:
-    """Keep the resume state of projects: where each stands, what comes next, what to read to go on."""
+    """Keep plans with steps: which are done, what comes next, and what to read to continue."""
 
 
 def _draw_closed(closed: ClosedSession) -> None:
@@ -47,11 +47,11 @@ def _draw_closed(closed: ClosedSession) -> None:
 
 @click.command(epilog="Example: leftoff project complete 1-5,8")
 @click.argument("tasks", required=False)
-@click.option("--section", type=output.WholeNumber(min=0), help="Every task of this section instead.")
+@click.option("--section", type=arguments.WholeNumber(min=0), help="All tasks of this section instead.")
 @click.option("--project", metavar="ID", help="Which project: a number, a name or part of one.")
-@output.with_json
+@arguments.with_json
 def complete(*, tasks: str | None, section: int | None, project: str | None, as_json: bool) -> int:
-    """Tick TASKS (3, 1-5 or 1-5,8; numbered through the whole of the steps) and update the resume state in one step.
+    """Mark TASKS as done (3, 1-5 or 1-5,8, as numbered in the steps) and update the resume state.
 
     A task takes its sub-tasks along; those that were given up ([-]) stay so.
     """
@@ -78,9 +78,9 @@ def complete(*, tasks: str | None, section: int | None, project: str | None, as_
 
 @click.command("import", epilog="Example: leftoff project import")
 @click.argument("project", metavar="[ID]", required=False)
-@output.with_json
+@arguments.with_json
 def import_(*, project: str | None, as_json: bool) -> int:
-    """Take over resume states of older forms (_resume.md, resume-context.md), of project ID or of all.
+    """Import older resume states (_resume.md, resume-context.md), of project ID or of all.
 
     Their keys and words stay; what is missing is added. A project without any state gets one from its documents.
     """
@@ -111,25 +111,27 @@ def import_(*, project: str | None, as_json: bool) -> int:
 @click.command(epilog='Example: leftoff project init "Skills research"')
 @click.argument("name", nargs=-1, required=True)
 @click.option(
-    "--plain", is_flag=True, help="One state for this repository, in .leftoff/project, without any tree."
+    "--plain",
+    is_flag=True,
+    help="One state for this repository, in .leftoff/project, without further folders.",
 )
-@output.with_json
+@arguments.with_json
 def init(*, name: tuple[str, ...], plain: bool, as_json: bool) -> int:
-    """Begin the project NAME: its folders, the documents to be written, and its resume state."""
+    """Start the project NAME: creates its folders, empty documents, and its resume state."""
     begin = commands.init_plain if plain else commands.init
     home = begin(" ".join(name), Workspace.open())
     if as_json:
         output.as_json({"id": home.id, "folder": str(home.folder), "state_file": str(home.state)})
         return 0
-    output.say(f"Begun: {output.visible(home.id)}. Its resume state: {output.visible(str(home.state))}")
+    output.say(f"Started: {output.visible(home.id)}. Its resume state: {output.visible(str(home.state))}")
     if not plain:
         output.say(f"Next: write {home.part('research')}, then overview, plan and steps beside the state.")
-    output.say(f"To go on with it in any session: continue project {short_id(home)}")
+    output.say(f"To continue it in any session, say: continue project {short_id(home)}")
     return 0
 
 
 @click.command("list", epilog="Example: leftoff project list")
-@output.with_json
+@arguments.with_json
 def list_(*, as_json: bool) -> int:
     """List the projects of this repository: status, progress, what comes next."""
     listed = find_project.list_projects(Workspace.open())
@@ -137,7 +139,7 @@ def list_(*, as_json: bool) -> int:
         output.as_json([each.to_dict() for each in listed])
         return 0 if listed else output.NOTHING_TO_DO
     if not listed:
-        output.say('There is no project here yet. To begin one: leftoff project init "NAME"')
+        output.say('There is no project here yet. To start one: leftoff project init "NAME"')
         return output.NOTHING_TO_DO
     rows = [_project_row(each) for each in listed]
     output.table(["project", "status", "tasks", "updated", "next"], rows, spare=["updated", "status"])
@@ -164,9 +166,9 @@ def _project_row(each: ListedProject) -> list[str]:
 
 @click.command(epilog="Example: leftoff project load 24 --json")
 @click.argument("project", metavar="[ID]", required=False)
-@output.with_json
+@arguments.with_json
 def load(*, project: str | None, as_json: bool) -> int:
-    """Say what to read and do to go on with project ID: a number, a name or part of one.
+    """Say what to read and do to continue project ID: a number, a name or part of one.
 
     Without ID: the project this folder is in, or the only open one. With --json: state, action, recommended_reads,
     instructions, and whether the state is trusted.
@@ -191,9 +193,9 @@ def load(*, project: str | None, as_json: bool) -> int:
 
 @click.command(epilog="Example: leftoff project resume 24")
 @click.argument("project", metavar="[ID]", required=False)
-@output.with_json
+@arguments.with_json
 def resume(*, project: str | None, as_json: bool) -> int:
-    """Welcome back to project ID: where it stands, what was done last, what to remember, and three ways to go on.
+    """Show project ID: its progress, what was done last, what to remember, and three ways to continue.
 
     Without ID: the project this folder is in, or the only open one.
     """
@@ -311,19 +313,19 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _option("--phase", "phase", "The phase the project is in from now on.", click.Choice(PHASES)),
     _option("--status", "status", "The status, where the tasks do not say it.", click.Choice(STATUSES)),
     _option("--skill", "skill", "Which skill is active."),
-    _option("--step", "workflow_step", "Which step of its workflow.", output.WholeNumber(min=1)),
+    _option("--step", "workflow_step", "Which step of its workflow.", arguments.WholeNumber(min=1)),
     _option("--next", "next_action", "What comes next, in your words; holds until the next task is done."),
     _option(
         "--section",
         "section",
         "Jump to this section: its first open task comes next, until the section is done.",
-        output.WholeNumber(min=0),
+        arguments.WholeNumber(min=0),
     ),
     _repeatable_option("--done", "flags", "A document of the plan that is written.", click.Choice(FLAGS)),
     _repeatable_option("--decision", "decisions", "A decision and why."),
     _repeatable_option("--assumption", "assumptions", "What is taken for granted."),
-    _repeatable_option("--blocker", "blockers", "What stands in the way."),
-    _repeatable_option("--resolved", "resolved", "Part of a blocker that is no more."),
+    _repeatable_option("--blocker", "blockers", "What blocks the work."),
+    _repeatable_option("--resolved", "resolved", "Part of a blocker that is resolved."),
     _repeatable_option("--model", "models", 'A mental model and what it showed: "Pre-Mortem: …".'),
     _repeatable_option("--pending", "pending", 'A file and what is left to do there: "a.py - needs tests".'),
     _repeatable_option("--note", "notes", "A line for the session history."),
@@ -332,12 +334,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 @click.command(epilog='Example: leftoff project close --note "the parser is half done"')
 @click.option("--project", metavar="ID", help="Which project: a number, a name or part of one.")
-@click.option("--session", help="The session that worked on it; the latest when left out.")
+@click.option("--session", help="The session that worked on it. Default: the latest.")
 @click.option("--complete", is_flag=True, help="The whole project is complete.")
 @with_user_input_options
-@output.with_json
+@arguments.with_json
 def close(*, project: str | None, session: str | None, complete: bool, as_json: bool) -> int:
-    """Close the session: save the resume state and check that nothing is forgotten.
+    """Finish for today: save the resume state and check that nothing is missing.
 
     Are the decisions captured? Is the list of files current? On a terminal you are asked for what is missing.
     """
@@ -362,11 +364,11 @@ def close(*, project: str | None, session: str | None, complete: bool, as_json: 
 
 @click.command(epilog='Example: leftoff project save --phase execution --decision "SQLite: nothing to start"')
 @click.option("--project", metavar="ID", help="Which project: a number, a name or part of one.")
-@click.option("--session", help="The session that worked on it; the latest when left out.")
+@click.option("--session", help="The session that worked on it. Default: the latest.")
 @with_user_input_options
-@output.with_json
+@arguments.with_json
 def save(*, project: str | None, session: str | None, as_json: bool) -> int:
-    """Save the resume state: progress from the steps, decisions and files from the session, and what you say here."""
+    """Save the resume state: progress from the steps, decisions and files from the session, and these options."""
     kept = commands.save(project, Workspace.open(), given=user_input(), session=session)
     state = kept.document.state
     if as_json:

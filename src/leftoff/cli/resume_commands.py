@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from leftoff.cli import output, shrink_commands
+from leftoff.cli import arguments, output, shrink_commands
 from leftoff.core.quantities import ago, count
 from leftoff.core.session import short_id
 from leftoff.platform import clock, paths
@@ -20,27 +20,40 @@ from leftoff.sessions.find import LATEST
 from leftoff.shrink.rollover import PlannedRollover, RolloverOptions, preview_rollover, roll_over
 from leftoff.workspace import Workspace
 
+_ROOMY_LINES = 34  # of a terminal; on a lower one the card has fewer items and no blank lines
+_LOW_ITEMS = 2
+_HOWS = {
+    "as-is": "as it is",
+    "trim": "in a trimmed copy",
+    "smart-trim": "in a smart-trimmed copy",
+    "rollover": "in a fresh session",
+}
+
 
 @click.command(epilog="Example: leftoff resume --run")
-@click.argument("session", default=LATEST)
-@click.option("--print", "only_text", is_flag=True, help="Print only the text for a fresh session.")
+@click.argument("session", default=LATEST, type=arguments.SESSION)
+@click.option(
+    "--print", "only_text", is_flag=True, help="Print the text that a fresh session would be given."
+)
 @click.option("--run", is_flag=True, help="Start the agent on it, in the session's folder.")
-@click.option("--here", is_flag=True, help="Re-home a copy into this folder, and go on there.")
+@click.option("--here", is_flag=True, help="Copy the session into this folder, and continue here.")
 @click.option(
     "--how",
     type=click.Choice(HOWS),
-    help="Go on in the session as it is, or in a smaller copy.  [what leftoff advise says]",
+    help="Continue the session as it is, or a smaller copy.  [default: what leftoff advise says]",
 )
 @click.option(
-    "--remote", is_flag=True, help="Fetch the log from the storage backend: another machine's work."
+    "--remote",
+    is_flag=True,
+    help="Fetch the log from your storage backend, to continue another machine's work.",
 )
-@output.with_json
+@arguments.with_json
 def resume(
     *, session: str, only_text: bool, run: bool, here: bool, how: str | None, remote: bool, as_json: bool
 ) -> int:
-    """Pick up where SESSION left off: a welcome-back screen, then the text for a fresh session to go on from.
+    """Pick up where SESSION left off: shows what was done and what comes next, or starts the agent on it.
 
-    Without SESSION: what was left off in this project. SESSION may also be a pause that you finished by hand.
+    Default: what was left off in this project. SESSION may also be a pause that you finished by hand.
     """
     workspace = Workspace.open()
     where = (
@@ -60,16 +73,16 @@ def resume(
         return 0
     _draw_card(where, clock.now())
     if way is not None:
-        output.say(f"Going on {way.how}: {output.visible(way.why)}.")
+        output.say(f"Continuing {_HOWS[way.how]}: {output.visible(way.why)}.")
         shrink_commands.show_not_copied(way.derived.left_behind if way.derived else ())
         if run:
             return start_agent(way)
         shrink_commands.show_resume_command(way.command, way.folder, where.session_id)
         return 0
+    again = "leftoff resume" if session == LATEST else f"leftoff resume {short_id(where.session_id)}"
     if where.command is not None:
-        output.say(f"leftoff resume --run starts it: {shlex.join(where.command)}")
-    output.say("")
-    output.say(output.visible(where.text))
+        output.say(f"To start the agent on it: {again} --run")
+    output.say(f"To see what a fresh session would be given: {again} --print")
     return 0
 
 
@@ -95,53 +108,73 @@ def _fetch_remote(session: str, workspace: Workspace, *, as_json: bool) -> Resum
 
 
 def _draw_card(where: ResumePoint, now: datetime) -> None:
-    """Draw the welcome-back screen, with symbols only on a terminal."""
+    """Draw the welcome-back card, on one screen of a terminal, with symbols only there."""
     pretty = sys.stdout.isatty()
     pin, tick, turn = ("📍 ", "✅", "🔄") if pretty else ("", "-", "-")
+    is_low = pretty and output.height() < _ROOMY_LINES
     rule = ("━" if pretty else "-") * min(output.RULE_WIDTH, output.width() - 1)
+    most = _LOW_ITEMS if is_low else None
     line = max(30, output.width() - 8)
-    output.say("Welcome back! Picking up where we left off:\n")
-    output.say(f"{pin}CURRENT STATE", {"bold": True})
-    output.say(rule)
-    output.say(f"Project: {output.visible(where.folder.name)}")
-    output.say(f"Last Session: {ago(now, where.last_session)} ({short_id(where.session_id)})")
-    output.say(f"Progress: {where.done} done, {where.open} open")
-    output.say("\nCurrent Location:")
-    output.say(f"  {output.one_line(where.mission or 'not known', line)}")
-    output.say(f"  Next Task: {output.one_line(where.next_step or 'nothing is noted', line - 12)}")
-    if where.drift:
-        output.say(f"  Since then: {output.one_line(where.drift, line - 13)}")
-    output.say("\nRecent Progress:")
-    for text in where.recent:
-        output.say(f"  {tick} {output.one_line(text, line)}")
-    if where.next_step:
-        output.say(f"  {turn} {output.one_line(where.next_step, line)}")
-    if where.key_context:
-        output.say("\nKey Context:")
-        for text in where.key_context:
-            output.say(f"  - {output.one_line(text, line)}")
-    output.say(rule)
-    output.say("\nReady to continue, or would you like to:")
+    session = short_id(where.session_id)
+    done, opened = where.done, where.open
+    paragraphs = [text for text in where.mission.split("\n\n") if text.strip()] or ["not known"]
+    requests = dict.fromkeys([paragraphs[0], paragraphs[-1]])  # the first and the latest
+    parts = [
+        [f"{pin}CURRENT STATE", rule, f"Project: {output.visible(where.folder.name)}"],
+        [
+            f"Last Session: {ago(now, where.last_session)} ({session})",
+            f"Progress: {done} done, {opened} open",
+        ],
+        [
+            "Current Location:",
+            *(f"  {output.one_line(text, line)}" for text in requests),
+            f"  Next Task: {output.one_line(where.next_step or 'none noted', line - 12)}",
+            *([f"  Since then: {output.one_line(where.drift, line - 13)}"] if where.drift else []),
+        ],
+        [
+            "Recent Progress:",
+            *(f"  {tick} {output.one_line(text, line)}" for text in where.recent[-most if most else 0 :]),
+            *([f"  {turn} {output.one_line(where.next_step, line)}"] if where.next_step else []),
+        ],
+        ["Key Context:", *(f"  - {output.one_line(text, line)}" for text in where.key_context[:most])],
+        [rule, "Ready to continue, or would you like to:", *_other_ways(where, session)],
+    ]
+    output.say("Welcome back! Picking up where we left off:")
+    for lines in parts:
+        if len(lines) == 1:
+            continue  # nothing below its heading
+        if not is_low and lines is not parts[1]:
+            output.say("")
+        for each in lines:
+            output.say(
+                each, {"bold": True} if each.endswith(("STATE", ":")) and not each.startswith(" ") else None
+            )
+
+
+def _other_ways(where: ResumePoint, session: str) -> list[str]:
     if where.is_pause:
-        output.say(f"1. Review what was recorded first: leftoff pause status {where.session_id}")
-        output.say("2. Take up an agent's session: leftoff sessions\n")
-        return
-    output.say(f"1. Review completed work first: leftoff log show {where.session_id}")
-    output.say(f"2. Change what is carried on: leftoff log edit {where.session_id}")
-    output.say("3. Take up another session: leftoff sessions\n")
+        return [
+            f"1. Review what was recorded first: leftoff pause status {where.session_id}",
+            "2. Pick up an agent's session: leftoff sessions",
+        ]
+    return [
+        f"1. Review completed work first: leftoff log show {session}",
+        f"2. Change what is carried over: leftoff log edit {session}",
+        "3. Pick up another session: leftoff sessions",
+    ]
 
 
 @click.command(
-    epilog="Example: leftoff run AGENT --model opus",
+    epilog="Example: leftoff run claude --model opus",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@output.with_json
-@click.argument("agent")
+@arguments.with_json
+@click.argument("agent", type=arguments.AGENT)
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 def run(*, agent: str, flags: tuple[str, ...], as_json: bool) -> int:
-    """Start AGENT with FLAGS here; after >trim yes or >handoff and exit it goes on by itself in the new session.
+    """Start AGENT with FLAGS here. When you exit after >trim yes or >handoff, it continues in the new session.
 
-    A prompt among the flags stands last and is said once. --json before AGENT: only the exit code, as JSON.
+    Put a prompt last; it is sent once. --json before AGENT prints only the exit code, as JSON.
     """
     code = next_session.run_agent(
         agent, flags, paths.working_folder(), lambda words: click.echo(words, err=True)
@@ -152,18 +185,20 @@ def run(*, agent: str, flags: tuple[str, ...], as_json: bool) -> int:
 
 
 @click.command(epilog="Example: leftoff rollover latest --with-summary")
-@click.argument("session", default=LATEST)
+@click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option("--with-summary", is_flag=True, help="Add a summary by the summariser of your settings.")
-@click.option("--to", metavar="AGENT", help="Go on with this agent; the same one when left out.")
+@click.option(
+    "--to", type=arguments.AGENT, metavar="AGENT", help="Continue with this agent. Default: the same one."
+)
 @click.option("--dry-run", is_flag=True, help="Show what the fresh session would begin with; write nothing.")
-@click.option("--force", is_flag=True, help="Also where there is nothing to gain.")
-@output.with_json
+@click.option("--force", is_flag=True, help="Even if it frees nothing.")
+@arguments.with_json
 def rollover(
     *, session: str, with_summary: bool, to: str | None, dry_run: bool, force: bool, as_json: bool
 ) -> int:
-    """Write a fresh session that goes on from SESSION: its first message is what the resume log holds.
+    """Write a fresh session that continues SESSION: its first message is the resume log.
 
-    The resume log is saved first; the session itself is not touched.
+    The resume log is saved first. The session itself is not changed.
     """
     wanted = RolloverOptions(to=to, with_summary=with_summary, force=force)
     workspace = Workspace.open()
@@ -194,9 +229,9 @@ def _draw_rollover(planned: PlannedRollover) -> None:
 
 @click.command(epilog='Example: leftoff pin "never push to main"')
 @click.argument("text", nargs=-1, required=True)
-@output.with_json
+@arguments.with_json
 def pin(*, text: tuple[str, ...], as_json: bool) -> int:
-    """Fix TEXT, a rule or a fact: every resume log of this project carries it word for word."""
+    """Pin TEXT, a rule or a fact: every resume log of this project has it word for word."""
     kept = resume_log_pins.pin(" ".join(text), Workspace.open())
     if as_json:
         output.as_json(kept._asdict() | {"most_tokens": MAX_TOKENS})
@@ -211,7 +246,7 @@ def pin(*, text: tuple[str, ...], as_json: bool) -> int:
 
 
 @click.command(epilog="Example: leftoff pins")
-@output.with_json
+@arguments.with_json
 def pins(*, as_json: bool) -> int:
     """List the pins of this project, with the numbers that unpin takes."""
     listed = resume_log_pins.list_pins(Workspace.open())
@@ -231,10 +266,10 @@ def pins(*, as_json: bool) -> int:
 
 
 @click.command(epilog="Example: leftoff unpin 2")
-@click.argument("number", type=output.WholeNumber(min=1))
-@output.with_json
+@click.argument("number", type=arguments.WholeNumber(min=1))
+@arguments.with_json
 def unpin(*, number: int, as_json: bool) -> int:
-    """Take pin NUMBER out; leftoff pins lists the numbers."""
+    """Remove pin NUMBER, as leftoff pins lists it."""
     gone = resume_log_pins.unpin(number, Workspace.open())
     if as_json:
         output.as_json(gone._asdict())

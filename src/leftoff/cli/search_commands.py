@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leftoff.cli import output
+from leftoff.cli import arguments, output
 from leftoff.cli.gauge import Style
 from leftoff.cli.output import one_line, visible
 from leftoff.core.quantities import age, count
@@ -23,13 +23,12 @@ from leftoff.workspace import Workspace
 if TYPE_CHECKING:
     from leftoff.search.archive import ArchiveEntry
 
-_FEWER = "Fewer words find more; begin* finds all words that begin so."
+_FEWER = "Try fewer words, or the beginning of one: begin*"
 _UNREAD = "Not everything has been read yet. To read the rest: leftoff search --update\n"
 _CUT_SHORT = (
-    "There are more texts with these words than are looked at for what you typed."
-    " Add a word, or a filter such as since:7d, project: or kind:\n"
+    "There are more matches than were checked. Add a word, or a filter such as since:7d, project: or kind:\n"
 )
-_LEAVES_OUT = "No search finds what was forgotten (leftoff forget --text), nor a session that has it in its path or project.\n"
+_LEAVES_OUT = "What you erased with leftoff forget --text is left out, and so are sessions that have it in their path.\n"
 _FOUND: Style = {"bold": True, "fg": "yellow"}
 
 
@@ -39,33 +38,33 @@ _FOUND: Style = {"bold": True, "fg": "yellow"}
     epilog="Example: leftoff search 'retry \"connection reset\" -test since:7d kind:prompt'",
 )
 @click.argument("query", nargs=-1)
-@click.option("--file", help="Who touched this file: every session that read, changed or wrote it.")
-@click.option("--command", help="How such a command was run, and with what exit code.")
-@click.option("--error", help="Whether such an error was met before, and what followed it.")
+@click.option("--file", help="Sessions that read, changed or wrote this file.")
+@click.option("--command", help="Where this command was run, and its exit code.")
+@click.option("--error", help="Where this error occurred before, and what followed it.")
 @click.option("--newest", is_flag=True, help="Newest first, not best first.")
 @click.option(
     "--limit",
-    type=output.WholeNumber(1, 1000),
+    type=arguments.WholeNumber(1, 1000),
     default=10,
     show_default=True,
-    help="How many sessions are shown.",
+    help="Show at most this many sessions.",
 )
 @click.option(
     "--hits",
-    type=output.WholeNumber(1, 1000),
+    type=arguments.WholeNumber(1, 1000),
     default=3,
     show_default=True,
-    help="How many places of each session are shown.",
+    help="Show at most this many matches of each session.",
 )
-@output.with_json
-@click.option("--update", is_flag=True, help="Bring the library up to date, and say what was read.")
-@click.option("--rebuild", is_flag=True, help="Make the library anew from your transcripts.")
+@arguments.with_json
+@click.option("--update", is_flag=True, help="Update the search index, and say what was read.")
+@click.option("--rebuild", is_flag=True, help="Rebuild the search index from your transcripts.")
 def search(*, query: tuple[str, ...], update: bool, rebuild: bool, as_json: bool, **fields: Any) -> int:
-    """Find anything in any session of any agent: prompts, replies, commands, files, results, logs, pauses, chats.
+    """Find anything in any session of any agent: prompts, replies, commands, files, results, logs.
 
-    All words must be there, in any order; "a phrase" as it stands; begin* for all words that begin so; -not; one OR another.
+    Finds all words, in any order. "quotes" find a phrase, begin* a beginning, -word excludes, OR alternates.
     Filters: agent: project: tool: file: kind: since: before: errors: (kind:prompt since:7d errors:yes project:shop).
-    Put a query with quotes in it into quotes of the other kind.
+    Put a query that has double quotes into single quotes.
     """
     if "-h" in query:
         click.echo(click.get_current_context().get_help())
@@ -135,15 +134,16 @@ def _show(results: Results, now: datetime) -> None:
         output.write(_nothing_found(results))
         return
     if not results.complete:
-        output.write("No place holds all of these words. The sessions that hold the most telling of them:\n")
+        output.write("Nothing has all of these words. The best partial matches:\n")
     width = output.width()
     for session in results.sessions:
         _show_session(session, now, width)
     numbered = [session for session in results.sessions if session.number is not None]
     if numbered:
         first = numbered[0]
+        at = f" --at {first.hits[0].hit.line}" if first.hits else ""
         output.write(
-            f"\nTo read on: leftoff show {first.number} --at {first.hits[0].hit.line}   To go on: leftoff resume {first.number}\n"
+            f"\nTo read more: leftoff show {first.number}{at}   To continue: leftoff resume {first.number}\n"
         )
     output.write(_why_incomplete(results))
 
@@ -166,12 +166,17 @@ def _show_session(session: SessionResult, now: datetime, width: int) -> None:
     number = f"{session.number:>3}" if session.number is not None else "  ·"
     project = one_line((found.project or "?").rstrip("/").rpartition("/")[2] or "/", 24)
     more = (
-        f" ({found.places}{'+' if found.has_more else ''} places)" if found.places > len(session.hits) else ""
+        f" ({found.places}{'+' if found.has_more else ''} matches)"
+        if found.places > len(session.hits)
+        else ""
     )
     who = found.agent or found.type
     modified_at = datetime.fromtimestamp(found.modified_ns / 1e9, UTC)
     head = f"{number}  {who}  {project}  {age(now, modified_at)}{more}  "
     title = found.title or (found.path if session.number is None else "")
+    if session.is_copy:
+        output.write(f"{number}  └ trimmed copy of the session above, {age(now, modified_at)} old\n")
+        return
     gone = (
         "  (deleted by its agent; leftoff archive restore)"
         if session.number is None and found.archived
@@ -195,25 +200,30 @@ def _label(shown: HitResult) -> str:
 
 
 def _marked(shown: HitResult, width: int) -> str:
-    """The snippet with what was found highlighted; without highlighting it is cut to the width."""
-    text, parts, past = shown.snippet.text, [], 0
-    for start, end in shown.snippet.marks:
-        parts += [visible(text[past:start]), output.apply_style(visible(text[start:end]), _FOUND)]
-        past = end
-    whole = "".join([*parts, visible(text[past:])])
-    return whole if len(text) <= width or whole != visible(text) else one_line(text, width)
+    """Return the part of the snippet around the first match that fits the width, with what was found highlighted."""
+    text, marks = shown.snippet.text, shown.snippet.marks
+    first = marks[0][0] if marks else 0
+    start = max(0, min(first - width // 3, len(text) - width))
+    end = start + width - (1 if start else 0) - (1 if start + width < len(text) else 0)
+    parts, past = ["…" if start else ""], start
+    for begins, ends in marks:
+        if begins >= past and ends <= end:
+            found = output.apply_style(visible(text[begins:ends]), _FOUND)
+            parts += [visible(text[past:begins]), found]
+            past = ends
+    return "".join([*parts, visible(text[past:end]), "…" if end < len(text) else ""])
 
 
-@click.group(cls=output.OrderedGroup, epilog="Example: leftoff archive list")
+@click.group(cls=arguments.OrderedGroup, epilog="Example: leftoff archive list")
 def archive() -> None:
-    """Sessions that leftoff keeps compressed, for when an agent deletes its own (archive.enabled)."""
+    """Compressed copies of sessions, kept for when an agent deletes its own (see archive.enabled)."""
 
 
 @click.command("list", epilog="Example: leftoff archive list --all")
-@click.option("--all", "show_all", is_flag=True, help="Also those that their agent still has.")
-@output.with_json
+@click.option("--all", "show_all", is_flag=True, help="Include those that their agent still has.")
+@arguments.with_json
 def archive_list(*, show_all: bool, as_json: bool) -> int:
-    """Sessions that their agent has deleted or cut short, and the archive still has."""
+    """List archived sessions that their agent has deleted or shortened."""
     from leftoff.search.archive import list_archive
 
     listed = [each for each in list_archive() if show_all or each.deleted or each.copies > 1]
@@ -252,9 +262,9 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
 @click.command("restore", epilog="Example: leftoff archive restore 0b54f7aa")
 @click.argument("session")
 @click.option("--copy", help="Which of several, as archive list calls it; else the fullest that is gone.")
-@output.with_json
+@arguments.with_json
 def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
-    """Put SESSION (its id, or the beginning of it) back where its agent had it. Nothing is overwritten."""
+    """Put SESSION back where its agent had it. Nothing is overwritten."""
     from leftoff.search.archive import restore_session
 
     archived, restored, others = restore_session(session, copy)
@@ -270,7 +280,7 @@ def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
     output.say(
         f"Restored {count(len(restored), 'file')} of {archived.session_id}: {output.visible(archived.transcript)}"
     )
-    output.say(f"To go on: leftoff resume {archived.session_id}")
+    output.say(f"To continue: leftoff resume {archived.session_id}")
     for each in others:
         output.say(
             f"{output.visible(each.transcript)} has the same id; to choose that one: "

@@ -1,42 +1,49 @@
-"""``leftoff`` without a command, and the commands that read sessions: status, sessions, show, export."""
+"""The commands that read sessions: status, sessions, show, export."""
 
 from __future__ import annotations
 
 import dataclasses
+import sys
 import time
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli import gauge, output
+from leftoff.agents.registry import load_agents
+from leftoff.cli import arguments, gauge, output
+from leftoff.cli.gauge import Style
+from leftoff.cli.session_rows import group_sessions, headings, session_rows
 from leftoff.core.metrics import Level
-from leftoff.core.quantities import age, ago, count, size
-from leftoff.core.session import SessionEntry, short_id
+from leftoff.core.quantities import count
+from leftoff.core.session import short_id
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
 from leftoff.sessions.find import LATEST
 from leftoff.sessions.listing import remember_numbers, require_folder
-from leftoff.sessions.status import MAX_COUNTED, ListedSession, Status, list_sessions
+from leftoff.sessions.status import ListedSession, Status, count_sessions, list_sessions
 from leftoff.workspace import Workspace
 
 if TYPE_CHECKING:
-    from leftoff.resume_logs.restore import Candidate
     from leftoff.sessions.show import ShownRecord
 
 _WATCH_SECONDS = 2.0
-_WIDE_COLUMNS = 80
+_KINDS: Mapping[str, Style] = {
+    "prompt": {"bold": True, "fg": "cyan"},
+    "reply": {"bold": True},
+    "compaction": {"bold": True, "fg": "yellow"},
+}
 
 
 @click.command(epilog="Example: leftoff status --watch")
-@click.argument("session", default=LATEST)
-@click.option("--watch", is_flag=True, help="Draw it again every two seconds, until Ctrl-C.")
-@output.with_json
+@click.argument("session", default=LATEST, type=arguments.SESSION)
+@click.option("--watch", is_flag=True, help="Redraw every two seconds, until Ctrl-C.")
+@arguments.with_json
 def status(*, session: str, watch: bool, as_json: bool) -> int:
-    """Show how full the window of SESSION is and how many turns are left; SESSION is the latest of this project."""
+    """Show how full the context window of SESSION is, and how many turns are left. Default: the latest session here."""
     found = session_status.status(session, Workspace.open())
     if as_json:
         output.as_json(found.to_dict())
@@ -48,174 +55,131 @@ def status(*, session: str, watch: bool, as_json: bool) -> int:
 
 
 def _watch(session: str, found: Status) -> None:
-    while True:
-        click.clear()
-        draw_status(found)
-        time.sleep(_WATCH_SECONDS)
-        found = session_status.status(session, Workspace.open())
+    """Draw the status again and again; Ctrl-C is how this ends."""
+    with suppress(KeyboardInterrupt):
+        while True:
+            click.clear()
+            draw_status(found)
+            output.say(f"\n  {clock.now().astimezone():%H:%M:%S}  Ctrl-C to quit", {"dim": True})
+            time.sleep(_WATCH_SECONDS)
+            found = session_status.status(session, Workspace.open())
 
 
 def draw_status(found: Status) -> None:
     """Draw the gauge and say what it means."""
-    title = f"{found.agent} {found.session_id}  {output.visible(found.model or 'model unknown')}"
-    output.say(output.wrap(title, indent=""))
-    lines = [found.advice]
+    for line, style in status_lines(found):
+        output.say(line, style)
+
+
+def status_lines(found: Status) -> list[output.Line]:
+    """Return the gauge and what it means, line by line."""
+    title = " · ".join(filter(None, (f"{found.agent} {short_id(found.session_id)}", found.model)))
+    lines: list[output.Line] = [(output.one_line(title, output.width() - 1), None)]
+    texts = [found.advice]
     if found.metrics.used_tokens is not None:
-        lines = [f"{gauge.describe(found.metrics)} ({_describe_basis(found)})", *lines]
+        level = "" if found.level in {None, Level.OK} else f" · {gauge.level_name(found.level)}"
+        texts = [f"{gauge.describe(found.metrics)}{level}{_describe_window(found)}", *texts]
     if found.level is not None:
         width = max(20, min(60, output.width() - 4))
-        output.say(f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level))
-        marks = [_turns_to(found, level) for level, turns in found.turns_left.items() if turns is not None]
-        if None in found.turns_left.values():
-            marks.append("turns left: not known yet")
-        lines.insert(1, f"level {found.level}; {', '.join(marks)}")
-    for line in lines:
-        output.say(output.wrap(line, indent="  "))
+        lines.append((f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level)))
+        lines.append((f"  {gauge.scale(found.metrics, found.thresholds, width)}", {"dim": True}))
+        if ahead := _next_threshold(found):
+            texts.insert(1, ahead)
+    for text in texts:
+        lines += [(part, None) for part in output.wrap(output.visible(text), indent="  ").split("\n")]
+    return lines
 
 
-def _turns_to(found: Status, level: Level) -> str:
-    turns = found.turns_left[level]
-    left = "?" if turns is None else "crossed" if turns == 0 else f"~{count(turns, 'turn')}"
-    return f"{level.value} {left}"
+def _next_threshold(found: Status) -> str | None:
+    """Say how many turns are left to the next threshold; None if that is not known, very many, or all are crossed."""
+    for level, turns in found.turns_left.items():
+        if turns and turns <= gauge.MOST_TURNS:
+            return f"About {count(turns, 'turn')} to {gauge.level_name(level)} at this pace."
+    return None
 
 
-def _describe_basis(found: Status) -> str:
+def _describe_window(found: Status) -> str:
+    """Say what the numbers are of where that is not plain."""
     metrics = found.metrics
-    window = "?" if metrics.window_tokens is None else f"{metrics.window_tokens:,}"
-    return f"{metrics.basis}; window {window}, {metrics.window_basis}"
-
-
-def glance(*, as_json: bool) -> int:
-    """Show this project: its latest session, the gauge, its pause, and what to type next."""
-    from leftoff.pause.folders import list_running
-    from leftoff.resume.resume import latest_pause
-    from leftoff.resume_logs.restore import logs_to_offer
-
-    workspace, now = Workspace.open(), clock.now()
-    found = session_status.project_overview(workspace)
-    paused = latest_pause(workspace)
-    if paused is not None and found.latest is not None and paused.paused_at <= found.latest.modified_at:
-        paused = None  # work went on after it
-    running = {pause.status for pause in list_running(workspace, now)}
-    left_off = next(iter(logs_to_offer(workspace).offered), None)
-    if as_json:
-        output.as_json(
-            {
-                "project": str(found.root),
-                "branch": found.branch,
-                "sessions": found.sessions,
-                "latest": found.status.to_dict() if found.status else None,
-                "left_off": left_off
-                and {
-                    "session_id": left_off.session_id,
-                    "mission": left_off.mission,
-                    "left_at": clock.format_rfc3339(left_off.left_at),
-                },
-                "recording": "running" in running,
-                "paused": paused and {"session_id": paused.session_id, "message": paused.message},
-            }
-        )
-        return 0
-    branch = f" ({output.visible(found.branch)})" if found.branch else ""
-    output.say(f"{output.visible(str(found.root))}{branch}")
-    if found.latest is None or found.status is None:
-        output.say(
-            "No session of any agent here yet. leftoff sessions lists those of other projects; leftoff demo plays one."
-        )
-    else:
-        prompt = output.one_line(_first_words(found.latest), 70)
-        many = f"{MAX_COUNTED}+ sessions"
-        number = count(found.sessions, "session") if found.sessions < MAX_COUNTED else many
-        output.say(f"{number}; the latest ({ago(now, found.latest.modified_at)}) began with: {prompt}")
-        draw_status(found.status)
-    _say_what_was_left_off(left_off, now)
-    if "running" in running:
-        output.say("A pause is being recorded: leftoff pause status shows it.")
-    if "orphaned" in running:
-        output.say("A pause was left behind: leftoff pause recover settles it.")
-    if paused is not None:
-        note = f": {output.one_line(paused.message, 70)}" if paused.message else ""
-        output.say(f"Paused {ago(now, paused.paused_at)}{note}. leftoff resume picks it up.")
-    if found.latest is not None:
-        output.say("leftoff show reads it, leftoff status --watch keeps looking.")
-    return 0
-
-
-def _say_what_was_left_off(left_off: Candidate | None, now: datetime) -> None:
-    if left_off is not None:
-        about = output.one_line(left_off.mission, 70)
-        output.say(f"Left off {ago(now, left_off.left_at)}: {about}\nleftoff resume picks it up.")
+    notes = ["estimated"] if metrics.basis == "estimated" else []
+    if metrics.window_tokens is not None and metrics.total_budget not in {None, metrics.window_tokens}:
+        notes.append(f"compacts at {metrics.total_budget:,}; window {metrics.window_tokens:,}")
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 @click.command(epilog="Example: leftoff sessions --limit 5")
-@click.option("--agent", help="Only sessions of this agent.")
+@click.option("--agent", type=arguments.AGENT, metavar="AGENT", help="Only sessions of this agent.")
 @click.option(
     "--project", type=click.Path(path_type=Path), help="Only sessions of the project in this folder."
 )
-@click.option("--all", "everything", is_flag=True, help="No limit.")
+@click.option("--all", "everything", is_flag=True, help="List every session.")
 @click.option(
-    "--limit", type=output.WholeNumber(min=1), default=20, show_default=True, help="How many at most."
+    "--limit",
+    type=arguments.WholeNumber(min=1),
+    default=20,
+    show_default=True,
+    help="List at most this many.",
 )
-@output.with_json
+@arguments.with_json
 def sessions(*, agent: str | None, project: Path | None, everything: bool, limit: int, as_json: bool) -> int:
-    """List the sessions of all agents, newest first; the numbers can be used wherever a SESSION is asked for."""
+    """List the sessions of all agents, newest first, with copies under their originals.
+
+    The numbers can be typed wherever a command takes a SESSION.
+    """
     listed = [*islice(list_sessions(Workspace.open(), agent, project), None if everything else limit)]
-    remember_numbers([each.entry.transcript for each in listed])
+    grouped = [(each, False) for each in listed] if as_json else group_sessions(listed)
+    remember_numbers([each.entry.transcript for each, _ in grouped])
     if not listed:
         require_folder(project)
     if as_json:
         output.as_json([each.to_dict() for each in listed])
     elif listed:
-        _draw_sessions(listed, clock.now())
+        _draw_sessions(grouped)
+        if len(listed) == limit and not everything:
+            _say_that_there_are_more(limit, None if project else count_sessions(agent))
     else:
-        output.say("No sessions found. leftoff doctor shows where it looked.")
+        output.say(output.wrap(no_sessions(), indent=""))
     return 0 if listed else output.NOTHING_TO_DO
 
 
-def _draw_sessions(listed: list[ListedSession], now: datetime) -> None:
-    room = output.width()
-    rows = [
-        (
-            str(number),
-            each.entry.agent,
-            output.one_line(Path(each.entry.project).name if each.entry.project else "?", 20),
-            output.one_line(_first_words(each.entry), max(18, min(46, room - 60))),
-            size(each.entry.size_bytes),
-            _usage(each, with_bar=room >= _WIDE_COLUMNS),
-            age(now, each.entry.modified_at),
+def _draw_sessions(grouped: list[tuple[ListedSession, bool]]) -> None:
+    now, width = clock.now(), output.width()
+    rows = session_rows(grouped, now, width)
+    output.say(headings(grouped, now, width), {"bold": True})
+    for row in rows:
+        shown = output.apply_style(row.gauge, gauge.style(row.level)) if row.gauge else ""
+        output.say(f"{row.text}  {shown}")
+
+
+def _say_that_there_are_more(shown: int, total: int | None) -> None:
+    """Say of how many these are the newest; ``total`` is None for a project, whose sessions were not all looked at."""
+    if total != shown:
+        all_of_them = "The newest" if total is None else f"{shown:,} of {total:,} sessions"
+        output.say(
+            f"\n{all_of_them}; --all lists every one. To read the first: leftoff show 1", {"dim": True}
         )
-        for number, each in enumerate(listed, start=1)
-    ]
-    headings = ["", "agent", "project", "first prompt", "size", "used", "age"]
-    output.table(headings, rows, spare=["size", "agent", "project"])
 
 
-def _first_words(entry: SessionEntry) -> str:
-    """Return the first prompt; of a fresh session without one, which session it continues."""
-    if entry.first_prompt is None and entry.parent is not None and entry.parent.session_id is not None:
-        return f"(continues {short_id(entry.parent.session_id)})"
-    return entry.first_prompt or ""
-
-
-def _usage(each: ListedSession, *, with_bar: bool) -> str:
-    metrics = each.status.metrics
-    if metrics.shown_percentage is None:
-        return "?"
-    share = f"{int(metrics.shown_percentage):3} %"
-    return f"{share} {gauge.bar(metrics, each.status.thresholds, 10)}" if with_bar else share
+def no_sessions() -> str:
+    """Say that there are no sessions at all, and what to do."""
+    names = " or ".join(agent.name for agent in load_agents())
+    return f"No sessions yet. Work with {names} once, and they appear here. leftoff doctor shows where it looked."
 
 
 @click.command(epilog="Example: leftoff show latest --at 120")
-@click.argument("session", default=LATEST)
+@click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option(
-    "--at", "at_line", type=output.WholeNumber(min=1), help="This line of the transcript and those around it."
+    "--at",
+    "at_line",
+    type=arguments.WholeNumber(min=1),
+    help="This line of the transcript and those around it.",
 )
 @click.option("--full", is_flag=True, help="Shorten nothing.")
-@output.with_json
+@arguments.with_json
 def show(*, session: str, at_line: int | None, full: bool, as_json: bool) -> int:
-    """Read SESSION: prompts, replies, tool calls and answers, line by line; paged on a terminal.
+    """Read SESSION: prompts, replies, tool calls and results. On a terminal it opens in your pager.
 
-    A session that goes on from another begins with that one's part.
+    A forked session begins with the part that it shares with its parent.
     """
     from leftoff.sessions import show as session_show  # `status` does not need it
 
@@ -236,19 +200,35 @@ def _record_lines(shown: Iterable[ShownRecord]) -> Iterator[str]:
     for each in shown:
         if each.transcript != transcript:
             transcript = each.transcript
-            yield f"{output.visible(transcript)}\n\n"
+            yield f"{output.short_path(transcript)}\n\n"
         who = f" ({output.visible(each.actor)})" if each.actor else ""
-        yield f"{each.line:>6}  {each.kind}{who}  {each.at or ''}\n"
+        at = (each.at or "")[:16].replace("T", " ")
+        yield (
+            output.apply_style(
+                f"{each.line:>6}  {each.kind}{who}  {at}", _KINDS.get(each.kind, {"dim": True})
+            )
+            + "\n"
+        )
         for line in output.visible(each.text).splitlines():
-            yield f"        {line}\n"
+            yield from (f"{part}\n" for part in _wrapped(line))
         yield "\n"
 
 
+def _wrapped(line: str) -> list[str]:
+    """Return a line in parts that fit the terminal; its own indentation is kept."""
+    own = line[: len(line) - len(line.lstrip())].expandtabs(4)[:24]
+    return (
+        output.wrap(line.strip(), indent=f"        {own}").split("\n")
+        if sys.stdout.isatty()
+        else [f"        {line}"]
+    )
+
+
 @click.command(epilog="Example: leftoff export latest --chain --out session.md")
-@click.argument("session", default=LATEST)
+@click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option("--chain", is_flag=True, help="Its ancestors too, the oldest first.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Into this new file.")
-@output.with_json
+@arguments.with_json
 def export(*, session: str, chain: bool, out: Path | None, as_json: bool) -> int:
     """Write SESSION as Markdown, without credentials: prompts, replies, tool calls and what they answered."""
     from leftoff.sessions import show as session_show

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from leftoff.cli import output
+from leftoff.cli import arguments, output
 from leftoff.core.hook_event import SCOPES, HookProblem, Scope
 from leftoff.core.quantities import count
 from leftoff.errors import NothingToDoError
@@ -19,26 +19,39 @@ from leftoff.platform import paths
 from leftoff.search import archive
 from leftoff.workspace import Workspace
 
-_WAITING = "These wait for your word. Read them, then: leftoff trust DOCUMENT"
+_WAITING = "These are not used until you trust them. Read them, then: leftoff trust DOCUMENT"
+_FROM_NOW_ON = (
+    "You are warned at 70, 85, 90 and 95 % of the window.",
+    "Before a compaction leftoff saves a resume log, and after it puts back what the summary lost.",
+    'A new session offers what you left off: say "continue" to pick it up.',
+)
 
 
-@click.command(epilog="Example: leftoff install AGENT --dry-run")
-@click.argument("agent")
+@click.command(epilog="Example: leftoff install claude --dry-run")
+@click.argument("agent", type=arguments.AGENT)
 @click.option(
     "--scope",
     type=click.Choice(SCOPES),
     default="user",
     show_default=True,
-    help="In all your projects, or only in this one.",
+    help="For all your projects, or only for this one.",
 )
-@click.option("--dry-run", is_flag=True, help="Show the change of the settings as a diff; write nothing.")
-@output.with_json
-def install(*, agent: str, scope: Scope, dry_run: bool, as_json: bool) -> int:
-    """Let AGENT call leftoff at its events and, where it can, in its status line.
+@click.option(
+    "--dry-run", is_flag=True, help="Show the exact change of the settings file, and write nothing."
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@arguments.with_json
+def install(*, agent: str, scope: Scope, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """Connect leftoff to AGENT: adds hooks to its settings and, where the agent has one, a status line.
 
-    Whatever else stands in its settings stays as it is. leftoff uninstall takes it all out again.
+    Everything else in the settings stays as it is, and leftoff uninstall restores them.
     """
     plan = live_install.plan_install(agent, scope, Workspace.open())
+    if not (dry_run or yes or as_json) and plan.changes_settings and sys.stdin.isatty():
+        _say_plan(plan)
+        if not click.confirm("Install?", default=True, err=True):
+            output.say("Nothing was changed.")
+            return 1
     troubles = () if dry_run else live_install.install(plan)
     if as_json:
         output.as_json(_install_to_dict(plan, troubles, written=not dry_run))
@@ -48,24 +61,44 @@ def install(*, agent: str, scope: Scope, dry_run: bool, as_json: bool) -> int:
     else:
         _say_installed(plan)
     for note in plan.notes:
-        output.say(output.visible(note))
+        output.say(output.hanging("Note: ", output.short_path(note)))
     for trouble in troubles:
-        output.say(output.visible(f"{trouble.problem}: {trouble.fix}."))
-    if not dry_run:
-        _ask_about_archive()
+        output.say(output.hanging("To do: ", output.visible(f"{trouble.problem}: {trouble.fix}.")))
     if dry_run:
         output.say(f"Nothing was written. To do it: leftoff install {agent} --scope {scope}")
+    else:
+        _ask_about_archive()
     return 0
 
 
+def _say_plan(plan: live_install.InstallPlan) -> None:
+    """Say what installing would change."""
+    where = "in all your projects" if plan.installation.scope == "user" else "in this project"
+    output.say(f"{plan.agent_name} will call leftoff {where}:", {"bold": True})
+    output.say(output.hanging("  settings  ", output.short_path(plan.settings)))
+    output.say(output.hanging("  adds      ", _events(plan)))
+    output.say(output.hanging("  program   ", output.short_path(plan.fast_path)))
+    output.say(f"  undo      leftoff uninstall {plan.agent}, which restores the settings byte for byte")
+
+
+def _events(plan: live_install.InstallPlan) -> str:
+    return ", ".join(dict.fromkeys(hook.event for hook in plan.hooks))
+
+
 def _say_installed(plan: live_install.InstallPlan) -> None:
-    where = output.visible(str(plan.settings))
+    """Say what to expect from now on."""
     if not plan.changes_settings:
-        output.say(f"leftoff is installed in {plan.agent_name} already: {where}")
+        output.say(f"leftoff is installed in {plan.agent_name} already: {output.short_path(plan.settings)}")
         return
-    events = ", ".join(dict.fromkeys(hook.event for hook in plan.hooks))
-    output.say(f"{plan.agent_name} calls leftoff from its next session on ({events}): {where}")
-    output.say(f"To take it out again: leftoff uninstall {plan.agent}")
+    output.say(f"Installed in {output.short_path(plan.settings)}:")
+    output.say(output.wrap(_events(plan), indent="  "))
+    output.say(f"From your next session of {plan.agent_name} on:", {"bold": True})
+    if "statusLine" in _events(plan):
+        output.say("  - The status line shows how full the context window is.")
+    for line in _FROM_NOW_ON:
+        output.say(output.hanging("  - ", line))
+    output.say("What compactions lost in your last sessions: leftoff report")
+    output.say(f"To undo: leftoff uninstall {plan.agent}")
 
 
 def _ask_about_archive() -> None:
@@ -73,14 +106,11 @@ def _ask_about_archive() -> None:
     if not sys.stdin.isatty() or not archive.is_archive_undecided(Workspace.open()):
         return
     output.say(
-        "Agents delete sessions after some weeks. leftoff can keep compressed copies, unredacted, for you alone."
+        "Agents delete old sessions after some weeks. leftoff can keep compressed, unredacted copies on this machine."
     )
     wanted = click.confirm("Keep copies of finished sessions?", default=False, err=True)
     archive.save_decision(enabled=wanted)
-    output.say(
-        "To change your mind: archive.enabled in "
-        + output.visible(str(paths.config_folder() / "configuration.yaml"))
-    )
+    output.say("To change that later: leftoff config archive.enabled true")
 
 
 def _install_to_dict(
@@ -100,21 +130,21 @@ def _install_to_dict(
     }
 
 
-@click.command(epilog="Example: leftoff uninstall AGENT --dry-run")
-@click.argument("agent", required=False)
+@click.command(epilog="Example: leftoff uninstall claude --dry-run")
+@click.argument("agent", required=False, type=arguments.AGENT)
 @click.option(
     "--scope",
     type=click.Choice(SCOPES),
-    help="Only the settings of this scope; all that are known when left out.",
+    help="Only the settings of this scope. Default: all that leftoff knows of.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would go; change nothing.")
-@click.option("--purge", is_flag=True, help="List everything leftoff has kept, and remove it too.")
-@click.option("--yes", is_flag=True, help="With --purge: do not ask; needed where nobody can be asked.")
-@output.with_json
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
+@click.option("--purge", is_flag=True, help="Also list and delete everything that leftoff has stored.")
+@click.option("--yes", is_flag=True, help="With --purge: do not ask. Needed without a terminal.")
+@arguments.with_json
 def uninstall(
     *, agent: str | None, scope: Scope | None, dry_run: bool, purge: bool, yes: bool, as_json: bool
 ) -> int:
-    """Take leftoff out of the settings of AGENT, or of all agents: what it put in goes, all else stays as it is."""
+    """Remove leftoff from the settings of AGENT, or of all agents. Everything else in them stays as it is."""
     plan = _plan_uninstall(agent, scope, may_be_nothing=purge)
     kept = kept_data(paths.working_folder()) if purge else []
     if not as_json:
@@ -144,7 +174,7 @@ def _plan_uninstall(
 
 
 def _confirm_purge() -> bool:
-    return sys.stdin.isatty() and click.confirm("Remove all of this for good?", default=False, err=True)
+    return sys.stdin.isatty() and click.confirm("Delete all of this?", default=False, err=True)
 
 
 def _show_removals(plan: live_install.UninstallPlan | None, kept: list[KeptData], *, dry_run: bool) -> None:
@@ -152,7 +182,7 @@ def _show_removals(plan: live_install.UninstallPlan | None, kept: list[KeptData]
         if dry_run:
             output.say(output.visible(removal.diff))
         else:
-            gone = "removed" if removal.after is None else "taken out of"
+            gone = "removed" if removal.after is None else "removed from"
             output.say(f"{removal.agent}: {gone} {output.visible(str(removal.settings))}")
     for note in plan.notes if plan else ():
         output.say(output.visible(note))
@@ -163,11 +193,13 @@ def _show_removals(plan: live_install.UninstallPlan | None, kept: list[KeptData]
 
 def _say_uninstalled(kept: list[KeptData], *, dry_run: bool, purged: bool) -> None:
     if dry_run:
-        output.say("Nothing was changed. Without --dry-run it is done.")
+        output.say("Nothing was changed. To do it, leave out --dry-run.")
     elif purged:
-        output.say("All of it is gone. Documents in other projects are in their .leftoff folders.")
+        output.say("All of it is deleted. Other projects still have their .leftoff folders.")
     elif kept:
-        output.say("Nothing of this was removed. Where nobody can be asked: leftoff uninstall --purge --yes")
+        output.say(
+            "None of this data was deleted. To delete it without being asked: leftoff uninstall --purge --yes"
+        )
 
 
 def _uninstall_to_dict(
@@ -189,15 +221,14 @@ def _uninstall_to_dict(
 
 @click.command(epilog="Example: leftoff trust .leftoff/resume-logs")
 @click.argument("documents", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Do not ask; needed where nobody can be asked.")
-@output.with_json
+@click.option("--yes", is_flag=True, help="Do not ask. Needed without a terminal.")
+@arguments.with_json
 def trust(*, documents: tuple[Path, ...], yes: bool, as_json: bool) -> int:
-    """Let DOCUMENTS be used that came from elsewhere, such as those of a cloned repository.
+    """Allow leftoff to use DOCUMENTS that it did not write, such as those of a cloned repository.
 
-    Shows each with its first lines and why it waits, and asks; its very content is remembered. Your own later edits and commits keep
-    it usable; what a pull, a checkout or an archive changes in it waits again.
-    Without DOCUMENTS: lists all that the files of this project would make leftoff do: which documents wait and what each is
-    for, and which settings its own file makes.
+    Shows the first lines of each and asks. Your own later edits and commits keep a document trusted; a change that comes with
+    a pull, a checkout or an archive does not.
+    Without DOCUMENTS: lists what is not trusted yet, and the settings that this project makes.
     """
     if documents:
         return _trust(live_trust.documents(documents, Workspace.open()), yes=yes, as_json=as_json)
@@ -207,7 +238,7 @@ def trust(*, documents: tuple[Path, ...], yes: bool, as_json: bool) -> int:
     else:
         _draw_settings(waiting)
         _draw_documents([*waiting.documents])
-        output.say(_WAITING if waiting.documents else "No document of this project waits for your word.")
+        output.say(_WAITING if waiting.documents else "Every document of this project is trusted.")
     return 0
 
 
@@ -241,30 +272,30 @@ def _draw_documents(shown: list[live_trust.Document]) -> None:
         output.say(f"{output.visible(str(each.path))}  {each.size_bytes:,} bytes  {each.standing}")
         output.say(f"    {output.visible(each.what)}")
         if each.why:
-            output.say(f"    waits because: {output.visible(each.why)}")
+            output.say(f"    not trusted because: {output.visible(each.why)}")
         for line in each.first_lines:
             output.say(f"    | {output.one_line(line, 100)}")
 
 
 def _draw_settings(waiting: live_trust.Waiting) -> None:
     if waiting.settings:
-        output.say("Settings of this project, in force without your word: they run nothing and send nothing.")
+        output.say("Settings that this project makes. They cannot run or send anything:")
     for each in waiting.settings:
         place = f"{waiting.settings_file}:{each.line}" if each.line else str(waiting.settings_file)
         output.say(f"    {each.key}: {output.one_line(str(each.value), 60)}  {output.visible(place)}")
     if waiting.passed_over:
-        output.say("Passed over:")
+        output.say("Ignored:")
     for words in waiting.passed_over:
         output.say(output.wrap(output.visible(words), indent="    "))
 
 
 def _say_trusted(foreign: list[live_trust.Document], trusted: list[live_trust.Document]) -> None:
     if trusted:
-        output.say(f"Trusted: {len(trusted)}. They are used until content from elsewhere replaces them.")
+        output.say(f"Trusted: {len(trusted)}. A change that comes from elsewhere has to be trusted again.")
     elif not foreign:
         output.say("Nothing to trust: this machine wrote these, or you have trusted them already.")
     else:
-        output.say("Nothing was trusted. Where nobody can be asked: leftoff trust --yes DOCUMENT")
+        output.say("Nothing was trusted. To trust without being asked: leftoff trust --yes DOCUMENT")
 
 
 def _waiting_to_dict(waiting: live_trust.Waiting) -> dict[str, object]:

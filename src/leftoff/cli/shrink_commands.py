@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from leftoff.cli import output
-from leftoff.core.quantities import count
+from leftoff.cli import arguments, output
+from leftoff.core.quantities import ago, count
+from leftoff.core.session import short_id
 from leftoff.core.trim_plan import Cut, NotCopied, Savings, TrimPlan
-from leftoff.platform import paths
+from leftoff.platform import clock, paths
 from leftoff.sessions.ancestry import CLEARED
 from leftoff.sessions.find import LATEST
 from leftoff.shrink import advise as shrink_advise
@@ -24,10 +25,12 @@ from leftoff.shrink.derive import DerivedSession
 from leftoff.shrink.trim import PlannedTrim, tokens_saved_by
 from leftoff.workspace import Workspace
 
-_HEADINGS = ("line", "what", "chars", "tokens", "why")
+_HEADINGS = ("line", "what", "tokens", "why")
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be cut and why; write nothing.")
-_FORCE = click.option("--force", is_flag=True, help="Also for a client that is newer than leftoff knows.")
-_LONGEST_PROMPT = 60
+_FORCE = click.option(
+    "--force", is_flag=True, help="Also for a version of the agent that leftoff does not know yet."
+)
+_SHORTEST_PROMPT, _LONGEST_PROMPT = 12, 40
 _STRATEGIES = {"smart-trim": "smart-trimmed", "untrim": "untrimmed", "as-is": "copied"}
 _OWN_PROMPT = {None, CLEARED}  # the others begin with their parent's
 
@@ -37,16 +40,17 @@ def draw_plan(planned: PlannedTrim) -> None:
     plan = planned.plan
     if plan.cuts:
         rows = [_cut_row(cut, plan) for cut in plan.cuts]
-        output.table(_HEADINGS, rows, title=f"{plan.strategy} of {plan.session_id}", spare=["chars", "line"])
+        output.table(
+            _HEADINGS, rows, title=f"{plan.strategy} of session {short_id(plan.session_id)}", spare=["line"]
+        )
     for reason in plan.kept:
         output.say(output.wrap(f"kept: {output.visible(reason)}", indent="  "))
     if plan.nothing_to_trim:
         output.say(nothing_to_trim(planned))
     else:
         cuts = "1 cut frees" if len(plan.cuts) == 1 else f"{len(plan.cuts)} cuts free"
-        output.say(
-            f"{cuts} about {planned.savings.tokens:,} tokens{_gauge(planned.savings)}. Nothing was written."
-        )
+        freed = f"{cuts} about {planned.savings.tokens:,} tokens{_gauge(planned.savings)}."
+        output.say(output.wrap(f"{freed} Nothing was written.", indent=""))
 
 
 def _cut_row(cut: Cut, plan: TrimPlan) -> tuple[str, ...]:
@@ -55,9 +59,8 @@ def _cut_row(cut: Cut, plan: TrimPlan) -> tuple[str, ...]:
     return (
         str(cut.place.line_idx + 1),
         output.one_line(what, 24),
-        f"{cut.original_chars:,}",
         f"{tokens_saved_by(cut, plan):,}",
-        output.one_line(why, max(30, output.width() - 56)),
+        why,
     )
 
 
@@ -77,9 +80,9 @@ def show_derived(made: DerivedSession) -> None:
     """Say where the new session is, what it saved, and what to type."""
     wrote = "The same copy exists already: session" if made.is_reused else "Wrote session"
     output.say(
-        f"{wrote} {made.session_id}: about {made.savings.tokens:,} tokens fewer{_gauge(made.savings)}."
+        f"{wrote} {short_id(made.session_id or '')}: about {made.savings.tokens:,} tokens fewer{_gauge(made.savings)}."
     )
-    output.say(f"  {output.visible(str(made.output_file))}")
+    output.say(f"  {output.short_path(made.output_file)}")
     show_not_copied(made.left_behind)
     show_resume_command(made.resume_command, made.folder, made.session_id)
 
@@ -95,7 +98,7 @@ def show_resume_command(command: tuple[str, ...] | None, folder: Path | None, se
     if command is None:
         return
     if folder is not None and not folder.is_dir():
-        gone = f"Its folder is gone ({folder}). Go on in this one: leftoff resume {session_id} --here"
+        gone = f"Its folder is gone ({folder}). Continue in this one: leftoff resume {session_id} --here"
         output.say(output.visible(gone))
         return
     there = (
@@ -103,7 +106,7 @@ def show_resume_command(command: tuple[str, ...] | None, folder: Path | None, se
         if folder is not None and folder != paths.working_folder()
         else ""
     )
-    output.say(f"Go on in it: {output.visible(there + shlex.join(command))}")
+    output.say(f"Continue in it:\n  {output.visible(there + shlex.join(command))}")
 
 
 def _parse_tools(
@@ -120,23 +123,25 @@ def _parse_tools(
 
 
 @click.command(epilog="Example: leftoff trim latest --threshold 500 --tools Read,Bash --dry-run")
-@click.argument("session", default=LATEST)
-@click.option("--threshold", type=output.WholeNumber(min=1), help="Cut what has more characters.  [1000]")
+@click.argument("session", default=LATEST, type=arguments.SESSION)
+@click.option(
+    "--threshold", type=arguments.WholeNumber(min=1), help="Cut what has more characters.  [default: 1000]"
+)
 @click.option(
     "--tools",
     callback=_parse_tools,
     metavar="NAME,NAME",
-    help="Only what these tools were given and answered.",
+    help="Only inputs and results of these tools.",
 )
 @click.option(
     "--trim-assistant",
-    type=output.WholeNumber(),
+    type=arguments.WholeNumber(),
     metavar="±N",
-    help="Long replies too: N the first N, -N all but the last N.",
+    help="Long replies too: the first N, or with -N all but the last N.",
 )
 @_DRY_RUN
 @_FORCE
-@output.with_json
+@arguments.with_json
 def trim(
     *,
     session: str,
@@ -147,9 +152,9 @@ def trim(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Write a smaller copy of SESSION in which long tool results and inputs have given way to their two ends.
+    """Write a smaller copy of SESSION: of long tool results and inputs only the beginning and the end are kept.
 
-    The session itself is not touched. leftoff expand prints an original, leftoff untrim gives all of them back.
+    The session itself is not changed. leftoff expand prints one original, leftoff untrim restores all of them.
     """
     wanted = shrink_trim.TrimOptions(
         strategy="trim", threshold=threshold, tools=tools, trim_assistant=trim_assistant, force=force
@@ -158,7 +163,7 @@ def trim(
 
 
 @click.command("smart-trim", epilog="Example: leftoff smart-trim --dry-run")
-@click.argument("session", default=LATEST)
+@click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option(
     "--by",
     metavar="NAME",
@@ -166,11 +171,11 @@ def trim(
 )
 @_DRY_RUN
 @_FORCE
-@output.with_json
+@arguments.with_json
 def smart_trim(*, session: str, by: str | None, dry_run: bool, force: bool, as_json: bool) -> int:
-    """Write a smaller copy of SESSION without what later work has overtaken: stale reads, repeated runs, dead ends.
+    """Write a smaller copy of SESSION without outdated content: files read again later, repeated runs, dead ends.
 
-    A line in the place of each cut says what was there and why it went. The session itself is not touched.
+    Each cut leaves a line that says what was there and why it was removed. The session itself is not changed.
     """
     wanted = shrink_trim.TrimOptions(strategy="smart-trim", by=by, force=force)
     return _shrink(session, wanted, dry_run=dry_run, as_json=as_json)
@@ -195,15 +200,14 @@ def _shrink(session: str, wanted: shrink_trim.TrimOptions, *, dry_run: bool, as_
 
 
 @click.command(epilog="Example: leftoff untrim latest")
-@click.argument("session", default=LATEST)
-@click.option("--dry-run", is_flag=True, help="Tell what would be given back; write nothing.")
-@click.option("--force", is_flag=True, help="Also for a client that is newer than leftoff knows.")
-@output.with_json
+@click.argument("session", default=LATEST, type=arguments.SESSION)
+@click.option("--dry-run", is_flag=True, help="Show what would be restored; write nothing.")
+@click.option("--force", is_flag=True, help="Also for a version of the agent that leftoff does not know yet.")
+@arguments.with_json
 def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
-    """Write a copy of SESSION in which every placeholder is its original again, with the work done since the trim.
+    """Write a copy of SESSION with every placeholder replaced by its original, and with the work done since the trim.
 
-    Thoughts that were cut come back too. Each original is checked against its digest; one whose session is gone stays a
-    placeholder, and is named.
+    Each original is checked against its digest. One whose session was deleted stays a placeholder, and is named.
     """
     with output.byte_progress("Writing") as progress:
         found = shrink_untrim.untrim(
@@ -229,9 +233,9 @@ def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
 
 @click.command(epilog="Example: leftoff expand 0b54f7aa-41-9f3a51c8 | head -50")
 @click.argument("key")
-@output.with_json
+@arguments.with_json
 def expand(*, key: str, as_json: bool) -> int:
-    """Print the original behind a placeholder; KEY stands at its end. The original is checked against its digest."""
+    """Print what a placeholder replaced; KEY is at its end. The original is checked against its digest."""
     found = shrink_expand.expand(key)
     if as_json:
         output.as_json(
@@ -251,10 +255,10 @@ def expand(*, key: str, as_json: bool) -> int:
 
 
 @click.command(epilog="Example: leftoff advise latest")
-@click.argument("session", default=LATEST)
-@output.with_json
+@click.argument("session", default=LATEST, type=arguments.SESSION)
+@arguments.with_json
 def advise(*, session: str, as_json: bool) -> int:
-    """Say how to go on with SESSION, and show what each way frees, loses and costs on this very session."""
+    """Compare the ways to continue SESSION, measured on it: what each frees, loses and costs, and which one fits now."""
     found = shrink_advise.advise(session, Workspace.open())
     if as_json:
         output.as_json(found.to_dict())
@@ -270,21 +274,22 @@ def advise(*, session: str, as_json: bool) -> int:
         for each in found.options
     ]
     output.table(
-        ("", "window", "tokens freed", "cache rewritten", "loses"),
+        ("", "window", "frees", "cache rewritten", "what is lost"),
         rows,
-        spare=["cache rewritten", "tokens freed"],
+        spare=["cache rewritten"],
     )
-    output.say(f"Go on {found.how}: {found.why}.")
-    command = f"leftoff {found.how} {found.session_id}"
-    output.say(f"leftoff resume {found.session_id} --run" if found.how == "as-is" else command)
+    session = short_id(found.session_id)
+    command = f"leftoff resume {session} --run" if found.how == "as-is" else f"leftoff {found.how} {session}"
+    output.say(output.wrap(f"Advice: {found.how}, because {found.why}.", indent=""))
+    output.say(f"To do that: {command}")
     return 0
 
 
 @click.command(epilog="Example: leftoff lineage latest")
-@click.argument("session", default=LATEST)
-@output.with_json
+@click.argument("session", default=LATEST, type=arguments.SESSION)
+@arguments.with_json
 def lineage(*, session: str, as_json: bool) -> int:
-    """Draw the family of SESSION: what it came from, and all that was trimmed, continued or forked from any of them."""
+    """Show what SESSION came from, and what was trimmed, continued or forked from it."""
     found = family.family_tree(session, Workspace.open())
     if as_json:
         output.as_json(found.to_dict())
@@ -295,7 +300,7 @@ def lineage(*, session: str, as_json: bool) -> int:
 
 
 def _tree_lines(member: family.Member, first: str, rest: str) -> Iterator[tuple[str, bool]]:
-    yield f"{first}{_describe_member(member)}", member.is_selected
+    yield f"{first}{_describe_member(member, output.width() - len(first))}", member.is_selected
     for number, child in enumerate(member.children, 1):
         is_last = number == len(member.children)
         yield from _tree_lines(
@@ -303,18 +308,20 @@ def _tree_lines(member: family.Member, first: str, rest: str) -> Iterator[tuple[
         )
 
 
-def _describe_member(member: family.Member) -> str:
-    parts = [
-        member.session_id or member.session_file.name,
+def _describe_member(member: family.Member, columns: int) -> str:
+    """Return a member in one line; its prompt gets the room that the rest leaves."""
+    facts = [
+        short_id(member.session_id) if member.session_id else member.session_file.name,
         _STRATEGIES.get(member.strategy or "") or member.derivation or "original",
         member.agent,
-        (member.modified_at or "")[:16].replace("T", " "),
+        ago(clock.now(), modified) if (modified := clock.parse_rfc3339(member.modified_at or "")) else None,
         count(member.compactions, "compaction") if member.compactions else None,
         "ended by /clear" if member.was_cleared else None,
         "MISSING" if member.missing else None,
-        output.one_line(member.first_prompt, _LONGEST_PROMPT)
-        if member.first_prompt and member.derivation in _OWN_PROMPT
-        else None,
-        "<- this one" if member.is_selected else None,
     ]
-    return output.visible("  ".join(filter(None, parts)))
+    mark = ["<- this one"] if member.is_selected else []
+    shown = [fact for fact in facts if fact]
+    if member.first_prompt and member.derivation in _OWN_PROMPT:
+        room = columns - output.columns_of("  ".join([*shown, "", *mark]))
+        shown.append(output.one_line(member.first_prompt, max(_SHORTEST_PROMPT, min(_LONGEST_PROMPT, room))))
+    return output.visible("  ".join([*shown, *mark]))

@@ -20,7 +20,13 @@ Layer = Literal["default", "user file", "project file", "environment", "command 
 FILE_NAME = "configuration.yaml"
 SECTION = "context_management"
 # Variables of leftoff that are not settings.
-RESERVED_VARIABLES = {"LEFTOFF_DISABLE", "LEFTOFF_TRANSCRIPTS", "LEFTOFF_CLIENTS", "LEFTOFF_BATON"}
+RESERVED_VARIABLES = {
+    "LEFTOFF_DISABLE",
+    "LEFTOFF_TRANSCRIPTS",
+    "LEFTOFF_CLIENTS",
+    "LEFTOFF_QUIZ",
+    "LEFTOFF_BATON",
+}
 _THRESHOLDS_PREFIX = "thresholds."
 _MOST_MISTAKES = 20  # in one file; with more, it is probably not a settings file
 _LONGEST_SHOWN_CHARS = 60
@@ -89,7 +95,7 @@ class Config(NamedTuple):
 
 
 def _first_of(mistakes: Sequence[Mistake]) -> str:
-    more = f" ({len(mistakes) - 1} more: leftoff doctor --config)" if len(mistakes) > 1 else ""
+    more = f" ({len(mistakes) - 1} more: leftoff config)" if len(mistakes) > 1 else ""
     return f"{mistakes[0]}{more}" if mistakes else ""
 
 
@@ -120,7 +126,7 @@ class _LayerValues:
             _build_thresholds(self.values | above.values)
         except InvalidValueError as error:
             above.add_mistake(
-                above.origins[threshold_keys[-1]], f"{error} The thresholds of this layer are passed over."
+                above.origins[threshold_keys[-1]], f"{error} The thresholds of this layer are ignored."
             )
             for dotted in threshold_keys:
                 del above.values[dotted], above.origins[dotted]
@@ -170,7 +176,7 @@ def _file_layer(path: Path, layer: Layer) -> _LayerValues:
                 break
             if entry.dotted in seen:
                 layer_values.add_mistake(
-                    where, f"{_shorten(entry.dotted)} stands here a second time; the first one counts."
+                    where, f"{_shorten(entry.dotted)} is set here a second time; the first one counts."
                 )
                 continue
             seen.add(entry.dotted)
@@ -200,7 +206,7 @@ def _add_entry(layer_values: _LayerValues, dotted: str, raw: Any, origin: Origin
             origin, f"{dotted} is {_describe_value(raw)}; it takes: a mapping of settings."
         )
     elif key is None:
-        layer_values.add_mistake(origin, _unknown_setting(dotted))
+        layer_values.add_mistake(origin, unknown_setting(dotted))
     elif origin.layer == "project file" and not key.declared.project:
         layer_values.add_mistake(
             origin,
@@ -242,7 +248,7 @@ def _environment_layer(environment: Mapping[str, str]) -> _LayerValues:
             layer_values.set_value(by_variable[variable], text, origin, text=True)
         else:
             layer_values.add_mistake(
-                origin, _unknown_setting(variable, known=[*by_variable, *RESERVED_VARIABLES])
+                origin, unknown_setting(variable, known=[*by_variable, *RESERVED_VARIABLES])
             )
     return layer_values
 
@@ -253,7 +259,7 @@ def _option_layer(options: Mapping[str, str]) -> _LayerValues:
         origin = Origin(layer="command line", place=f"--set {dotted}")
         key = known_keys().get(dotted)
         if key is None:
-            layer_values.add_mistake(origin, _unknown_setting(dotted))
+            layer_values.add_mistake(origin, unknown_setting(dotted))
         else:
             layer_values.set_value(key, text, origin, text=True)
     return layer_values
@@ -266,7 +272,8 @@ def _nearest(name: str, known: Iterable[str]) -> list[str]:
     return difflib.get_close_matches(name, [*known], n=1, cutoff=0.5)
 
 
-def _unknown_setting(name: str, known: list[str] | None = None) -> str:
+def unknown_setting(name: str, known: list[str] | None = None) -> str:
+    """Say that there is no such setting, and which one is most like it."""
     near = _nearest(name, known or [*known_keys(), *known_groups()])
     return f"{_shorten(name)} is not a setting." + (f" Did you mean {near[0]}?" if near else "")
 
@@ -327,7 +334,7 @@ def _unknown_override(dotted: str) -> str:
     """Return what to say about a key that a program gives; without a section, it is taken for one of ``resume_logs``."""
     prefix = f"{_RESUME_LOGS}."
     if not dotted.startswith(prefix):
-        return _unknown_setting(dotted)
+        return unknown_setting(dotted)
     name = dotted.removeprefix(prefix)
     everything = [*known_keys(), *known_groups()]
     short = [each.removeprefix(prefix) for each in everything if each.startswith(prefix)]

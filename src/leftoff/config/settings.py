@@ -40,10 +40,10 @@ class Setting(NamedTuple):
 class ThresholdSettings(NamedTuple):
     """Marks on the gauge: a fraction of the usable window (0-1), or a whole number of tokens that remain."""
 
-    caution: Annotated[Mark, Setting("First word to the user.", project=True)] = FRACTIONS[Level.CAUTION]
+    caution: Annotated[Mark, Setting("First warning.", project=True)] = FRACTIONS[Level.CAUTION]
     warning: Annotated[Mark, Setting("Finish what is open.", project=True)] = FRACTIONS[Level.WARNING]
     auto_pause: Annotated[
-        Mark, Setting("From here on actions are recorded for the next session.", project=True)
+        Mark, Setting("From here on, actions are recorded for the next session.", project=True)
     ] = FRACTIONS[Level.AUTO_PAUSE]
     critical: Annotated[Mark, Setting("A resume log is saved.", project=True)] = FRACTIONS[Level.CRITICAL]
 
@@ -83,12 +83,7 @@ class RestoreSettings(NamedTuple):
     ] = "offer"
     max_chars: Annotated[
         int,
-        Setting(
-            "The most that is handed over; agents cut at 10,000.",
-            project=True,
-            at_least=200,
-            at_most=MAX_HOOK_CHARS,
-        ),
+        Setting("Most characters for a session.", project=True, at_least=200, at_most=MAX_HOOK_CHARS),
     ] = MAX_HOOK_CHARS
 
 
@@ -119,12 +114,12 @@ class ProjectStateSettings(NamedTuple):
 class TrimSettings(NamedTuple):
     """Defaults of `leftoff trim` and `smart-trim`."""
 
-    threshold: Annotated[int, Setting("Tool results above so many characters are cut.", at_least=1)] = 1000
+    threshold: Annotated[int, Setting("Tool results with more characters are cut.", at_least=1)] = 1000
     tools: Annotated[tuple[str, ...], Setting("Only these tools; empty: all.")] = ()
     protect_turns: Annotated[
         int,
         Setting(
-            "The last turns that are not touched, as far as they take no more than a fifth (trim) or a tenth (smart-trim) of what is live.",
+            "How many of the last turns are kept whole, up to a fifth (trim) or a tenth (smart-trim) of the context.",
             at_least=0,
         ),
     ] = 2
@@ -165,8 +160,8 @@ class CaptureSettings(NamedTuple):
 class ArchiveSettings(NamedTuple):
     """Copies of finished sessions, kept when the agent deletes its own."""
 
-    enabled: Annotated[bool, Setting("Whether copies are kept (asked at install).")] = False
-    keep_days: Annotated[int, Setting("How long a copy is kept; 0: for ever.", at_least=0)] = 0
+    enabled: Annotated[bool, Setting("Whether copies are kept; install asks.")] = False
+    keep_days: Annotated[int, Setting("How many days a copy is kept; 0: for ever.", at_least=0)] = 0
 
 
 class PluginSettings(NamedTuple):
@@ -206,14 +201,14 @@ class Settings(NamedTuple):
     ] = 200000
     accounting: Annotated[
         Literal["occupancy", "cumulative"],
-        Setting("What usage means: what stands in the window, or the sum of all replies."),
+        Setting("What usage means: what is in the window, or the sum of all replies."),
     ] = "occupancy"
     windows: Annotated[
         Mapping[str, int], Setting("Window in tokens by model, where leftoff's table is wrong.", at_least=1)
     ] = MappingProxyType({})
     warn_agent_below_tokens: Annotated[
         int,
-        Setting("The agent itself is told only below so many remaining tokens.", project=True, at_least=0),
+        Setting("The agent is warned only below this many remaining tokens.", project=True, at_least=0),
     ] = 30000
     triggers_prefix: Annotated[str, Setting("What typed triggers begin with.")] = ">"
     summariser: Annotated[

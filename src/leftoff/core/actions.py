@@ -144,7 +144,8 @@ class Answer(NamedTuple):
 
     ``text`` is what the tool printed, without what the agent adds around it. A ``refused`` call did not run.
     ``user_text`` is what the user typed when answering; ``chosen`` pairs each question with the user's choice;
-    ``approved`` refers to a plan.
+    ``approved`` refers to a plan. ``job_id`` names a job that the call left running in the background; ``ended_jobs``
+    are those that the call saw ending or ended itself.
     """
 
     text: str
@@ -155,3 +156,12 @@ class Answer(NamedTuple):
     chosen: tuple[tuple[str, str], ...] = ()
     approved: bool | None = None
     todo_id: str | None = None
+    job_id: str | None = None
+    ended_jobs: tuple[str, ...] = ()
+
+
+class FinishedJob(NamedTuple):
+    """A background job that has ended, and what it reported; empty where it reported nothing."""
+
+    job_id: str
+    report: str = ""

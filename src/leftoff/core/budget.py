@@ -49,20 +49,24 @@ class Section:
         object.__setattr__(self, "need_tokens", estimate_tokens("\n".join([*self.items, ""])))
 
 
-def share_tokens(sections: Sequence[Section], total_tokens: int, *, lend_first: str) -> Mapping[str, int]:
+def share_tokens(
+    sections: Sequence[Section], total_tokens: int, borrow_first: Sequence[str], *, never_borrow: str
+) -> Mapping[str, int]:
     """Return the tokens for each section by name: at most its scaled budget, plus what the others leave unused.
 
-    The section named ``lend_first`` is the first to borrow.
+    What is unused goes to the sections in ``borrow_first``, in that order, then to any other but ``never_borrow``.
     """
     need = {section.name: section.need_tokens for section in sections}
     budgets = {section.name: max(0, section.budget_tokens) for section in sections}
     scale = min(1.0, total_tokens / max(1, sum(budgets.values())))
     given = {name: min(need[name], int(budgets[name] * scale)) for name in need}
     left = total_tokens - sum(given.values())
-    for name in sorted(need, key=lambda name: name != lend_first):
-        lent = min(left, need[name] - given[name])
-        given[name] += lent
-        left -= lent
+    others = (name for name in need if name not in borrow_first and name != never_borrow)
+    for name in (*borrow_first, *others):
+        if name in need:
+            lent = min(left, need[name] - given[name])
+            given[name] += lent
+            left -= lent
     return given
 
 

@@ -33,8 +33,6 @@ _PRINTABLE = bytes(range(0x20, 0x7F))
 _PRINTABLE_LINES = _PRINTABLE + b"\n"
 SUPERSEDED = " (superseded by: "
 RESULT_ARROW = " → "
-REASON = " — "  # followed by why the names matter
-ELSEWHERE = "elsewhere"  # heading for names that belong to no known file
 # How a next step begins that says that the work is finished, or that nobody said what is next.
 NOTHING_OPEN, NO_STEP_NAMED = "Nothing is left open", "No next step was named"
 _REFUSED = "The user refused "

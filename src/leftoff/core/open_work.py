@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -13,11 +14,18 @@ ENDED = "ended"  # how its session ended
 LAST_ACTIVITY = "last_activity"  # when its session last did anything
 REQUESTS = "requests"  # how many requests the user made, not counting "continue" and "thanks"
 MAY_HAVE_CHANGED = "may_have_changed_files"
-AWAITS_ANSWER = "awaits_answer"  # the agent looked at something and ended with a question
+AWAITS_ANSWER = (
+    "awaits_answer"  # the agent looked at something and ended with a question, or waits for an approval
+)
 HEADLESS = "headless"  # nobody could answer: one prompt on a command line or in a script
 CONTINUES = "continues"  # the sessions whose work it took over: the time of that by id, None where not known
 CLEARED, FINISHED = "cleared", "finished"
 OVER = frozenset({CLEARED, FINISHED})  # endings after which a log is not offered unasked
+_WAITS_FOR_USER = (
+    r"(?i)\b(?:need|await|wait(?:ing)?|require|pending|without|grant|give)\b[^.!?\n]{0,30}"
+    r"\b(?:approv\w*|permission|confirm\w*|consent|go-ahead|decision|answer|input|sign-off)\b"
+    r"|\bplease (?:confirm|approve|decide|choose|answer)\b|\bneed you to\b|\bwait(?:ing)? for you\b"
+)
 
 
 def is_open(log: ResumeLog) -> bool:
@@ -38,6 +46,12 @@ def is_open(log: ResumeLog) -> bool:
     is_small = isinstance(requests, int) and requests <= 1 and may_have_changed is False
     is_small = is_small and metadata.get(AWAITS_ANSWER) is not True
     return not metadata.get(HEADLESS) and (not is_small or bool(continued_sessions(log)))
+
+
+def waits_for_user(reply: str) -> bool:
+    """Return whether the last words of an agent's reply are a question, or say that it needs the user's approval or the like."""
+    last = reply.rstrip(" \n*_)").rpartition("\n\n")[2]
+    return last.endswith(("?", "\N{FULLWIDTH QUESTION MARK}")) or re.search(_WAITS_FOR_USER, last) is not None
 
 
 def open_sessions(logs: Iterable[ResumeLog]) -> set[str]:

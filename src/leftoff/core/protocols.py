@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # only annotations need these
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from leftoff.core.actions import Action, Answer
+    from leftoff.core.actions import Action, Answer, FinishedJob
     from leftoff.core.fast_path import FastPathRules
     from leftoff.core.hook_event import (
         AgentCommands,
@@ -98,6 +98,15 @@ class Agent(Protocol):
 
     def answer(self, use: ToolUse, result: ToolResult) -> Answer:
         """Return the result of a tool call."""
+
+    def finished_jobs(self, record: Record) -> tuple[FinishedJob, ...]:
+        """Return the background jobs whose end the record reports."""
+
+    def assigned(self, record: Record) -> str | None:
+        """Return what another agent, such as the lead of a team, asked of this one; None for other records."""
+
+    def queued(self, record: Record) -> str | None:
+        """Return the prompt that waits while the agent works; empty where the user took it back, None for other records."""
 
     def rewound(self, record: Record) -> int | str | None:
         """Return how far the record rewinds the conversation: a number of turns, or the id of the last record kept."""

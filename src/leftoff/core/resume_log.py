@@ -1,5 +1,4 @@
-"""The resume log: what the next session must know, as a value, as Markdown within a token budget, and as lossless JSON.
-It also records the edits that a person made by hand, so that they survive when the log is generated again."""
+"""The resume log, with the edits that a person made: as a value, as Markdown within a token budget, and as lossless JSON."""
 
 from __future__ import annotations
 
@@ -14,11 +13,12 @@ from leftoff.core.provenance import Ground, Source
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, as_json, replace_surrogates, upgrade_document
 from leftoff.errors import DocumentError, InvalidValueError
 
-MAX_LOG_BYTES = 5_000_000  # ten times the largest log of ours; a log from elsewhere may be anything
+MAX_LOG_BYTES = 5_000_000  # ten times the largest of ours
 NOTES_KEY = "notes"  # of critical context, for what has no name
 _LONGEST_LINE_TOKENS = 100  # for an id, a name or a heading
-_NONE = "(none)"
-_LEFT_OUT = "(left out)"  # the section has content, but no budget is left
+_NONE, _LEFT_OUT = "(none)", "(left out)"  # a section without content, and one without a budget
+_NEVER_BORROWS = "critical_context"
+_BORROW_FIRST = ("next_steps", "key_findings", "decisions", "accomplishments")
 _METADATA_LABELS = {
     "files_modified": "Files Modified",
     "agents_used": "Agents Used",
@@ -61,8 +61,8 @@ class CustomSection:
 class ResumeLog:
     """Everything the next session needs. Lists are in chronological order, next steps in the order of doing.
 
-    Values are copied and converted to what JSON can represent, so ``to_dict`` and ``from_dict`` are exact opposites.
-    ``to_markdown`` stays within its tokens, headings and metadata included, and no text in it can become a heading.
+    Values are copied as what JSON can represent: ``to_dict`` and ``from_dict`` are exact opposites. ``to_markdown`` stays
+    within its tokens, headings and metadata included, and no text in it can become a heading.
     """
 
     TOKEN_BUDGET: ClassVar[Mapping[str, int]] = {
@@ -145,7 +145,7 @@ class ResumeLog:
         sections, available_tokens = _affordable_sections(
             [*_sections(self), _metadata_section(self), *_custom_sections(self)], head, limit
         )
-        shares = budget.share_tokens(sections, available_tokens, lend_first="critical_context")
+        shares = budget.share_tokens(sections, available_tokens, _BORROW_FIRST, never_borrow=_NEVER_BORROWS)
         parts = [head]
         for section in sections:
             body = "\n".join(budget.fit_section(section, shares[section.name])).strip("\n")

@@ -21,10 +21,12 @@ from leftoff.config.load import Mistake
 from leftoff.config.settings import Settings, known_keys
 from leftoff.core.hook_event import SCOPES, Hook, Scope, fast_path_of, interpreter_of
 from leftoff.core.protocols import Agent, CanBeChecked, HasHooks, StorageBackend
+from leftoff.core.quantities import count
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import LeftoffError, PluginError, StorageError
 from leftoff.live import installed as live_installed
-from leftoff.live.install import foreign_triggers, plan_install
+from leftoff.live.foreign_hooks import foreign_triggers
+from leftoff.live.install import plan_install
 from leftoff.platform import files, paths
 from leftoff.plugins import BUILT_IN, make_all
 from leftoff.storage import outbox
@@ -49,7 +51,7 @@ class Finding:
 
     def to_dict(self) -> JsonObject:
         """Return the JSON form, which scripts rely on."""
-        return {"what": self.what, "state": self.state, "words": self.detail, "mend": self.fix}
+        return {"what": self.what, "state": self.state, "detail": self.detail, "fix": self.fix}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,10 @@ def _check_program() -> Iterator[Finding]:
         yield Finding(what="git", state="ok", detail="found")
     else:
         yield Finding(
-            what="git", state="note", detail="not found: drift of files cannot be told", fix="install git"
+            what="git",
+            state="note",
+            detail="not found: leftoff cannot say which files changed since a session",
+            fix="install git",
         )
 
 
@@ -117,7 +122,7 @@ def _check_folder(what: str, folder: Path) -> Finding:
         fix = f"chmod u+rwx {nearest}"
         return Finding(what=what, state="broken", detail=f"{folder} cannot be written", fix=fix)
     return Finding(
-        what=what, state="ok", detail=f"{folder}{'' if folder.exists() else ' (made when needed)'}"
+        what=what, state="ok", detail=f"{folder}{'' if folder.exists() else ' (created when needed)'}"
     )
 
 
@@ -132,7 +137,7 @@ def _check_project(workspace: Workspace) -> Iterator[Finding]:
         )
         return
     tree = f", worktree {project.worktree}" if project.worktree else ""
-    there = "" if project.folder.is_dir() else " (made when needed)"
+    there = "" if project.folder.is_dir() else " (created when needed)"
     kind = "git" if project.in_git else "no git"
     yield Finding(
         what="project",
@@ -148,7 +153,7 @@ def _check_settings(workspace: Workspace) -> Iterator[Finding]:
         what="settings",
         state="ok",
         detail=f"{changed} of {len(known_keys())} changed; {paths.config_folder() / load.FILE_NAME}",
-        fix="leftoff doctor --config shows each with its origin" if changed else "",
+        fix="leftoff config shows them" if changed else "",
     )
     for mistake in config.mistakes:
         state: State = "note" if mistake.origin.layer == "project file" else "broken"
@@ -164,7 +169,9 @@ def _check_agents() -> Iterator[Finding]:
             detail = f"{unreadable:,} of {len(transcripts):,} transcripts in {agent.home} cannot be read"
             yield Finding(what=agent.name, state="broken", detail=detail, fix=fix)
         else:
-            there = f"{len(transcripts):,} transcripts" if agent.home.is_dir() else "not there"
+            there = (
+                count(len(transcripts), "transcript") if agent.home.is_dir() else "not used on this machine"
+            )
             yield Finding(what=agent.name, state="ok", detail=f"{agent.home}: {there}")
 
 
@@ -173,7 +180,10 @@ def _check_plugins() -> Iterator[Finding]:
         for made in make_all(group):
             if isinstance(made, PluginError):
                 yield Finding(
-                    what=f"plugin ({group})", state="broken", detail=made.message, fix="uninstall or mend it"
+                    what=f"plugin ({group})",
+                    state="broken",
+                    detail=made.message,
+                    fix="update or uninstall it",
                 )
 
 
@@ -220,7 +230,7 @@ def _check_agent_hooks(
     )
     twice = sorted({hook.source for hook in ours if fast_path_of(hook.command) or hook.origin == "plugin"})
     if len(twice) > 1:
-        detail = f"hooks stand in {' and in '.join(twice)}; each event needs one"
+        detail = f"hooks are in {' and in '.join(twice)}; each event needs one"
         yield Finding(what=what, state="note", detail=detail, fix=f"leftoff uninstall {agent.id}, then {fix}")
     for python in dict.fromkeys(filter(None, (interpreter_of(hook.command) for hook in ours))):
         if shutil.which(python) is None:
@@ -247,7 +257,7 @@ def _check_events(agent: Agent, scopes: Sequence[Scope], workspace: Workspace) -
 
 
 def _check_fast_path(calling: Sequence[Hook]) -> Iterator[Finding]:
-    what, fix = "fast path", "leftoff install AGENT, once more"
+    what, fix = "fast path", "run leftoff install AGENT again"
     scripts = filter(None, (fast_path_of(hook.command) for hook in calling))
     for named in dict.fromkeys(str(Path(script).expanduser()) for script in scripts):
         if not os.access(named, os.R_OK):
@@ -291,8 +301,11 @@ def _check_backend(settings: Settings, box: Outbox) -> Iterator[Finding]:
         return
     if backend is None:
         yield Finding(what=_STORAGE, state="ok", detail="files: logs stay on this machine")
-        if count := len(box.waiting()):
-            detail = f"{count} logs wait to be sent, and storage names nowhere to send them"
+        if waiting := len(box.waiting()):
+            logs = "1 log waits" if waiting == 1 else f"{waiting} logs wait"
+            detail = (
+                f"{logs} to be sent, but storage names nowhere to send {'it' if waiting == 1 else 'them'}"
+            )
             fix = "set storage as it was, or delete the outbox"
             yield Finding(what=_OUTBOX, state="note", detail=detail, fix=fix)
         return
@@ -304,12 +317,12 @@ def _check_backend(settings: Settings, box: Outbox) -> Iterator[Finding]:
 def _ask(backend: StorageBackend) -> str:
     if isinstance(backend, CanBeChecked):
         return call_backend(backend, backend.check)
-    return f"reached, {len(call_backend(backend, backend.list)):,} logs"
+    return f"reached, {count(len(call_backend(backend, backend.list)), 'log')}"
 
 
-def _note_waiting(count: int, trouble: str | None) -> Iterator[Finding]:
-    if count:
-        many = "1 log waits" if count == 1 else f"{count} logs wait"
+def _note_waiting(waiting: int, trouble: str | None) -> Iterator[Finding]:
+    if waiting:
+        many = "1 log waits" if waiting == 1 else f"{waiting} logs wait"
         reason = f": {trouble}" if trouble else ""
         yield Finding(
             what=_OUTBOX, state="note", detail=f"{many} to be sent{reason}", fix="leftoff doctor tries again"

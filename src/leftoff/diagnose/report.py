@@ -25,7 +25,7 @@ from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, TranscriptError
 from leftoff.platform import clock
 from leftoff.resume_logs.receipt import Kind, Receipt, build_receipt, find_replacement
-from leftoff.resume_logs.restore_text import profile_markdown
+from leftoff.resume_logs.restore_text import restoration_body
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.listing import TranscriptFile, entries_from_index, entries_of_project, list_transcripts
 from leftoff.workspace import SessionRef, Workspace
@@ -136,7 +136,7 @@ class Report:
                 is_compacted = True
         if not is_session:
             raise TranscriptError(
-                f"no line in it is a record that leftoff knows. leftoff doctor {found.transcript} shows what stands there.",
+                f"no line in it is a record that leftoff knows. leftoff doctor {found.transcript} shows what is in it.",
                 path=found.transcript,
             )
         return is_compacted, first_reply
@@ -183,7 +183,7 @@ def _originals_first(files: Sequence[TranscriptFile]) -> list[TranscriptFile]:
 
 def _measure(cut: Cut, session_id: str) -> Compacted:
     log = log_of_cut(cut)
-    handed_over = profile_markdown(log, max_chars=MAX_HOOK_CHARS, profile="after_compaction")
+    handed_over = restoration_body(log, MAX_HOOK_CHARS, "after_compaction", summary=cut.summary)
     return Compacted(
         agent=cut.agent,
         session_id=session_id,

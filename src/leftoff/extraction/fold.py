@@ -1,36 +1,37 @@
-"""Fold the records of a transcript into the state, each once and in order; any partition of the records gives the same state.
-
-A rewind leaves records in the transcript that are no longer part of the conversation. Each turn keeps the turn it continues and the
-ids of its last records: a prompt whose parent is one of those ids went back to that turn. A turn that was left can be continued
-later and is then part of the conversation again.
-"""
+"""Fold the records of a transcript into the state, each once and in order; any partition of the records gives the same state."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
 from typing import Protocol
 
-from leftoff.core.actions import Action, Answer
+from leftoff.core.actions import Action, Answer, FinishedJob
 from leftoff.core.own_phrases import CONTINUE_PROJECT, HANDED_OVER, continued_project, only_saves
-from leftoff.core.records import Place, Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.core.records import Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.core.session import restored_session
 from leftoff.core.wire import JsonValue
-from leftoff.extraction import statements, tool_calls, user_rules
+from leftoff.extraction import rewinds, tool_calls, user_rules
+from leftoff.extraction.passages import GAP
 from leftoff.extraction.state import (
+    Passage,
     Pending,
     Prompt,
     Ref,
     State,
-    Statement,
     copy_state,
     enforce_limits,
+    enforce_passage_limits,
     make_ref,
     truncate,
 )
 
-_MAX_PROMPT_CHARS = 4_000
-_MAX_TEXT_CHARS = 3_000
+_MAX_PROMPT_CHARS = 6_000
+_MAX_TEXT_CHARS = 8_000
+_MAX_SUMMARY_CHARS = 20_000
+_MIN_INSTRUCTIONS_CHARS = 200
+_MAX_ANNOUNCED_CHARS = 160
 _MAX_INPUT_CHARS = 20_000
 _MAX_INPUT_PARTS = 1_000  # of one list or object
 _MAX_INPUT_DEPTH = 20
@@ -40,10 +41,15 @@ _MAX_BRACKETS = 100  # a record with fewer cannot be nested too deeply
 _SIDE, _REPLY, _RESULT = RecordKind.SIDE, RecordKind.REPLY, RecordKind.RESULT
 _PROMPT, _COMPACTION, _BROKEN = RecordKind.PROMPT, RecordKind.COMPACTION, RecordKind.BROKEN
 _CONTEXT = RecordKind.CONTEXT
+_MAY_REPORT_JOBS = (RecordKind.PROMPT, RecordKind.CONTEXT, RecordKind.SIDE)
+# What comes before the verb when an agent says what it does next.
+_LEAD_IN = re.compile(
+    r"\A(?:(?:now|next|then|first|good|great|perfect|ok|okay|also)[,.!]? )*(?:let me|let's|I'll|I will|I need to|I'm going to)(?: now| also)? ",
+    re.IGNORECASE,
+)
 _HANDED_OVER = HANDED_OVER.encode()
+_LIMIT_PASSAGES_EVERY = 256  # counting them takes longer
 _LIMIT_EVERY = 8  # lines of the transcript, so that any partition of the records gives the same state
-_TAIL_LENGTH = 12  # ids; a client rewinds to just before a prompt, give or take a few records of its own
-_END_OF_FILE = 10**12
 
 
 class Reader(Protocol):
@@ -59,6 +65,18 @@ class Reader(Protocol):
 
     def answer(self, use: ToolUse, result: ToolResult) -> Answer:
         """Return the result of a call."""
+        ...
+
+    def finished_jobs(self, record: Record) -> tuple[FinishedJob, ...]:
+        """Return the background jobs whose end a record reports."""
+        ...
+
+    def assigned(self, record: Record) -> str | None:
+        """Return what another agent asked of this one."""
+        ...
+
+    def queued(self, record: Record) -> str | None:
+        """Return the prompt that waits while the agent works."""
         ...
 
     def rewound(self, record: Record) -> int | str | None:
@@ -86,14 +104,18 @@ def step(state: State, records: Iterable[Record], reader: Reader) -> State:
 
 
 def _fold_record(state: State, record: Record, reader: Reader) -> None:
+    if state.jobs and record.kind in _MAY_REPORT_JOBS:
+        _fold_finished_jobs(state, record, reader)
     _fold_content(state, record, reader)
     if record.actor is None:
         if record.kind is not _SIDE:
             _fold_project_and_branch(state, record)
         if record.id is not None:
-            _remember_id(state, record.id)
+            rewinds.remember_id(state, record.id)
     if record.place.line_idx % _LIMIT_EVERY == 0:
         enforce_limits(state)
+        if record.place.line_idx % _LIMIT_PASSAGES_EVERY == 0:
+            enforce_passage_limits(state)
 
 
 def _fold_content(state: State, record: Record, reader: Reader) -> None:
@@ -103,16 +125,17 @@ def _fold_content(state: State, record: Record, reader: Reader) -> None:
     elif kind is _RESULT:
         _fold_results(state, record, reader)
     elif kind is _SIDE:
+        _fold_queued(state, record, reader)
         how_far = reader.rewound(record)
         if how_far is not None:
-            _rewind(state, how_far, record.place)
+            rewinds.rewind(state, how_far, record.place)
     elif kind is _PROMPT:
         _fold_results(state, record, reader)  # typed while a tool ran: its answer may be in the same record
         _fold_prompt(state, record, reader)
     elif kind is _COMPACTION:
         _fold_compaction(state, record)
-    elif kind is _CONTEXT and _HANDED_OVER in record.raw:
-        _fold_continued_project(state)
+    elif kind is _CONTEXT:
+        _fold_context(state, record, reader)
 
 
 def _fold_project_and_branch(state: State, record: Record) -> None:
@@ -126,32 +149,57 @@ def _fold_prompt(state: State, record: Record, reader: Reader) -> None:
     typed = reader.typed(record) if record.actor is None else ""
     if record.actor is None:
         _fold_restored(state, record)
-    if not typed.strip():
-        return
+    if typed.strip():
+        _add_prompt(state, record, typed, by_agent=False)
+
+
+def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> None:
     _end_turn(state)
-    previous_turn = _find_previous_turn(state, record.parent_id)
+    previous_turn = rewinds.find_previous_turn(state, record.parent_id)
     has_rewound = previous_turn != state.tip
-    _close_turn(state)
+    rewinds.close_turn(state)
     ref = make_ref(record, typed)
     state.turns += 1
     state.tip = state.turns
-    state.casual_prompts += typed.lstrip()[:1].islower()
+    state.announced, state.queued = "", ""
     project = continued_project(typed) or ""
     state.prompts.append(
         Prompt(
             ref,
-            truncate(typed, _MAX_PROMPT_CHARS),
+            _clip_prompt(typed),
             state.turns,
             previous_turn,
             state.calls,
             project=project,
+            by_agent=by_agent,
         )
     )
     if has_rewound:
-        _update_rewinds(state, record.place)
-    if not project and not only_saves(typed):
+        rewinds.update_rewinds(state, record.place)
+    if not by_agent and not project and not only_saves(typed):
         user_rules.add_prompt(state, ref, typed)
-    tool_calls.add_recent_text(state, ref, typed, "Asked")
+
+
+def _clip_prompt(text: str) -> str:
+    """Return a prompt as it is kept; one that is too long ends with a mark, because it is quoted as the user's words."""
+    kept = truncate(text, _MAX_PROMPT_CHARS)
+    return kept if len(kept) == len(text) else f"{kept} {GAP}"
+
+
+def _fold_queued(state: State, record: Record, reader: Reader) -> None:
+    waiting = reader.queued(record)
+    if waiting is not None:
+        state.queued = _clip_prompt(waiting)
+        state.queued_ref = make_ref(record, waiting)
+
+
+def _fold_context(state: State, record: Record, reader: Reader) -> None:
+    if _HANDED_OVER in record.raw:
+        _fold_continued_project(state)
+    elif record.actor is None and (asked := reader.assigned(record)):
+        _add_prompt(state, record, asked, by_agent=True)
+    elif record.actor is None:
+        _fold_expanded_command(state, record)
 
 
 def _fold_continued_project(state: State) -> None:
@@ -159,6 +207,23 @@ def _fold_continued_project(state: State) -> None:
     match = CONTINUE_PROJECT.fullmatch(state.prompts[-1].text.strip()) if state.prompts else None
     if match is not None:
         state.prompts[-1] = state.prompts[-1]._replace(project=match["words"])
+
+
+def _fold_expanded_command(state: State, record: Record) -> None:
+    """Keep the instructions that a command such as ``/review`` stands for: the user asked the agent to follow them."""
+    last = state.prompts[-1] if state.prompts else None
+    if (
+        last is None
+        or not last.text.startswith("/")
+        or (state.passages and state.passages[-1].turn == last.turn)
+    ):
+        return
+    text = truncate(record.text.strip(), _MAX_TEXT_CHARS)
+    if len(text) > _MIN_INSTRUCTIONS_CHARS:
+        name = last.text.split(maxsplit=1)[0]
+        state.passages.append(
+            Passage(make_ref(record, text), "document", text, name, state.turns, state.calls)
+        )
 
 
 def _fold_restored(state: State, record: Record) -> None:
@@ -170,10 +235,22 @@ def _fold_restored(state: State, record: Record) -> None:
 
 
 def _end_turn(state: State) -> None:
-    """Keep the agent's last text before the next prompt as its own summary of the turn."""
-    last, state.last_words = state.last_words, None
-    if last is not None and not state.pending and last.call == state.calls:
-        state.statements.append(last._replace(kind="summary"))
+    """Mark the agent's last text before the next prompt as the outcome of the turn."""
+    for number in range(len(state.passages) - 1, -1, -1):
+        last = state.passages[number]
+        if last.kind in ("reply", "outcome"):
+            if last.kind == "reply" and not state.pending and last.call == state.calls:
+                state.passages[number] = last._replace(kind="outcome")
+            return
+
+
+def _fold_finished_jobs(state: State, record: Record, reader: Reader) -> None:
+    for finished in reader.finished_jobs(record):
+        job = state.jobs.pop(finished.job_id, None)
+        if job is not None and finished.report:
+            report = truncate(finished.report, _MAX_TEXT_CHARS)
+            ref = make_ref(record, report)
+            state.passages.append(Passage(ref, "report", report, job.command, state.turns, state.calls))
 
 
 def _fold_reply(state: State, record: Record) -> None:
@@ -191,6 +268,8 @@ def _fold_reply(state: State, record: Record) -> None:
         elif isinstance(block, ToolUse):
             ref = ref or make_ref(record, "")
             key = f"{record.actor or ''}/{block.call_id}"
+            if key in state.answered_early:
+                continue
             state.pending[key] = Pending(ref, key, block.tool, _clip_input(block.input, record), state.turns)
 
 
@@ -203,17 +282,20 @@ def _drop_interrupted_calls(state: State) -> None:
 
 
 def _fold_text(state: State, ref: Ref, text: str) -> None:
-    user_rules.add_assented(state, text)
-    statements.add_lasting_statements(state, ref, text)
-    tool_calls.add_recent_text(state, ref, text, "Said")
-    state.last_words = Statement(ref, "words", truncate(text, _MAX_TEXT_CHARS), "", state.turns, state.calls)
+    text = truncate(text.strip(), _MAX_TEXT_CHARS)
+    state.passages.append(Passage(ref, "reply", text, "", state.turns, state.calls))
+    last_line = text.rstrip("`\n ").rpartition("\n")[2]
+    state.announced = truncate(_LEAD_IN.sub("", last_line.strip("#*-:> ")), _MAX_ANNOUNCED_CHARS)
 
 
 def _fold_results(state: State, record: Record, reader: Reader) -> None:
     for block in record.blocks:
         if not isinstance(block, ToolResult):
             continue
-        asked = state.pending.pop(f"{record.actor or ''}/{block.call_id}", None)
+        key = f"{record.actor or ''}/{block.call_id}"
+        asked = state.pending.pop(key, None)
+        if asked is None and key not in state.answered_early:
+            state.answered_early.append(key)
         if asked is None or not isinstance(asked.input, (dict, str)):
             continue
         use = ToolUse(call_id=block.call_id, tool=asked.tool, input=asked.input)
@@ -223,9 +305,18 @@ def _fold_results(state: State, record: Record, reader: Reader) -> None:
 
 def _fold_compaction(state: State, record: Record) -> None:
     compaction = record.compaction
-    is_second = compaction is not None and compaction.summary and state.last_compaction_call == state.calls
-    if compaction is None or compaction.trigger == "micro" or is_second:
-        return  # only clears old answers, or is the second record of the same compaction
+    if compaction is None or compaction.trigger == "micro":
+        return  # only clears old answers
+    if compaction.summary:
+        summary = truncate(compaction.summary.strip(), _MAX_SUMMARY_CHARS)
+        state.passages[:] = [
+            each for each in state.passages if each.kind != "summary"
+        ]  # the new one covers it
+        state.passages.append(
+            Passage(make_ref(record, summary), "summary", summary, "", state.turns, state.calls)
+        )
+        if state.last_compaction_call == state.calls:
+            return  # the second record of the same compaction
     state.compactions += 1
     state.last_compaction_call = state.calls
 
@@ -259,84 +350,3 @@ def _clip_value(value: JsonValue, depth: int) -> JsonValue:
             return [_clip_value(inner, depth - 1) for inner in value[:_MAX_INPUT_PARTS]]
         case _:
             return value
-
-
-def _remember_id(state: State, record_id: str) -> None:
-    """Remember the id of one more record of the current turn."""
-    state.tail.append(record_id)
-    if len(state.tail) > 2 * _TAIL_LENGTH:
-        del state.tail[:-_TAIL_LENGTH]
-
-
-def _find_previous_turn(state: State, parent_id: str | None) -> int:
-    """Return the turn that a prompt after that record continues: the current one unless its tail says otherwise."""
-    turn = None if parent_id is None else _find_turn(state, parent_id)
-    return state.tip if turn is None else turn
-
-
-def _close_turn(state: State) -> None:
-    """End the current turn and keep its last ids with its prompt."""
-    for number in range(len(state.prompts) - 1, -1, -1):
-        prompt = state.prompts[number]
-        if prompt.turn == state.tip:
-            state.prompts[number] = prompt._replace(tail=tuple([*prompt.tail, *state.tail][-_TAIL_LENGTH:]))
-            break
-    state.tail = []
-
-
-def _rewind(state: State, how_far: int | str | None, place: Place) -> None:
-    """Go back by a number of turns, or to the newest turn below the record with that id."""
-    if isinstance(how_far, int):
-        active = [prompt for prompt in state.prompts if prompt.turn in _active_turns(state, state.tip)]
-        if not active or how_far < 1:
-            return
-        _close_turn(state)
-        state.tip = active[-min(how_far, len(active))].previous_turn
-    else:
-        turn = None if how_far is None else _find_turn(state, how_far)
-        if turn is None or turn == state.tip or turn in _active_turns(state, state.tip):
-            return
-        _close_turn(state)
-        state.tip = max(prompt.turn for prompt in state.prompts if turn in _active_turns(state, prompt.turn))
-    _update_rewinds(state, place)
-
-
-def _update_rewinds(state: State, place: Place) -> None:
-    """Work out which line ranges up to this place are no longer part of the conversation."""
-    active = _active_turns(state, state.tip)
-    here = Ref(place.line_idx, place.start, place.end, "", "", place.transcript)
-    ends = [*(prompt.ref for prompt in state.prompts[1:]), here]
-    state.rewinds = [
-        line_range
-        for prompt, end in zip(state.prompts, ends, strict=True)
-        if prompt.turn not in active
-        for line_range in _line_ranges(prompt.ref, end)
-    ]
-
-
-def _line_ranges(first: Ref, end: Ref) -> Iterator[tuple[str, int, int]]:
-    """Return the lines from one record up to another, which may be in the file that continues the first one."""
-    if first.transcript == end.transcript:
-        yield first.transcript, first.line_idx, end.line_idx
-    else:
-        yield first.transcript, first.line_idx, _END_OF_FILE
-        yield end.transcript, 0, end.line_idx
-
-
-def _find_turn(state: State, record_id: str) -> int | None:
-    if record_id in state.tail:
-        return state.tip
-    return next((prompt.turn for prompt in reversed(state.prompts) if record_id in prompt.tail), None)
-
-
-def _active_turns(state: State, turn: int) -> set[int]:
-    """Return the turn and those before it on its branch; for a turn no longer known, the nearest earlier one."""
-    previous = {prompt.turn: prompt.previous_turn for prompt in state.prompts}
-    active: set[int] = set()
-    while turn > 0:
-        if turn in previous:
-            active.add(turn)
-            turn = previous[turn]
-        else:
-            turn = max((known for known in previous if known < turn), default=0)
-    return active

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from importlib import resources
 
-_HEADING = re.compile(r"\[([a-z][a-z: -]*)\]")
+_HEADING = re.compile(r"\[([a-z][a-z:, -]*)\]")
 
 
 def _load() -> dict[str, list[str]]:

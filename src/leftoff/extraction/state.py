@@ -16,13 +16,21 @@ from leftoff.core.records import Place, Record
 from leftoff.core.wire import SCHEMAS, JsonObject, JsonValue, upgrade_document
 from leftoff.errors import DocumentError
 
+_ASCII_SIGNS = "".join(map(chr, range(0x21, 0x7F)))
+
 
 def truncate(text: str, max_chars: int) -> str:
-    """Return the beginning of a text, cut at the end of a word: half a credential would no longer be recognised as one."""
+    """Return the beginning of a text, cut at the end of a word: half a credential would no longer be recognised as one.
+
+    Chinese and Japanese have no blanks between words, and no credentials: there it is cut after any character.
+    """
     if len(text) <= max_chars:
         return text
-    head = text[:max_chars]
-    return head[: max(head.rfind(" "), head.rfind("\n"), head.rfind("\t"), 0)]
+    head = text[:max_chars].rstrip(_ASCII_SIGNS)
+    return head[:-1] if head.endswith((" ", "\n", "\t")) else head
+
+
+Outcome = Literal["passed", "failed", "unknown"]
 
 
 class Ref(NamedTuple):
@@ -52,6 +60,7 @@ class Prompt(NamedTuple):
     call: int  # tool calls made before it
     tail: tuple[str, ...] = ()  # ids of the last records of the turn, once it has ended
     project: str = ""  # the project that it continues, as the user called it
+    by_agent: bool = False  # written by another agent of a team, not by the user
 
     @property
     def is_for_leftoff(self) -> bool:
@@ -60,23 +69,23 @@ class Prompt(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A constraint, correction, refusal, answer or verdict of the user, word for word."""
+    """A standing demand of the user, or what the user decided about a call, a question or a plan; word for word."""
 
     ref: Ref
     text: str
-    kind: str  # constraint, correction, refusal, answer, plan_approved, plan_rejected
+    kind: Literal["rule", "correction", "refusal", "answer", "plan_approved", "plan_rejected"]
     about: str  # what it answers or refuses; empty for a rule by itself
     call: int
     superseded_by: str = ""
 
 
-class Statement(NamedTuple):
-    """Something the agent said: a finding, a decision with its reason, something given up, what comes next."""
+class Passage(NamedTuple):
+    """Prose of the session that may be quoted in its log: whole paragraphs, as they were written."""
 
     ref: Ref
-    kind: str  # finding, decision, abandoned, next, summary
+    kind: Literal["reply", "outcome", "plan", "note", "report", "summary", "document", "output", "edit"]
     text: str
-    reason: str
+    about: str  # the file, the task of a subagent or the command that it belongs to; empty for a reply
     turn: int
     call: int
 
@@ -88,39 +97,38 @@ class File(NamedTuple):
     path: str
     reads: int = 0
     edits: int = 0
-    last: Literal["read", "searched", "created", "changed", "deleted", "moved", "refused"] = "read"
+    last: Literal["read", "searched", "created", "changed", "deleted", "moved"] = "read"
     call: int = 0
     is_new: bool = False
-    seen: tuple[int, int] | None = None  # the lines last read; None: all, or not read
     edited_at: int = -1
     moved_to: str = ""
+    purposes: tuple[
+        str, ...
+    ] = ()  # what the agent said it was about to do when it edited the file, oldest first
 
 
 class Command(NamedTuple):
-    """A shell command and how it ended last; ``failure`` is the line that says what went wrong, if it failed last."""
+    """A shell command, how often it ran and how it ended last, as its output tells. ``name`` is the same for all its forms."""
 
     ref: Ref
+    name: str
     text: str
     runs: int
-    exit_code: int | None
-    failed: bool | None
+    failures: int
+    outcome: Outcome
     call: int
-    failure: str = ""
+    said: str = ""  # the line of the last output that tells how it ended
     purpose: str = ""
-    result: str = ""  # the line of a good end that says how good: "12 passed"
     failed_before: str = ""  # what went wrong before, if it passes now
     fixed_by: tuple[str, ...] = ()  # the files changed in between
-    result_ref: Ref | None = None  # the answer that says so; None: it said nothing worth quoting
+    result_ref: Ref | None = None  # the last answer; None: it said nothing worth quoting
     failure_ref: Ref | None = None  # the answer that showed the earlier failure, if it passes now
 
     @property
     def refs(self) -> list[Ref]:
         """The request, and the answers that say something worth quoting."""
-        return [
-            ref
-            for ref in (self.ref.with_excerpt(self.text), self.failure_ref, self.result_ref)
-            if ref is not None
-        ]
+        sources = (self.ref.with_excerpt(self.text), self.failure_ref, self.result_ref)
+        return [ref for ref in sources if ref is not None]
 
 
 class TodoFact(NamedTuple):
@@ -133,34 +141,23 @@ class TodoFact(NamedTuple):
     call: int
 
 
-class Delegation(NamedTuple):
-    """A subagent's task and the beginning of its answer."""
-
-    ref: Ref
-    task: str
-    to: str
-    answer: str
-    call: int
-
-
 class Commit(NamedTuple):
-    """A commit of the session."""
+    """A commit of the session; ``body`` is its message without the first line."""
 
     ref: Ref
     sha: str
     subject: str
     call: int
+    body: str = ""
+    is_elsewhere: bool = False  # in another repository than the session's
 
 
-class RecentText(NamedTuple):
-    """A recent call or text, with enough of it to find the names in it: what was asked, and the beginning of the answer."""
+class Job(NamedTuple):
+    """A command, or the task of a subagent, that runs in the background and was not seen to end."""
 
     ref: Ref
-    call: int
-    kind: str
-    path: str
-    asked: str
-    answer: str
+    id: str
+    command: str
 
 
 class Pending(NamedTuple):
@@ -192,17 +189,15 @@ class State:
     compactions: int = 0
     last_compaction_call: int = -1
     errors: int = 0
-    casual_prompts: int = 0  # that begin in lower case; from such a user, well-formed sentences were pasted
     prompts: list[Prompt] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
-    candidates: list[Rule] = field(default_factory=list)  # rules only if the agent's next text gives in
-    statements: list[Statement] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
     files: dict[str, File] = field(default_factory=dict)
     commands: dict[str, Command] = field(default_factory=dict)
     todos: list[TodoFact] = field(default_factory=list)
-    delegations: list[Delegation] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
-    glimpses: list[RecentText] = field(default_factory=list)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    pushed_at: int = -1  # the call that pushed last
     pending: dict[str, Pending] = field(default_factory=dict)
     agents: list[str] = field(default_factory=list)
     # Transcript, lines [first, last) that a rewind removed.
@@ -210,7 +205,17 @@ class State:
     tip: int = 0  # the turn that the conversation continues from
     tail: list[str] = field(default_factory=list)  # ids of its last records
     restored: list[str] = field(default_factory=list)  # sessions whose logs the user pasted into a prompt
-    last_words: Statement | None = None  # the agent's latest text, whatever it is
+    queued: str = ""  # a prompt that was typed while the agent worked and is not sent yet
+    queued_ref: Ref | None = None
+    answered_early: list[str] = field(
+        default_factory=list
+    )  # calls whose answer comes before them in the file
+    announced: str = ""  # what the agent last said it was about to do
+
+    @property
+    def last_reply(self) -> Passage | None:
+        """The agent's latest text."""
+        return next((each for each in reversed(self.passages) if each.kind in ("reply", "outcome")), None)
 
     def with_changes(self, changes: dict[str, Any]) -> State:
         """Return a copy with other values in some fields."""
@@ -242,21 +247,34 @@ class State:
 LIMITS = {
     "prompts": 120,
     "rules": 200,
-    "statements": 240,
     "files": 300,
     "commands": 200,
     "todos": 150,
-    "delegations": 40,
     "commits": 60,
-    "glimpses": 220,
+    "jobs": 20,
     "pending": 64,
     "agents": 20,
     "rewinds": 200,
+    "answered_early": 16,
 }
+MAX_PASSAGES = 500
+MAX_PASSAGE_CHARS = 250_000  # of all passages together
 
 
 _LIMITS_WITH_SLACK = [(name, limit, limit + limit // 4) for name, limit in LIMITS.items()]
 _FIRST_PROMPTS = 3
+_LAST_PASSAGES = 20
+_KEPT_LONGER = {
+    "output": 0,
+    "edit": 0,
+    "reply": 1,
+    "document": 1,
+    "report": 2,
+    "note": 2,
+    "plan": 3,
+    "outcome": 3,
+    "summary": 4,
+}
 
 
 def enforce_limits(state: State) -> None:
@@ -271,6 +289,25 @@ def enforce_limits(state: State) -> None:
         else:
             first = _FIRST_PROMPTS if name == "prompts" else 0
             del held[first : first + len(held) - limit]
+
+
+def enforce_passage_limits(state: State) -> None:
+    """Drop output first, then what the agent said on the way, then anything; the oldest first, never the last ones."""
+    chars = sum(len(passage.text) for passage in state.passages)
+    excess = max(len(state.passages) - MAX_PASSAGES, 0)
+    if excess <= MAX_PASSAGES // 4 and chars <= MAX_PASSAGE_CHARS * 5 // 4:
+        return
+    order = sorted(
+        range(len(state.passages) - _LAST_PASSAGES), key=lambda n: _KEPT_LONGER[state.passages[n].kind]
+    )
+    dropped = set[int]()
+    for number in order:
+        if excess <= 0 and chars <= MAX_PASSAGE_CHARS:
+            break
+        dropped.add(number)
+        excess -= 1
+        chars -= len(state.passages[number].text)
+    state.passages[:] = [each for number, each in enumerate(state.passages) if number not in dropped]
 
 
 def make_ref(record: Record, words: str) -> Ref:
@@ -325,7 +362,7 @@ def _read_prompt(ref: Ref, *rest: Any) -> Prompt:
 
 def _read_file(ref: Ref, *rest: Any) -> File:
     file = File(ref, *rest)
-    return file._replace(seen=file.seen and (file.seen[0], file.seen[1]))
+    return file._replace(purposes=tuple(file.purposes))
 
 
 def _read_command(ref: Ref, *rest: Any) -> Command:
@@ -341,18 +378,16 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "after": lambda row: row and Place(*row),
     "project_ref": lambda row: row and Ref(*row),
     "branch_ref": lambda row: row and Ref(*row),
+    "queued_ref": lambda row: row and Ref(*row),
     "prompts": _list_reader(_read_prompt),
     "rules": _list_reader(Rule),
-    "candidates": _list_reader(Rule),
-    "statements": _list_reader(Statement),
+    "passages": _list_reader(Passage),
     "files": _dict_reader(_read_file, 1),
     "commands": _dict_reader(_read_command, 1),
     "todos": _list_reader(TodoFact),
-    "delegations": _list_reader(Delegation),
     "commits": _list_reader(Commit),
-    "glimpses": _list_reader(RecentText),
+    "jobs": _dict_reader(Job, 1),
     "pending": _dict_reader(Pending, 1),
     "rewinds": lambda rows: [(row[0], row[1], row[2]) for row in rows],
-    "last_words": lambda row: row and Statement(Ref(*row[0]), *row[1:]),
 }
 _DEFAULTS = {each.name: getattr(State(), each.name) for each in fields(State)}

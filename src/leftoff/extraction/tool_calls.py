@@ -1,22 +1,19 @@
-"""Add a finished tool call to the state: files, commands, to-dos, commits, subagents, verdicts of the user."""
+"""Add a finished tool call to the state: files, commands, to-dos, commits, background jobs, reports, verdicts of the user."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple, TypeAlias, assert_never
+from typing import NamedTuple, assert_never
 
 from leftoff.core.actions import (
     Action,
     Answer,
     Changed,
     Delegated,
-    Fetched,
     Looked,
     Moved,
-    Other,
     Planned,
     Proposed,
-    Questioned,
     Ran,
     Removed,
     Searched,
@@ -24,13 +21,13 @@ from leftoff.core.actions import (
     Wrote,
 )
 from leftoff.core.records import Record
-from leftoff.extraction import user_rules, wording
+from leftoff.extraction import checks, user_rules
 from leftoff.extraction.state import (
     Command,
     Commit,
-    Delegation,
     File,
-    RecentText,
+    Job,
+    Passage,
     Ref,
     State,
     TodoFact,
@@ -39,17 +36,33 @@ from leftoff.extraction.state import (
 )
 
 _MAX_COMMAND_CHARS = 600
-_MAX_RECENT_CHARS = 40_000
-_MAX_ANSWER_CHARS = 900
-_FULL_RECENT_TEXTS = 60
-_OLDER_RECENT_CHARS = 8_000
+_MAX_TEXT_CHARS = 8_000
+_MIN_OUTPUT_CHARS = 40
+_MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
+_MAX_EDIT_CHARS = 600
+_WHOLE_NOTE_CHARS = 1_000
+_MAX_PURPOSES = 3  # of one file
+_PURPOSE_HOLDS_CALLS = 8  # how long what the agent announced explains its edits
+_VERDICTS = {True: "approved", False: "rejected", None: ""}
 _COMMITTED = re.compile(r"^\[([^\]\n]*?) ?(?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
-_RecentAction: TypeAlias = (
-    Ran | Looked | Searched | Changed | Wrote | Delegated | Questioned | Proposed | Fetched | Other
+_MESSAGE = re.compile(
+    r"<<-?\s*['\"]?(?P<end>\w+)['\"]?\n(?P<heredoc>.*?)\n\s*(?P=end)\b"
+    r"|-a?m\s*(?P<quote>['\"])(?P<quoted>.*?)(?<!\\)(?P=quote)",
+    re.DOTALL,
 )
-_NOT_RECENT = (Planned, TodoSet, Removed, Moved)
-_ANSWERED_WITH_TEXT = (Looked, Searched, Ran, Delegated)
+_TRAILER = re.compile(
+    r"^(?:Co-Authored-By|Signed-off-by|🤖|[A-Z][\w-]+-(?:Id|Checkpoint|Session)): ?.*$|^🤖.*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
+_FOLDER = re.compile(r"(?:\bcd|\bgit -C)\s+(\S+)")
+# Files that a shell command writes: a here-document, ``tee``, ``sed -i``.
+_SHELL_WRITES = re.compile(
+    r"\bcat\s*>>?\s*([^\s<>|;&]+)\s*<<|<<-?\s*['\"]?\w+['\"]?\s*>>?\s*([^\s<>|;&]+)|\btee\s+(?:-a\s+)?([^\s<>|;&-][^\s<>|;&]*)"
+    r"|\bsed\s+-i\S*\s+(?:'[^']*'|\"[^\"]*\")\s+([^\s<>|;&]+)"
+)
 _DELETES = re.compile(r"(?:^|[;&|]\s*)(?:git )?rm (?:-\w+ )*([^;&|\n]+)")
+_LINE_NUMBER = re.compile(r"^\s*\d+[→\t|]", re.MULTILINE)
 
 
 class Call(NamedTuple):
@@ -73,12 +86,22 @@ def add_call(state: State, call: Call) -> None:
         state.errors += bool(answer.failed and not answer.refused)
         if answer.refused or answer.chosen or answer.approved:
             user_rules.add_verdict(state, call.answer_ref(answer.user_text), call.actions, answer)
-    if answer.refused:
-        return
+        _end_jobs(state, call)
     for action in call.actions:
-        _add_file(state, call.asked, action, failed=bool(answer.failed))
-        if is_main:
-            _add_action(state, call, action)
+        if is_main and isinstance(action, Proposed):
+            _add_passage(state, call.asked, "plan", action.plan, _VERDICTS[answer.approved])
+        if not answer.refused:
+            _add_file(state, call.asked, action, failed=bool(answer.failed), is_main=is_main)
+            if is_main:
+                _add_action(state, call, action)
+
+
+def _end_jobs(state: State, call: Call) -> None:
+    """Forget the jobs that ended; where the answer has their exit code, they count as commands that were run."""
+    for job_id in call.answer.ended_jobs:
+        job = state.jobs.pop(job_id, None)
+        if job is not None and call.answer.exit_code is not None:
+            _add_command(state, call._replace(asked=job.ref), Ran(job.command))
 
 
 def _add_action(state: State, call: Call, action: Action) -> None:
@@ -89,15 +112,62 @@ def _add_action(state: State, call: Call, action: Action) -> None:
             _update_todos(state, call.asked, action, call.answer)
         case Delegated(task, prompt, to):
             state.agents += [to] if to and to not in state.agents else []
-            answer = truncate(call.answer.text, _MAX_ANSWER_CHARS)
-            state.delegations.append(
-                Delegation(
-                    call.answer_ref(answer), task or truncate(prompt, 100), to or "", answer, state.calls
-                )
-            )
+            about, report, job_id = task or truncate(prompt, 100), call.answer.text, call.answer.job_id
+            if job_id is not None:
+                state.jobs[job_id] = Job(call.asked.with_excerpt(about), job_id, about)
+            elif not call.answer.failed:
+                _add_passage(state, call.answer_ref(report), "report", report, about)
+        case Looked(path, _, _) if path.endswith(checks.PROSE) and _user_named(state, path):
+            document = _LINE_NUMBER.sub("", call.answer.text)
+            _add_passage(state, call.answer_ref(document), "document", document, path)
+        case Wrote() | Changed() if not call.answer.failed:
+            _add_written(state, call.asked, action)
         case _:
             pass
-    _add_recent_call(state, call.asked, action, call.answer)
+
+
+def _add_written(state: State, ref: Ref, action: Wrote | Changed) -> None:
+    """Keep the prose that was written, and of other files what was changed in them."""
+    is_prose = action.path.endswith(checks.PROSE)
+    if isinstance(action, Changed):
+        text = action.new if is_prose else _difference(action.old, action.new)
+        _add_passage(state, ref, "note" if is_prose else "edit", text, action.path)
+    elif is_prose:
+        _add_passage(state, ref, "note", action.text, action.path)
+
+
+def _difference(old: str, new: str) -> str:
+    """Return the lines that an edit removed and added, without those that it only repeats around them."""
+    before, after = old.splitlines(), new.splitlines()
+    while before and after and before[0] == after[0]:
+        del before[0], after[0]
+    while before and after and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    added = "\n".join(f"+{line}" for line in after)
+    removed = "\n".join(f"-{line}" for line in before)
+    # What was added says more, so a long removal does not take its room.
+    removed = truncate(removed, max(_MAX_EDIT_CHARS // 2, _MAX_EDIT_CHARS - len(added)))
+    added = truncate(added, _MAX_EDIT_CHARS - len(removed))
+    lines = "\n".join(filter(None, [removed, added]))
+    return f"```diff\n{lines}\n```" if lines else ""
+
+
+def _user_named(state: State, path: str) -> bool:
+    """Return whether the user spoke of the file, which makes what it says something to follow."""
+    name = path.rsplit("/", 1)[-1]
+    return any(name in prompt.text for prompt in state.prompts)
+
+
+def _add_passage(state: State, ref: Ref, kind: str, text: str, about: str) -> None:
+    """Keep prose that may be quoted; a document that is written or read again replaces what was kept of it."""
+    text = truncate(text.strip(), _MAX_TEXT_CHARS)
+    if not text:
+        return
+    if kind == "plan":  # only the last version of a plan counts
+        state.passages[:] = [each for each in state.passages if each.kind != "plan"]
+    if kind == "document" or (kind == "note" and len(text) > _WHOLE_NOTE_CHARS):
+        state.passages[:] = [each for each in state.passages if (each.kind, each.about) != (kind, about)]
+    state.passages.append(Passage(ref.with_excerpt(text), kind, text, about, state.turns, state.calls))  # type: ignore[arg-type]
 
 
 def _update_todos(state: State, ref: Ref, action: Planned | TodoSet, answer: Answer) -> None:
@@ -137,71 +207,141 @@ def _replace_todos(state: State, ref: Ref, plan: Planned) -> None:
 
 
 def _add_command(state: State, call: Call, ran: Ran) -> None:
-    text, answer = truncate(ran.command.strip(), _MAX_COMMAND_CHARS), call.answer
-    earlier = state.commands.pop(text, None)
-    failed = answer.failed if answer.exit_code is None else answer.exit_code != 0
-    earlier_failure = earlier.failure or earlier.failed_before if earlier else ""
-    failure = wording.failure_line(answer.text) if failed else ""
-    result = "" if failed else wording.success_line(answer.text)
-    state.commands[text] = Command(
+    command, answer = ran.command.strip(), call.answer
+    text = truncate(command, _MAX_COMMAND_CHARS)
+    if answer.job_id is not None:
+        if checks.looks_around(command):
+            return  # it ends by itself, and nobody waits for it
+        state.jobs = {key: job for key, job in state.jobs.items() if job.command != text}
+        state.jobs[answer.job_id] = Job(call.asked.with_excerpt(text), answer.job_id, text)
+        return
+    name = checks.name_of(text)
+    earlier = state.commands.pop(name, None)
+    outcome, said = checks.read_outcome(command, answer)
+    has_failed = outcome == "failed"
+    earlier_failure = (
+        (earlier.said if earlier.outcome == "failed" else earlier.failed_before) if earlier else ""
+    )
+    result_ref = call.answer_ref(said) if said else None
+    state.commands[name] = Command(
         ref=call.asked,
+        name=name,
         text=text,
         runs=earlier.runs + 1 if earlier else 1,
-        exit_code=answer.exit_code,
-        failed=failed,
+        failures=(earlier.failures if earlier else 0) + has_failed,
+        outcome=outcome,
         call=state.calls,
-        failure=failure,
-        purpose=truncate(ran.purpose or "", 120),
-        result=result,
-        failed_before="" if failed else earlier_failure,
-        fixed_by=_files_changed_since(state, earlier) if earlier and not failed else (),
-        result_ref=call.answer_ref(failure or result) if failed or result else None,
+        said=said,
+        purpose=truncate(ran.purpose or "", 120) or (earlier.purpose if earlier else ""),
+        failed_before="" if has_failed else earlier_failure,
+        fixed_by=_files_changed_since(state, earlier) if earlier and not has_failed else (),
+        result_ref=result_ref,
         failure_ref=None
-        if failed or not earlier
+        if has_failed or not earlier
         else earlier.result_ref
-        if earlier.failure
+        if earlier.outcome == "failed"
         else earlier.failure_ref,
     )
-    if not failed and "commit" in text:
-        for branch, sha, subject in _COMMITTED.findall(answer.text[:4_000]):
-            if " " not in branch:
-                state.branch, state.branch_ref = branch, call.answer_ref(branch)
-            state.commits.append(Commit(call.answer_ref(subject), sha, truncate(subject, 160), state.calls))
+    if not has_failed:
+        _add_git_state(state, call, command)
+        if (
+            _MIN_OUTPUT_CHARS <= len(answer.text) <= _MAX_OUTPUT_CHARS
+            and not said
+            and not checks.looks_around(command)
+            and "git " not in command
+        ):
+            _add_passage(state, call.answer_ref(answer.text), "output", answer.text, text)
+
+
+def _add_git_state(state: State, call: Call, command: str) -> None:
+    """Note what was committed and pushed."""
+    if _PUSHED.search(command):
+        state.pushed_at = state.calls
+    if "commit" not in command:
+        return
+    message = _MESSAGE.search(command)
+    lines = ((message["heredoc"] or message["quoted"] or "") if message else "").strip().split("\n", 1)
+    body = _TRAILER.sub("", lines[1]).strip() if len(lines) > 1 else ""
+    folder = _FOLDER.search(command)
+    is_elsewhere = folder is not None and not _is_near(folder[1].strip("'\""), state.project)
+    for branch, sha, subject in _COMMITTED.findall(call.answer.text[:4_000]):
+        if " " not in branch and not is_elsewhere:
+            state.branch, state.branch_ref = branch, call.answer_ref(branch)
+        body = body if lines[0].strip() == subject.strip() else ""
+        state.commits.append(
+            Commit(
+                call.answer_ref(subject),
+                sha,
+                truncate(subject, 160),
+                state.calls,
+                truncate(body, 1_500),
+                is_elsewhere,
+            )
+        )
+
+
+def _is_near(folder: str, project: str) -> bool:
+    """Return whether a folder is in the project or around it; relative ones are."""
+    one, other = folder.rstrip("/") + "/", project.rstrip("/") + "/"
+    return not folder.startswith(("/", "~")) or one.startswith(other) or other.startswith(one)
 
 
 def _files_changed_since(state: State, earlier: Command) -> tuple[str, ...]:
     """Return the last files changed since the command failed: the fix is among them."""
-    if not earlier.failure:
+    if earlier.outcome != "failed":
         return earlier.fixed_by
     return tuple(file.path for file in state.files.values() if file.edited_at > earlier.call)[-3:]
 
 
-def _add_file(state: State, ref: Ref, action: Action, *, failed: bool) -> None:
+def _add_file(state: State, ref: Ref, action: Action, *, failed: bool, is_main: bool) -> None:
     """Add what a successful call did to files."""
     if failed:
         return
     match action:
-        case Looked(path, first, last):
+        case Looked(path, _, _):
             file = _touch_file(state, ref, path)
-            span = (first or 1, last or 0) if first or last else file.seen and (1, 0)
-            _store_file(state, file._replace(reads=file.reads + 1, last="read", seen=span))
+            _store_file(state, file._replace(reads=file.reads + 1, last="read"))
         case Searched(_, str(path)) if "." in path.rsplit("/", 1)[-1].strip("*.") and "*" not in path:
             _store_file(state, _touch_file(state, ref, path)._replace(last="searched"))
-        case Ran(command, folder, _) if "rm " in command:
+        case Ran(command, folder, _):
+            for found in _SHELL_WRITES.findall(command):
+                _add_change(
+                    state, ref, Changed(_below(folder, "".join(found)), "", ""), purpose=_purpose(state)
+                )
             _delete_known_files(state, ref, command, folder)
         case Changed() | Wrote() | Removed() | Moved():
-            _add_change(state, ref, action)
+            _add_change(state, ref, action, purpose=_purpose(state) if is_main else "")
         case _:
             pass
 
 
-def _add_change(state: State, ref: Ref, action: Changed | Wrote | Removed | Moved) -> None:
+def _below(folder: str | None, path: str) -> str:
+    path = path.strip("'\"")
+    return path if folder is None or path.startswith(("/", "~")) else f"{folder.rstrip('/')}/{path}"
+
+
+def _purpose(state: State) -> str:
+    """Return why a file is edited now: what the agent announced just before, else the to-do in progress."""
+    said = state.last_reply
+    if (
+        state.announced
+        and said is not None
+        and said.turn == state.turns
+        and state.calls - said.call <= _PURPOSE_HOLDS_CALLS
+    ):
+        return state.announced
+    return next((truncate(todo.text, 160) for todo in state.todos if todo.status == "in_progress"), "")
+
+
+def _add_change(state: State, ref: Ref, action: Changed | Wrote | Removed | Moved, *, purpose: str) -> None:
     match action:
         case Changed(path, _, _):
-            _store_file(state, _count_edit(state, _touch_file(state, ref, path))._replace(last="changed"))
+            _store_file(
+                state, _count_edit(state, _touch_file(state, ref, path), purpose)._replace(last="changed")
+            )
         case Wrote(path, _):
             is_new = path not in state.files or state.files[path].last == "deleted"
-            file = _count_edit(state, _touch_file(state, ref, path))
+            file = _count_edit(state, _touch_file(state, ref, path), purpose)
             is_new = is_new or file.is_new
             _store_file(state, file._replace(last="created" if is_new else "changed", is_new=is_new))
         case Removed(path):
@@ -228,11 +368,7 @@ def _delete_known_files(state: State, ref: Ref, command: str, folder: str | None
 def _touch_file(state: State, ref: Ref, path: str) -> File:
     """Remove and return what is known of the file, marked as seen now."""
     known = state.files.pop(path, None)
-    if known is None:
-        return File(ref, path, call=state.calls)
-    # Not by ``_replace``, which takes three times as long.
-    _, _, reads, edits, last, _, is_new, seen, edited_at, moved_to = known
-    return File(ref, path, reads, edits, last, state.calls, is_new, seen, edited_at, moved_to)
+    return File(ref, path, call=state.calls) if known is None else known._replace(ref=ref, call=state.calls)
 
 
 def _store_file(state: State, file: File) -> None:
@@ -240,52 +376,12 @@ def _store_file(state: State, file: File) -> None:
     state.files[file.path] = file
 
 
-def _count_edit(state: State, file: File) -> File:
-    return file._replace(edits=file.edits + 1, edited_at=state.calls)
-
-
-def add_recent_text(state: State, ref: Ref, text: str, kind: Literal["Said", "Asked"]) -> None:
-    """Keep what the agent said or the user asked among the recent texts."""
-    _append_recent(state, RecentText(ref, state.calls, kind, "", truncate(text, _MAX_RECENT_CHARS), ""))
-
-
-def _add_recent_call(state: State, ref: Ref, action: Action, answer: Answer) -> None:
-    """Keep enough of a recent call to find the names in it when a log is written."""
-    if isinstance(action, _NOT_RECENT):
-        return
-    path, asked = _request_text(action)
-    output = truncate(answer.text, _MAX_RECENT_CHARS) if isinstance(action, _ANSWERED_WITH_TEXT) else ""
-    _append_recent(state, RecentText(ref, state.calls, type(action).__name__, path, asked, output))
-
-
-def _request_text(action: _RecentAction) -> tuple[str, str]:
-    """Return the file that a request is about, empty for none, and its text."""
-    match action:
-        case Changed(path, old, new):
-            return path, f"{truncate(new, _MAX_RECENT_CHARS)}\n{truncate(old, _MAX_RECENT_CHARS)}"
-        case Wrote(path, text):
-            return path, truncate(text, _MAX_RECENT_CHARS)
-        case Looked(path, _, _):
-            return path, ""
-        case Searched(pattern, path):
-            return path or "", truncate(pattern, _MAX_RECENT_CHARS)
-        case Questioned(questions):
-            return "", truncate("\n".join(questions), _MAX_RECENT_CHARS)
-        case Other(tool, text):
-            return "", f"{tool} {truncate(text, _MAX_RECENT_CHARS)}"
-        case Ran(text, _, _) | Delegated(_, text, _) | Fetched(text) | Proposed(text):
-            return "", truncate(text, _MAX_RECENT_CHARS)
-        case _:
-            assert_never(action)
-
-
-def _append_recent(state: State, recent: RecentText) -> None:
-    """Keep the newest texts in full and cut older ones short, so that the state stays small."""
-    state.glimpses.append(recent)
-    if len(state.glimpses) > _FULL_RECENT_TEXTS:
-        older = state.glimpses[-_FULL_RECENT_TEXTS - 1]
-        if len(older.asked) + len(older.answer) > _OLDER_RECENT_CHARS:
-            state.glimpses[-_FULL_RECENT_TEXTS - 1] = older._replace(
-                asked=truncate(older.asked, _OLDER_RECENT_CHARS),
-                answer=truncate(older.answer, _OLDER_RECENT_CHARS),
-            )
+def _count_edit(state: State, file: File, purpose: str) -> File:
+    """Count an edit; several parts of a file that one call changes are one edit."""
+    purposes = (
+        file.purposes
+        if not purpose or purpose in file.purposes
+        else (*file.purposes, purpose)[-_MAX_PURPOSES:]
+    )
+    edits = file.edits + (file.edited_at != state.calls or not file.edits)
+    return file._replace(edits=edits, edited_at=state.calls, purposes=purposes)

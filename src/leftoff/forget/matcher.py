@@ -107,12 +107,10 @@ def require_distinctive(text: str) -> None:
     if min(map(_weight, meant)) < _MIN_LETTERS:
         raise UsageError(
             f"A text to forget has at least {_MIN_LETTERS} letters or digits, {_MIN_LETTERS // _UNSPACED_WEIGHT} in"
-            " Chinese, Japanese, Korean or Thai: less stands everywhere."
+            " Chinese, Japanese, Korean or Thai: anything shorter occurs everywhere."
         )
     if any(letters_only(each) in letters_only(MASK) for each in meant):
-        raise UsageError(
-            f"{MASK} is what stands in the place of what you had forgotten: it cannot be forgotten itself."
-        )
+        raise UsageError(f"{MASK} replaces what you had leftoff forget: it cannot be forgotten itself.")
 
 
 def _weight(text: str) -> int:

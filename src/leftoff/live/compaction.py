@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core import markdown
@@ -24,21 +24,19 @@ from leftoff.live.saving import caught_up_message, end_pause, log_errors, rearm,
 from leftoff.platform import paths
 from leftoff.platform.log import write_line
 from leftoff.platform.register import Register
-from leftoff.resume_logs.receipt import Receipt, Replacement, build_receipt, find_replacement, without_kept
 from leftoff.resume_logs.restore import Candidate, left_at, logs_to_offer, restore_log
-from leftoff.sessions import live_state
-from leftoff.sessions.ancestry import Heir, note_continued
 from leftoff.sessions.live_state import CompactionState, restoration_file
 from leftoff.storage import file_store
 
-_MOST_CHARS = 2000
+if TYPE_CHECKING:
+    from leftoff.resume_logs.receipt import Replacement
+
 # An agent may show on screen what this hook prints, after a line of its own, when the user has asked for the compaction.
 _MOST_SHOWN_CHARS = 130
 _MOST_UNSEEN_CHARS = 400
 _KEEP = "Keep paths, commands with their outcome, decisions and open steps exactly as written."
 _KEEP_SHORT = "Keep paths, commands and open steps exactly."
 _QUOTED = "Word for word:"
-_MISSING = "leftoff: what the compaction lost and was not handed back yet, from the record of this session:"
 _MOST_OFFER_CHARS = 600
 _LONGEST_MISSION = 160
 _LONGEST_STEP = 140
@@ -64,7 +62,7 @@ def save_all(context: EventContext, compaction: CompactionState) -> ResumeLog | 
     of_project = project_events.save_around_compaction(context)
     if context.session_ref is not None and context.settings.resume_logs.enabled:
         with log_errors("the log was not saved before a compaction"):
-            log = save_before_compaction(context.session_ref, context.workspace, of_project)[0].log
+            log = save_before_compaction(context.session_ref, context.workspace, of_project).log
     with log_errors("the pause was not finalised before a compaction"):
         end_pause(context.state, context.workspace, log, reason="compaction")
     size = context.session_ref.transcript.stat().st_size if context.session_ref is not None else 0
@@ -93,6 +91,8 @@ def after_compaction(context: EventContext) -> HookResponse:
     """Answer where the agent reports the end of a compaction with its summary; other agents are asked at the next event."""
     if context.event.actor is not None or context.state.compaction not in {"saved", "restored"}:
         return NO_RESPONSE  # no summary was asked for: what replaces the conversation is not on disk yet
+    from leftoff.resume_logs.receipt import Replacement  # the start of a session does not need it
+
     return _report(context, Replacement(text=context.event.summary, has_summary=True))
 
 
@@ -103,6 +103,8 @@ def check_losses(context: EventContext) -> None:
         return
     if context.event.actor is not None or not context.event.hears_agent:
         return  # the receipt comes with what is handed over: only then is it true
+    from leftoff.resume_logs.receipt import Replacement, find_replacement
+
     before = Place(str(ref.transcript), 0, 0, state.compaction_at_bytes)
     found = find_replacement(context.agent.read(ref.transcript, before))
     response = _report(context, found or Replacement(text=None, has_summary=True))
@@ -111,53 +113,26 @@ def check_losses(context: EventContext) -> None:
 
 def _report(context: EventContext, left: Replacement) -> HookResponse:
     """Return what the compaction dropped and was not handed over, for the agent, and the receipt, for the user."""
+    from leftoff.resume_logs.receipt import build_receipt
+    from leftoff.resume_logs.restore_text import lost_text
+
     phase = context.state.compaction
     # Where no text has been handed over yet, the next start may still do it.
     context.update(lambda state: state._replace(compaction="checked" if phase == "saved" else None))
     path = own_log_file(context)
     log = None if path is None else load_log(path)
-    if path is None or log is None:
+    if log is None:
         return NO_RESPONSE
-    if phase == "withheld":
-        handed_over, rest = "", _dropped(context, log, left.text, path)
-    else:
+    handed_over = ""
+    if phase != "withheld":
         try:
             handed_over = restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
         except OSError:
             return NO_RESPONSE
-        rest = _missing(build_receipt(log, left.text, handed_over))
+    room = context.settings.restore.max_chars - markdown.utf16_length(handed_over)
+    rest = lost_text(log, summary=left.text, given=handed_over, max_chars=room)
     counted = build_receipt(log, left.text, f"{handed_over}\n\n{rest or ''}", has_summary=left.has_summary)
     return HookResponse(to_user=f"leftoff: {counted}.", to_agent=rest)
-
-
-def _dropped(context: EventContext, log: ResumeLog, left: str | None, path: Path) -> str | None:
-    """Return the log's content that is not in the conversation any more; None if all of it is."""
-    from leftoff.resume_logs.restore_text import restoration_text
-
-    dropped = log if left is None else without_kept(log, left)
-    if dropped is None:
-        return None
-    return restoration_text(
-        dropped,
-        profile="after_compaction",
-        max_chars=context.settings.restore.max_chars,
-        drift=None,
-        log_path=str(path.with_suffix(".md")),
-    )
-
-
-def _missing(counted: Receipt) -> str | None:
-    """List what neither the summary nor our own text holds, as much as fits."""
-    lines: list[str] = []
-    room = _MOST_CHARS - len(_MISSING) - markdown.FRAME_CHARS
-    for kind, items in counted.still_missing.items():
-        for item in items:
-            line = f"- {kind.removesuffix('s')}: {markdown.escape_item(item)}"
-            room -= markdown.utf16_length(line) + 1
-            if room < 0:
-                break
-            lines.append(line)
-    return markdown.fence(_MISSING, "\n".join(lines)) if lines else None
 
 
 def _texts(value: Any) -> list[str]:
@@ -192,8 +167,7 @@ def own_left_at(context: EventContext) -> datetime | None:
 
 def offer(context: EventContext, prompt: str = "") -> Offer:
     """Find the logs of sessions of this project that are no longer running."""
-    others = live_state.running_in_project(str(context.project.root), context.event.session_id)
-    running = {context.event.session_id, *(each.session_id for each in others)}
+    running = {context.event.session_id, *(each.session_id for each in context.running_sessions)}
     choice = logs_to_offer(context.workspace, prompt, without=running)
     return Offer(candidates=choice.offered, waiting=choice.waiting)
 
@@ -209,15 +183,17 @@ def load_log(path: Path) -> ResumeLog | None:
 
 def hand_over(candidate: Candidate, context: EventContext, also_sent: str | None = None) -> HookResponse:
     """Hand a log to the agent, and record that this session continues that one: its own log inherits from it."""
+    from leftoff.sessions.ancestry import Heir, note_continued  # an offer alone does not need it
+
     text = full_text(candidate, context, also_sent)
     event = context.event
     heir = Heir(context.agent.id, event.session_id, event.transcript or context.state.transcript)
     with log_errors("which session this one continues was not recorded"):
         note_continued(heir, candidate.session_id, candidate.transcript, context.at)
-    invitation = caught_up_message(candidate.session_id, context.state)
+    invitation = caught_up_message(candidate.session_id, candidate.path, context.state)
     context.update(lambda state: state.without_message(invitation)._replace(may_continue=False))
     return HookResponse(
-        to_user=f"leftoff: this session goes on from session {short_id(candidate.session_id)}.", to_agent=text
+        to_user=f"leftoff: this session continues session {short_id(candidate.session_id)}.", to_agent=text
     )
 
 
@@ -238,10 +214,10 @@ def offer_to_user(candidates: Sequence[Candidate], index: int, log: ResumeLog, c
     candidate = candidates[index]
     prefix = context.settings.triggers_prefix
     if context.event.source == "resume":  # where "continue" means the session's own work
-        how = f"Type {prefix}pickup {index + 1} to go on from it."
+        how = f"Type {prefix}pickup {index + 1} to continue it."
     else:
         more = f" ({len(candidates) - 1} more: {prefix}pickup 2 …)" if len(candidates) > 1 else ""
-        how = f'Say "continue" or type {prefix}pickup to go on from it{more}.'
+        how = f'Say "continue" or type {prefix}pickup to continue it{more}.'
     mission = _short_mission(title(log), _LONGEST_MISSION // 2)
     if not mission.endswith((".", "!", "?", "…")):
         mission = f"{mission}."
@@ -252,8 +228,8 @@ def offer_to_user(candidates: Sequence[Candidate], index: int, log: ResumeLog, c
 def offer_to_agent(candidate: Candidate, log: ResumeLog) -> str:
     """Say in at most 600 characters what a log is about: mission, next step, path. The user has not asked for more yet."""
     sentence = (
-        "leftoff: an earlier session of this project left work behind. A record, not instructions; the user has not asked "
-        "to go on with it yet, and gets it handed over on asking."
+        "leftoff: an earlier session of this project left open work. A record, not instructions; the user has not asked "
+        "to continue it yet, and gets it on request."
     )
     room = _MOST_OFFER_CHARS - len(sentence) - markdown.FRAME_CHARS
     path = f"\nWhole: {candidate.path}"

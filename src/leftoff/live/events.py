@@ -144,6 +144,11 @@ class EventContext:
         path = Path(self.event.transcript) if self.event.transcript else None
         return SessionRef(agent=self.agent, transcript=path) if path is not None and path.is_file() else None
 
+    @cached_property
+    def running_sessions(self) -> list[LiveState]:
+        """The other sessions that run in the project."""
+        return live_state.running_in_project(str(self.project.root), self.event.session_id)
+
     @property
     def pause(self) -> PauseHome:
         """Where a pause of this session is recorded."""

@@ -52,7 +52,6 @@ CONTINUING = (
 _OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
 _MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent
 _FIRST_TOKENS = 50_000  # in a first turn: less reaches no threshold but of a very small window
-_LONGEST_COMMON_WORD = 3  # no log is recognised by so short a word
 _POLL_SECONDS = 0.002
 _MOST_END_SECONDS = 2.0  # agents end a hook that takes longer than three
 _MOST_FILES = 1024  # that the agent may have left open to its hooks; background work must not keep them open
@@ -123,6 +122,8 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
     """Return whether the full program has something to say, save or restore."""
     if state.get("is_due") is True or state.get("off") is True:
         return True
+    if kind == STOP and state.get("expects_log") is True:
+        return True
     if kind == PROMPT and _may_be_for_us(str(event.get("prompt")).strip(), state):
         return True
     return seen is not None and not _is_first_look(state, seen) and _is_gauge_due(state, seen)
@@ -158,8 +159,9 @@ def _may_be_for_us(prompt: str, state: "Json") -> bool:
         return True
     if " ".join(prompt[:_OPENING_CHARS].lower().split()).startswith(PHRASES):
         return True
-    if state.get("offer_open") is True and may_want_log(prompt):
-        return True
+    if state.get("offer_open") is True:
+        words = state.get("offer_words")
+        return may_ask_to_continue(prompt) or any(str(word) in prompt for word in words or ())
     return state.get("may_continue") is True and may_ask_to_continue(prompt)
 
 
@@ -182,25 +184,6 @@ def may_ask_to_continue(prompt: str) -> bool:
     """Return whether a prompt may ask to continue earlier work; the full program decides."""
     line = " ".join(prompt[:_FIRST_LINE_CHARS].lower().split())
     return any(word in line for word in CONTINUING)
-
-
-def may_want_log(prompt: str) -> bool:
-    """Return whether a first prompt may ask for the log that was offered, or name something in it; the full program decides."""
-    return may_ask_to_continue(prompt) or any(map(_may_be_name, prompt.split()))
-
-
-def _may_be_name(word: str) -> bool:
-    """Return whether a word may be a file's or a function's name, and not an ordinary word between punctuation marks."""
-    if "`" in word or "(" in word[1:]:
-        return True
-    parts = word.replace("\u2019", "'").strip("([{<\"'>}]).,;:!?").split("'")
-    return any(len(part) > _LONGEST_COMMON_WORD and not _is_ordinary(part) for part in parts)
-
-
-def _is_ordinary(word: str) -> bool:
-    if not word.isascii() or not word.isalpha() or (word[0].isupper() and word.endswith("file")):
-        return False
-    return word.isupper() or word[1:].islower()
 
 
 def _has_moved(state: "Json") -> bool:

@@ -6,8 +6,7 @@ Only what the user asked for is installed; installing twice changes nothing. The
 from __future__ import annotations
 
 import difflib
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,13 +25,10 @@ from leftoff.core.hook_event import (
 from leftoff.core.protocols import Agent, HasHooks
 from leftoff.errors import ConfigError, NothingToDoError, StorageError, UsageError
 from leftoff.live import installed
-from leftoff.live.fast import TRIGGERS
+from leftoff.live.foreign_hooks import foreign_triggers
 from leftoff.live.installed import Installation
 from leftoff.platform import files, paths
 from leftoff.workspace import Workspace
-
-PROMPT_EVENT = "UserPromptSubmit"
-_LARGEST_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +122,16 @@ def install(plan: InstallPlan) -> tuple[HookProblem, ...]:
     return wiring.hook_troubles(plan.installation.scope, plan.project)
 
 
+def agents_without_hooks(workspace: Workspace) -> list[Agent]:
+    """Return the agents that are used on this machine and could call leftoff, but do not."""
+    project = workspace.project.root
+    return [
+        agent
+        for agent, wiring in _agents_with_hooks()
+        if agent.home.is_dir() and not any(hook.origin for hook in wiring.hooks_here(project))
+    ]
+
+
 def _agent_with_hooks(agent_id: str) -> tuple[Agent, HasHooks]:
     """Return the agent, typed as both; UsageError for one without hooks."""
     agent = agent_from_argument(agent_id)
@@ -140,7 +146,7 @@ def _project_root(scope: Scope, workspace: Workspace) -> Path:
     project = workspace.project
     if scope == "project" and project.folder.name != paths.PROJECT_FOLDER:
         raise UsageError(
-            f"{project.root} is no project: it is everybody's. Go to one, or use --scope user.",
+            f"{project.root} is not a project folder. Go to one, or use --scope user.",
             path=project.root,
         )
     return project.root
@@ -163,7 +169,7 @@ def _settings_text(file: Path, content: bytes | None) -> str:
         return (content or b"").decode()
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{file}: not UTF-8 text. Nothing was changed; mend the file first.", path=file
+            f"{file}: not UTF-8 text. Nothing was changed; repair the file first.", path=file
         ) from error
 
 
@@ -290,7 +296,7 @@ def plan_uninstall(agent_id: str | None, scope: Scope | None, workspace: Workspa
     removes_fast_path = installed.fast_path_file().exists() and not _is_still_called({*checked}, project)
     if not removals and not removes_fast_path:
         raise NothingToDoError(
-            "Nothing of leftoff stands in the settings looked at. leftoff doctor shows what is installed."
+            f"leftoff is not installed in {' or '.join(agent.name for agent, _ in agents)}. leftoff doctor shows what is installed."
         )
     return UninstallPlan(
         removals=tuple(removals),
@@ -356,45 +362,3 @@ def _plugin_notes(agents: list[tuple[Agent, HasHooks]], project: Path) -> Iterat
     for agent, wiring in agents:
         if any(hook.origin == "plugin" for hook in wiring.hooks_here(project)):
             yield f"leftoff's plugin is still switched on in {agent.name}; switch it off there."
-
-
-def foreign_triggers(hooks: Iterable[Hook], prefix: str) -> list[str]:
-    """Describe each other tool that reads every prompt, and which of leftoff's triggers it takes too."""
-    others = {each.command: each for each in hooks if each.event == PROMPT_EVENT and each.origin is None}
-    return [_describe_foreign_hook(each, prefix) for each in others.values()]
-
-
-def _describe_foreign_hook(hook: Hook, prefix: str) -> str:
-    who = f"Another tool reads your prompts too: {hook.command} (in {hook.source})."
-    triggers = [f"{prefix}{name}" for name in TRIGGERS]
-    shared = [trigger for trigger in triggers if any(trigger in text for text in _command_texts(hook))]
-    if not shared:
-        return who
-    return f"{who} It takes {', '.join(shared)} as well; give leftoff another sign: triggers_prefix in configuration.yaml."
-
-
-def _command_texts(hook: Hook) -> Iterator[str]:
-    """Return the command and the scripts that it names, as far as they can be read."""
-    yield hook.command
-    try:
-        words = shlex.split(hook.command)
-    except ValueError:
-        return
-    for word in words:
-        for path in _candidates(word, Path(hook.source)):
-            try:
-                yield files.read_regular_file(path, _LARGEST_BYTES).decode("utf-8", "replace")
-                break
-            except OSError:
-                continue
-
-
-def _candidates(word: str, source: Path) -> Iterator[Path]:
-    """Return the paths that a word may mean; one that begins with a variable is searched for near the settings file."""
-    if word.startswith("$"):
-        _, slash, rest = word.partition("/")
-        yield from (above / rest for above in source.parents if slash)
-    elif word.startswith("~/"):
-        yield Path(word).expanduser()
-    elif "/" in word:
-        yield Path(word)

@@ -53,7 +53,7 @@ _FEW_TASKS = 3  # that can still be finished in what is left of a window
 
 def begin(context: EventContext) -> None:
     """Remember when the documents last changed as a session begins; after a compaction, count it."""
-    with _log_errors("the projects were not looked at"):
+    with _log_errors("the projects were not read"):
         if context.event.source == "compact":
             save_around_compaction(context)
         _remember_documents(context)
@@ -74,7 +74,7 @@ def continue_project(context: EventContext, prompt: str, also_sent: str | None =
             return HookResponse(to_user=home or None)
         return _hand_over(context, projects, home, also_sent)
     except NotTrustedError as error:
-        return HookResponse(to_user=f"leftoff: nothing was handed over. {error.message}, and ask again.")
+        return HookResponse(to_user=f"leftoff: nothing was added. {error.message}, and ask again.")
     except LeftoffError as error:
         return HookResponse(to_user=f"leftoff: {error.message}")
     except OSError as error:
@@ -112,7 +112,7 @@ def save_progress(context: EventContext, *, is_over: bool = False) -> str | None
             lines.append(f"leftoff: the state of {home.id} is {verb}; next: {next_action}")
         except (LeftoffError, OSError) as error:
             lines.append(f"leftoff: the state of {home.id} was not saved: {error}")
-    with _log_errors("the projects were not looked at"):
+    with _log_errors("the projects were not read"):
         _remember_documents(context)
     return "\n".join(lines) or None
 
@@ -384,9 +384,9 @@ def _describe_task(tasks: Steps, current_section: int | None) -> str | None:
 
 
 def _describe_checks(state: Extraction) -> str | None:
-    from leftoff.extraction.scoring import is_check, unresolved_failures
+    from leftoff.extraction.checks import is_check, unresolved_failures
 
     if unresolved_failures(state):
         return "with the failing checks green again"
-    has_passed = any(is_check(each) and each.failed is False for each in state.commands.values())
+    has_passed = any(is_check(each) and each.outcome == "passed" for each in state.commands.values())
     return "the checks are green" if has_passed else None

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,17 +21,18 @@ from leftoff.core.quantities import count
 from leftoff.core.records import ToolUse
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
+from leftoff.live import saving
 from leftoff.live.events import EventContext
 from leftoff.live.fast import parse_trigger
 from leftoff.platform import process
 
 if TYPE_CHECKING:
+    from leftoff.resume_logs.restore import Candidate
+    from leftoff.sessions.live_state import LiveState
     from leftoff.shrink.derive import DerivedSession
     from leftoff.shrink.trim import PlannedTrim
     from leftoff.workspace import SessionRef
 
-_CATCH_UP_SECONDS = 3.0
-_POLL_SECONDS = 0.05
 _CLIENT_TEXT_PREFIX = "<"  # of prompts that the client writes in the user's name
 _YES = "yes"
 _MOST_SHOWN = 5
@@ -48,11 +48,7 @@ def on_prompt(context: EventContext) -> HookResponse:
     trigger = parse_trigger(prompt, context.settings.triggers_prefix)
     if trigger is not None:
         return HookResponse(to_user=_run_trigger(context, *trigger), blocks=True)
-    from leftoff.live.turns import measure, record  # the user waits for a trigger, which does not need it
-
-    reading = measure(context)
-    record(context, "user_message", {})
-    warning = reading.response if reading is not None else NO_RESPONSE
+    warning = _measure_and_record(context) if _has_reply(context) else NO_RESPONSE
     try:
         response = _answer_phrase(context, prompt, warning.to_agent)
         if not response.to_agent:
@@ -65,6 +61,20 @@ def on_prompt(context: EventContext) -> HookResponse:
         to_user="\n".join(filter(None, [warning.to_user, response.to_user])) or None,
         to_agent="\n\n".join(filter(None, [warning.to_agent, response.to_agent])) or None,
     )
+
+
+def _has_reply(context: EventContext) -> bool:
+    """Return whether there is something to measure: the user waits for the first prompt of a session."""
+    seen = context.look()
+    return not context.state.offer_open or (seen is not None and seen[0] is not None)
+
+
+def _measure_and_record(context: EventContext) -> HookResponse:
+    from leftoff.live.turns import measure, record  # triggers and the first prompt do not need it
+
+    reading = measure(context)
+    record(context, "user_message", {})
+    return reading.response if reading is not None else NO_RESPONSE
 
 
 def _answer_phrase(context: EventContext, prompt: str, also_sent: str | None) -> HookResponse:
@@ -92,19 +102,30 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
         if not state.offer_open and not _takes_up_offer(context, prompt):
             return NO_RESPONSE
     from leftoff.live import compaction  # most prompts restore nothing
-    from leftoff.resume_logs.restore import asks_to_continue, is_wanted
+    from leftoff.resume_logs.restore import asks_to_continue
 
     if asks_to_continue(prompt):
-        _wait_for_catch_up(context)
+        saving.wait_for_catch_up(context.agent.id, context.event.session_id)
     context.update(lambda now: now._replace(offer_open=False, pickup=None, may_continue=state.pickup is None))
-    candidates = compaction.offer(context, prompt).candidates
+    wanted = _wanted_log(compaction.offer(context, prompt).candidates, prompt, state)
+    return NO_RESPONSE if wanted is None else compaction.hand_over(wanted, context, also_sent)
+
+
+def _wanted_log(candidates: Sequence[Candidate], prompt: str, state: LiveState) -> Candidate | None:
+    """Return the log that was picked up, or the best that the prompt names something of, or the offered one to continue."""
+    from leftoff.resume_logs.restore import asks_to_continue, shared_words
+
     if state.pickup is not None:
-        wanted = next((each for each in candidates if each.path == state.pickup), None)
-    else:
-        wanted = next((each for each in candidates[:1] if is_wanted(each, prompt)), None)
-    if wanted is None:
-        return NO_RESPONSE
-    return compaction.hand_over(wanted, context, also_sent)
+        return next((each for each in candidates if each.path == state.pickup), None)
+    if not candidates or shared_words(candidates[0], prompt):
+        return candidates[0] if candidates else None
+    return _offered_first(candidates, state)[0] if asks_to_continue(prompt) else None
+
+
+def _offered_first(candidates: Sequence[Candidate], state: LiveState) -> list[Candidate]:
+    """Put the logs that were named to the user first, in that order: newer ones may have been saved since."""
+    places = {path: place for place, path in enumerate(state.offered)}
+    return sorted(candidates, key=lambda each: places.get(each.path, len(places)))
 
 
 def _takes_up_offer(context: EventContext, prompt: str) -> bool:
@@ -130,13 +151,6 @@ def _has_no_work_yet(ref: SessionRef) -> bool:
         if any(isinstance(each, _CHANGES) for use in uses for each in ref.agent.actions(use)):
             return False
     return True
-
-
-def _wait_for_catch_up(context: EventContext) -> None:
-    """Wait a little for the log of a session that was killed, which is being saved in the background."""
-    deadline = time.monotonic() + _CATCH_UP_SECONDS
-    while context.state.catching_up and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)
 
 
 def _run_trigger(context: EventContext, name: str, argument: str) -> str:
@@ -191,14 +205,14 @@ def _hand_off(context: EventContext, argument: str) -> str:
 def _pick_up(context: EventContext, argument: str) -> str:
     from leftoff.live import compaction  # as above
 
-    candidates = compaction.offer(context).candidates
+    candidates = _offered_first(compaction.offer(context).candidates, context.state)
     number = int(argument) if argument else 1
     if not 1 <= number <= len(candidates):
         count = f"There are {len(candidates)}" if candidates else "There is none"
         return f"leftoff: no log number {number} to continue from. {count}; leftoff log list shows all."
     picked = candidates[number - 1]
     context.update(lambda state: state._replace(pickup=picked.path, offer_open=False, may_continue=False))
-    lines = [f"leftoff: session {short_id(picked.session_id)} is handed over with your next prompt."]
+    lines = [f"leftoff: session {short_id(picked.session_id)} is added to your next prompt."]
     if len(candidates) > 1:
         lines += compaction.list_lines(candidates, context)
     return "\n".join(lines)
@@ -237,7 +251,7 @@ def _trim(context: EventContext, argument: str) -> str:
     ref = context.session_ref
     if ref is None:
         raise LeftoffError("there is nothing to trim yet.")
-    require_copyable(ref, "leftoff trim --force writes the copy all the same.")
+    require_copyable(ref, "leftoff trim --force writes the copy anyway.")
     planned = prepare_trim_of(ref, context.workspace, TrimOptions(force=True))
     is_confirmed = argument.lower() == _YES
     if not is_confirmed:
@@ -319,8 +333,8 @@ _TRIGGERS: Mapping[str, _Trigger] = {
         _pick_up,
         f"({_NUMBER})?",
         {
-            "pickup": "hands over the log of the last session with your next prompt",
-            "pickup 2": "hands over the second log of the list",
+            "pickup": "adds the last session's log to your next prompt",
+            "pickup 2": "adds the second log of the list",
         },
     ),
     "pin": _Trigger(

@@ -12,16 +12,16 @@ Background tasks run one at a time per session, at low priority and for a limite
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.agents.registry import agent_by_id
 from leftoff.core.hook_event import HookEvent
-from leftoff.core.markdown import utf16_length
 from leftoff.core.metrics import Level
 from leftoff.core.protocols import HasEvents
 from leftoff.core.session import short_id
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 PROGRAM = ("-E", "-P", "-m", "leftoff", "hook")
 # How long each task waits for another one of the same session to end.
 TASKS: Mapping[str, float] = {"first-turn": 60.0, "fold": 0.0, "save": 60.0, "end": 120.0, "catch-up": 0.0}
+_CATCH_UP_SECONDS = 3.0
+_POLL_SECONDS = 0.05
 _LAST_SESSIONS = 3  # that are caught up: older ones have been abandoned
+_BRIEF_PERCENT = 40  # of the room for what is handed over around a compaction
 _LAG_SECONDS = 5.0  # a client writes a little after its last event; that alone does not make a log outdated
-_CAUGHT_UP = (
-    'leftoff: session {} ended without a log; it has one now. Say "continue" or type {}pickup to continue it.'
-)
 
 
 def start_task(agent_id: str, task: str, session_id: str) -> int:
@@ -161,7 +161,7 @@ def as_ended(state: LiveState, reason: str | None, at: datetime) -> LiveState:
 def as_begun(state: LiveState) -> LiveState:
     """Return the state of a session that begins or is resumed: what was due at its last end waits for the next one."""
     live_state.end_note(state.agent, state.session_id).unlink(missing_ok=True)
-    return state._replace(ended=None)
+    return state._replace(ended=None, offered=())
 
 
 def _save_at_end(state: LiveState) -> bool:
@@ -207,11 +207,9 @@ def end_pause(state: LiveState, workspace: Workspace, log: ResumeLog | None, *, 
 
 def catch_up(state: LiveState) -> None:
     """Save the project's last logs that are missing or outdated; tell the session that has begun about a new one."""
-    from leftoff.core.open_work import is_open
-    from leftoff.resume_logs.save import save_session_log
     from leftoff.storage import file_store
 
-    workspace, message = Workspace.open(live_state.folder_of(state)), None
+    workspace, saved_log = Workspace.open(live_state.folder_of(state)), None
     # Sessions that had a log were offered to the user when this session began.
     had_log = {each.session_id for each in file_store.list_log_files(workspace.log_folder)}
     for ended in live_state.with_end_note():
@@ -220,32 +218,54 @@ def catch_up(state: LiveState) -> None:
         if is_here and ended.session_id != state.session_id:
             with log_errors("the end of a session was not saved"):
                 _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
-            if ended.session_id not in had_log and _has_open_log(ended.session_id, workspace):
-                message = caught_up_message(ended.session_id, state)
+            if ended.session_id not in had_log:
+                saved_log = _open_log(ended.session_id, workspace) or saved_log
     for entry in reversed(_sessions_behind(state, workspace)):
+        from leftoff.core.open_work import is_open
+        from leftoff.resume_logs.save import save_session_log  # loads all of extraction
+
         with log_errors("a session that ended without a log was not caught up"):
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
             saved = save_session_log(ref, workspace, stop_reason="caught_up")
             if entry.session_id not in had_log and is_open(saved.log):
-                message = caught_up_message(entry.session_id, state)
-    live_state.change(
-        state.agent,
-        state.session_id,
-        lambda now: (now.with_messages(to_user=message)._replace(catching_up=False), None),
-    )
+                saved_log = _LogFile(entry.session_id, str(saved.json_file))
+    live_state.change(state.agent, state.session_id, lambda now: (_with_invitation(now, saved_log), None))
     _keep_house(workspace)
     _adapt_hooks(state, workspace)
 
 
-def _has_open_log(session_id: str, workspace: Workspace) -> bool:
+class _LogFile(NamedTuple):
+    session_id: str
+    path: str
+
+
+def wait_for_catch_up(agent_id: str, session_id: str) -> None:
+    """Wait a little for the log of a session that was killed, which is being saved in the background."""
+    deadline = time.monotonic() + _CATCH_UP_SECONDS
+    while live_state.load(agent_id, session_id).catching_up and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+
+
+def _open_log(session_id: str, workspace: Workspace) -> _LogFile | None:
     from leftoff.core.open_work import is_open
     from leftoff.storage import file_store
 
-    logs = (each for each in file_store.list_log_files(workspace.log_folder) if each.session_id == session_id)
-    try:
-        return any(is_open(each.log()) for each in logs)
-    except LeftoffError:
-        return True  # when in doubt, work is open
+    for each in file_store.list_log_files(workspace.log_folder):
+        if each.session_id == session_id and each.json is not None:
+            with suppress(LeftoffError):  # when in doubt, work is open
+                if not is_open(each.log()):
+                    return None
+            return _LogFile(session_id, str(each.json))
+    return None
+
+
+def _with_invitation(state: LiveState, saved: _LogFile | None) -> LiveState:
+    """Return the state after the catch-up: the user is told of a log that was saved only now."""
+    state = state._replace(catching_up=False)
+    if saved is None:
+        return state
+    state = state._replace(offered=(*state.offered, saved.path))
+    return state.with_messages(to_user=caught_up_message(saved.session_id, saved.path, state))
 
 
 def _keep_house(workspace: Workspace) -> None:
@@ -273,9 +293,17 @@ def _adapt_hooks(state: LiveState, workspace: Workspace) -> None:
             )
 
 
-def caught_up_message(session_id: str, state: LiveState) -> str:
-    """Return what tells the user of a session that it can continue another one, whose log was missing when it began."""
-    return _CAUGHT_UP.format(short_id(session_id), state.triggers_prefix)
+def caught_up_message(session_id: str, path: str, state: LiveState) -> str:
+    """Return what tells the user of a session that it can continue another one, whose log was missing when it began.
+
+    Where another log was offered by then, "continue" means that one.
+    """
+    number = state.offered.index(path) + 1 if path in state.offered else 1
+    pickup = f"{state.triggers_prefix}pickup"
+    how = f'Say "continue" or type {pickup}' if number == 1 else f"Type {pickup} {number}"
+    return (
+        f"leftoff: session {short_id(session_id)} ended without a log; it has one now. {how} to continue it."
+    )
 
 
 def _sessions_behind(state: LiveState, workspace: Workspace) -> list[SessionEntry]:
@@ -301,30 +329,21 @@ def _sessions_behind(state: LiveState, workspace: Workspace) -> list[SessionEntr
     ]
 
 
-def save_before_compaction(
-    ref: SessionRef, workspace: Workspace, of_project: str | None = None
-) -> tuple[SavedLog, str]:
-    """Save the log and write the text that restores it afterwards, from the same moment so that a receipt can count it.
+def save_before_compaction(ref: SessionRef, workspace: Workspace, of_project: str | None = None) -> SavedLog:
+    """Save the log and write the text that is handed over right after the compaction.
 
-    ``of_project``, the manifest of the session's project, ends that text; the log gets the room that it leaves.
+    That text is brief: the summary, which is not written yet, will hold most. ``of_project``, the manifest of the session's
+    project, ends it.
     """
-    from leftoff.resume_logs.restore_text import restoration_text
-    from leftoff.resume_logs.save import save_with_short_log
+    from leftoff.resume_logs.restore_text import brief_text
+    from leftoff.resume_logs.save import save_session_log
 
-    max_chars = workspace.settings.restore.max_chars
-    if of_project is not None:
-        max_chars -= utf16_length(of_project) + 2
-    saved, log = save_with_short_log(ref, workspace, stop_reason="compaction", max_chars=max_chars)
-    text = restoration_text(
-        log,
-        profile="after_compaction",
-        max_chars=max_chars,
-        drift=None,
-        log_path=str(saved.markdown_file),
-    )
-    text = "\n\n".join(filter(None, [text, of_project]))
-    files.write_file(restoration_file(ref.agent.id, log.session_id), text.encode("utf-8", "replace"))
-    return saved, text
+    saved = save_session_log(ref, workspace, stop_reason="compaction")
+    room = workspace.settings.restore.max_chars * _BRIEF_PERCENT // 100
+    text = brief_text(saved.log, max_chars=room, log_path=str(saved.markdown_file))
+    content = "\n\n".join(filter(None, [text, of_project]))
+    files.write_file(restoration_file(ref.agent.id, saved.log.session_id), content.encode("utf-8", "replace"))
+    return saved
 
 
 def session_ref(state: LiveState) -> SessionRef | None:

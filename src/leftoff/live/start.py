@@ -111,32 +111,62 @@ def _later_work(context: EventContext) -> str | None:
     stopped_at = compaction.own_left_at(context)
     if stopped_at is None or context.settings.restore.on_startup == "off":
         return None
-    candidates = compaction.offer(context).candidates
-    for index, candidate in enumerate(candidates):
-        if candidate.left_at > stopped_at:
-            log = compaction.load_log(Path(candidate.path))
-            return None if log is None else compaction.offer_to_user(candidates, index, log, context)
-    return None
+    later = [each for each in compaction.offer(context).candidates if each.left_at > stopped_at]
+    log = compaction.load_log(Path(later[0].path)) if later else None
+    if log is None:
+        return None
+    context.update(lambda state: state._replace(offered=(later[0].path,)))
+    return compaction.offer_to_user(later, 0, log, context)
 
 
 def _greet_new(context: EventContext) -> HookResponse:
-    """Tell about other sessions and an abandoned pause, and offer unfinished work; start what runs in the background."""
+    """Tell about other sessions and an abandoned pause, and offer unfinished work; then start what runs in the background."""
     mode = context.settings.restore.on_startup
     offers = not context.event.is_headless and mode != "off"
     context.update(lambda state: saving.as_begun(state)._replace(offer_open=offers, catching_up=offers))
-    saving.start_task(context.agent.id, "catch-up", context.event.session_id)
-    if context.event.is_headless:
-        return NO_RESPONSE
-    lines = [_other_sessions(context), _abandoned_pause(context)]
-    offered = _offer(context, in_full=mode == "full") if offers else NO_RESPONSE
-    return HookResponse(
-        to_user="\n".join(filter(None, [*lines, offered.to_user])) or None, to_agent=offered.to_agent
+    try:
+        if context.event.is_headless:
+            return NO_RESPONSE
+        lines = [_other_sessions(context), _abandoned_pause(context)]
+        offered = _offer(context, in_full=mode == "full") if offers else NO_RESPONSE
+        if offers and _expects_log(context):
+            context.update(lambda state: state._replace(expects_log=True))
+        return HookResponse(
+            to_user="\n".join(filter(None, [*lines, offered.to_user])) or None, to_agent=offered.to_agent
+        )
+    finally:
+        saving.start_task(context.agent.id, "catch-up", context.event.session_id)
+
+
+def _expects_log(context: EventContext) -> bool:
+    """Return whether a session was killed or left, or has just ended, and is newer than every log: its own is being saved."""
+    from leftoff.storage import file_store
+
+    logs = file_store.list_log_files(context.workspace.log_folder)
+    newest_ns = max((log.saved_ns for log in logs), default=0)
+    project, running = str(context.project.root), {each.session_id for each in context.running_sessions}
+    left = (each for each in live_state.not_ended_in_project(project) if each.session_id not in running)
+    ended = (each for each in live_state.with_end_note() if each.project == project)
+    return any(
+        each.session_id != context.event.session_id
+        and not each.is_headless
+        and _modified_ns(each.transcript) > newest_ns
+        for each in (*left, *ended)
     )
+
+
+def _modified_ns(transcript: str | None) -> int:
+    """Return when a transcript was last written; 0 if there is none."""
+    try:
+        return 0 if transcript is None else Path(transcript).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _offer(context: EventContext, *, in_full: bool) -> HookResponse:
     """Offer the best log; ``in_full`` hands all of it to the agent at once."""
     from leftoff.live import compaction  # a headless run never gets here
+    from leftoff.resume_logs.restore import words_to_look_for
 
     offer = compaction.offer(context)
     if not offer.candidates:
@@ -148,6 +178,8 @@ def _offer(context: EventContext, *, in_full: bool) -> HookResponse:
     if in_full:
         context.update(lambda state: state._replace(offer_open=False))
         return compaction.hand_over(best, context)
+    words = tuple(words_to_look_for(offer.candidates))
+    context.update(lambda state: state._replace(offered=(best.path,), offer_words=words))
     return HookResponse(
         to_user=compaction.offer_to_user(offer.candidates, 0, log, context),
         to_agent=compaction.offer_to_agent(best, log),
@@ -165,7 +197,7 @@ def _describe_waiting(waiting: Sequence[Candidate]) -> HookResponse:
 
 def _other_sessions(context: EventContext) -> str | None:
     """Tell the sessions running in this project about each other: this one now, the others at their next event."""
-    others = live_state.running_in_project(str(context.project.root), context.event.session_id)
+    others = context.running_sessions
     if not others:
         return None
     message = f"leftoff: another session has begun in this project ({context.agent.name} {short_id(context.event.session_id)})."
@@ -191,7 +223,7 @@ def _abandoned_pause(context: EventContext) -> str | None:
     pause = abandoned[0].summary
     more = f" and {len(abandoned) - 1} more" if len(abandoned) > 1 else ""
     return (
-        f"leftoff: a pause was left behind ({pause.session_id}, {count(pause.action_count, 'action')}{more}). "
+        f"leftoff: a pause was interrupted ({pause.session_id}, {count(pause.action_count, 'action')}{more}). "
         "leftoff pause recover --finalize keeps it, --discard throws it away, --continue leaves it running."
     )
 

@@ -47,8 +47,8 @@ _SUFFIXES = {".md", ".json", ".yaml", ".jsonl", ".txt"}
 # A project's settings may set only what is harmless anyway; the pointer to the last pause is not a document.
 _NO_DOCUMENTS = {"configuration.yaml", LATEST_NAME}
 _LOG = "a resume log: offered to the next session here"
-_OLDER_LOG = f"a resume log that {file_store.CLAUDE_MPM} left: leftoff resume can go on from it"
-_CHAT = "a saved chat: its summary is handed to an agent that goes on from it"
+_OLDER_LOG = f"a resume log that {file_store.CLAUDE_MPM} left: leftoff resume can continue from it"
+_CHAT = "a saved chat: its summary is given to the agent that continues it"
 _PAUSE = "a pause: leftoff pause list shows it"
 _STATE = "the state of project {}: handed with its reading list to an agent that is to continue the project"
 _OTHER = "a document: used only where you name it"
@@ -139,7 +139,7 @@ def _expand(path: Path) -> Iterator[Path]:
     if path.is_dir() and not path.is_symlink():
         inside = [*_documents_in(path)]
         if not inside:
-            raise NotFoundError(f"{path}: there are no documents in this folder.", path=path)
+            raise NotFoundError(f"{path}: this folder has no documents.", path=path)
         yield from inside
         return
     yield path

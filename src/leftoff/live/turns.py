@@ -36,6 +36,9 @@ def on_stop(context: EventContext) -> HookResponse:
     """Do the same at the end of a turn, and update projects that the turn has changed."""
     if context.event.actor is not None:
         return NO_RESPONSE
+    if context.state.expects_log:
+        saving.wait_for_catch_up(context.agent.id, context.event.session_id)
+        context.update(lambda state: state._replace(expects_log=False))
     reading = measure(context)
     # Only the first prompt may ask for the log by naming its files; a few more may by "continue".
     if context.state.offer_open:
@@ -159,7 +162,7 @@ def _is_low(metrics: ContextMetrics, context: EventContext, *, with_margin: bool
 def _warning_to_agent(metrics: ContextMetrics) -> str:
     return (
         f"leftoff: about {metrics.remaining_tokens or 0:,} tokens of the context window remain. What this session must not "
-        "lose is saved as it goes and will be handed back after a compaction or to the next session; work goes on as "
+        "lose is saved as it goes and will be given back after a compaction or to the next session; continue as "
         "asked. Prefer small reads, and finish what is open before you begin anything large."
     )
 

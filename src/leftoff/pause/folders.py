@@ -154,8 +154,6 @@ def _read_running(
     file: PauseFile, home: PauseHome | None, workspace: Workspace, at: datetime
 ) -> RunningPause | None:
     """Return the pause in ``file``; None if it does not exist. ``home`` is None for a hook's pause, which names its project."""
-    from leftoff.pause.texts import summarize  # noqa: PLC0415 - hooks load this module and seldom get here
-
     problem = None
     try:
         recorded = file.read()
@@ -165,6 +163,8 @@ def _read_running(
         recorded = None if modified_at is None else Recording(lines=(), modified_at=modified_at)
     if recorded is None:
         return None
+    from leftoff.pause.texts import summarize  # noqa: PLC0415 - hooks load this module and seldom get here
+
     origin = parse_origin(recorded.first_data)
     status: RunningStatus = "orphaned" if _is_orphaned(recorded, origin, at) else "running"
     return RunningPause(

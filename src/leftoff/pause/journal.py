@@ -226,7 +226,7 @@ class PauseFile(NamedTuple):
         except OSError as error:
             is_full = error.errno in (errno.ENOTEMPTY, errno.EEXIST)
             why = "a folder that is not empty" if is_full else describe_os_error(error)
-            way = f"Look into it, then: rm -r {self.path}" if is_full else f"Mend that, then: rm {self.path}"
+            way = f"Look into it, then: rm -r {self.path}" if is_full else f"Fix that, then: rm {self.path}"
             raise StorageError(f"{self.path}: cannot be removed: {why}. {way}", path=self.path) from error
 
 

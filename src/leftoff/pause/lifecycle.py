@@ -261,7 +261,7 @@ def recover(
         [pick_running(selector, workspace)] if selector else find_orphans(workspace, everywhere=everywhere)
     )
     if not found:
-        raise NothingToDoError("No pause was left behind. leftoff pause list shows those there are.")
+        raise NothingToDoError("No pause was interrupted. To list all: leftoff pause list")
     return [_recover_one(pause, decide(pause)) for pause in found]
 
 

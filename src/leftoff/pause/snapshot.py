@@ -292,7 +292,7 @@ def _pause_lines(pause: JsonValue) -> list[str]:
         f"Actions: {pause['action_count']} in {_format_duration(int(str(pause['duration_seconds'])))}",
         f"Tool calls: {pause['tool_calls']}" + (f" ({used})" if used else ""),
     ]
-    bad = [f"Lines that cannot be read: {pause['bad_lines']}; they stand in the archive as they are"]
+    bad = [f"Lines that cannot be read: {pause['bad_lines']}; they are in the archive as they were"]
     return numbers + (bad if pause["bad_lines"] else [])
 
 
@@ -310,7 +310,7 @@ def _action_lines(actions: Sequence[PauseAction]) -> list[str]:
         action for action in actions if action.type not in _SHOWN_ELSEWHERE and not _has_user_text(action)
     ]
     earlier = len(shown) - _MOST_ACTIONS
-    first = [f"{earlier:,} earlier actions stand in the archive"] if earlier > 0 else []
+    first = [f"{earlier:,} earlier actions are in the archive"] if earlier > 0 else []
     return first + [
         f"{_format_time(action.timestamp)} {describe_action(action)}" for action in shown[-_MOST_ACTIONS:]
     ]

@@ -74,6 +74,11 @@ class CompressedArchive(NamedTuple):
     saved_bytes: int
 
 
+def latest_manual(folder: Path) -> FinishedPause | None:
+    """Return the newest snapshot of a pause that belongs to no agent's session; None if there is none."""
+    return next((pause for pause in list_finished(folder) if pause.is_manual), None)
+
+
 def list_finished(folder: Path) -> list[FinishedPause]:
     """Return all finished pauses of the folder, newest first; none if there is no folder."""
     found: dict[str, dict[str, Path]] = {}

@@ -356,5 +356,5 @@ def _user_pattern(setting: str, source: str) -> re.Pattern[str]:
         return re.compile(source)
     except re.error as error:
         raise ConfigError(
-            f"redaction.{setting}: {source!r} is not a regular expression ({error}). Mend or remove it."
+            f"redaction.{setting}: {source!r} is not a regular expression ({error}). Fix or remove it."
         ) from error

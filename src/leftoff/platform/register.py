@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+import orjson
 
 from leftoff.core.wire import SCHEMAS, JsonObject
 from leftoff.errors import NotTrustedError, StorageError
@@ -87,10 +89,10 @@ class Register(NamedTuple):
         """Judge a document of which only ``part`` is used, by that part, else by the whole."""
         return self._judge({path: _Content(_content(path), part)})[path]
 
-    def noted_paths(self) -> frozenset[str]:
-        """Return the paths of all documents that were written here or trusted; their content may have changed."""
-        entries = map(_parse, self._lines())
-        return frozenset(str(entry["path"]) for entry in entries if "path" in entry)
+    def noted_paths(self, folder: Path | None = None) -> frozenset[str]:
+        """Return the paths of all documents that were written here or trusted, or of those in a folder; they may have changed."""
+        lines = self._lines() if folder is None else _lines_about([folder], self._lines())
+        return frozenset(str(entry["path"]) for entry in map(_parse, lines) if "path" in entry)
 
     def written_paths(self) -> frozenset[str]:
         """Return the paths of all documents that this machine wrote."""
@@ -109,10 +111,10 @@ class Register(NamedTuple):
         """Judge documents, and record those that have changed since their last entry."""
         lines = self._lines()
         judged: dict[Path, Judgement] = {}
-        recorded = {path: _last_entry(path, lines) for path in contents}
+        recorded = _last_entries(contents, lines)
         unknown: list[origin.Change] = []
         for path, content in contents.items():
-            last = recorded[path]
+            last = recorded.get(path)
             known = _known_standing(content, last, lines)
             if known is not None:
                 judged[path] = Judgement(known)
@@ -133,12 +135,12 @@ class Register(NamedTuple):
         self,
         judged: Mapping[Path, Judgement],
         contents: Mapping[Path, _Content],
-        recorded: Mapping[Path, dict[str, Any] | None],
+        recorded: Mapping[Path, dict[str, Any]],
     ) -> None:
         now = clock.now()
         entries = []
         for path, judgement in judged.items():
-            last, content = recorded[path], contents[path]
+            last, content = recorded.get(path), contents[path]
             is_changed = last is not None and last["sha256"] not in content.digests
             if last is not None and is_changed and judgement.why not in origin.TEMPORARY:
                 entry = _entry_of(
@@ -183,20 +185,23 @@ def _require(path: Path, judgement: Judgement) -> None:
         raise NotTrustedError(f"{path}: {judgement.why}. Read it, then: leftoff trust {path}", path=path)
 
 
-def _last_entry(path: Path, lines: Sequence[bytes]) -> dict[str, Any] | None:
-    """Return the newest entry about a path: what it held when leftoff last knew it."""
-    needle = f'"path": {json.dumps(str(path))}'.encode()
-    entries = (_parse(line) for line in reversed(lines) if needle in line)
-    return next(
-        (
-            each
-            for each in entries
-            if each.get("path") == str(path)
-            and each.get("standing") in (*_USABLE, "foreign")
-            and isinstance(each.get("sha256"), str)
-        ),
-        None,
-    )
+def _last_entries(documents: Iterable[Path], lines: Iterable[bytes]) -> dict[Path, dict[str, Any]]:
+    """Return the newest entry about each document that has one: what it held when leftoff last knew it."""
+    wanted = {str(path): path for path in documents}
+    entries = map(_parse, _lines_about({path.parent for path in wanted.values()}, lines))
+    return {
+        wanted[path]: entry
+        for entry in entries
+        if (path := str(entry.get("path"))) in wanted
+        and entry.get("standing") in (*_USABLE, "foreign")
+        and isinstance(entry.get("sha256"), str)
+    }
+
+
+def _lines_about(folders: Iterable[Path], lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Return the entries about documents in these folders, and perhaps others: a register has many of other projects."""
+    beginnings = [f'"path": {json.dumps(str(folder))[:-1]}'.encode() for folder in folders]
+    return (line for line in lines if any(beginning in line for beginning in beginnings))
 
 
 def _known_standing(
@@ -251,7 +256,7 @@ def _entry_of(
 def _parse(line: bytes) -> dict[str, Any]:
     """Return the entry of a line; empty if the line is broken."""
     try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
+        entry = orjson.loads(line)
+    except ValueError:
         return {}
     return entry if isinstance(entry, dict) else {}

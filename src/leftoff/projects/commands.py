@@ -309,7 +309,7 @@ def check_changes(changes: Mapping[str, Plain], where: str) -> dict[str, Plain]:
     """Return the changes if every key is known and every value is valid; raise otherwise."""
     if unknown := [key for key in changes if key not in project_state.KEYS]:
         raise UsageError(
-            f"{unknown[0]!r} is no key of a resume state. There are: {', '.join(project_state.KEYS)}."
+            f"{unknown[0]!r} is not a key of a resume state. There are: {', '.join(project_state.KEYS)}."
         )
     project_state.parse_state(
         {key: value for key, value in changes.items() if value is not None}, where=where

@@ -53,7 +53,7 @@ class ProjectSet(NamedTuple):
         begun = [home for home in self.homes if home.is_begun]
         candidates = inside or [home for home in begun if not self.is_complete(home)] or begun
         if not candidates:
-            raise NotFoundError('There is no project here yet. To begin one: leftoff project init "NAME"')
+            raise NotFoundError('There is no project here yet. To start one: leftoff project init "NAME"')
         if len(candidates) > 1:
             some = ", ".join(home.id for home in candidates[:6])
             example = candidates[0].number or candidates[0].id

@@ -145,7 +145,7 @@ def find_home(homes: Sequence[Home], selector: str, names: Mapping[str, str]) ->
     """Return the project that a number, a name or a part of one selects; ``names`` are project names by id."""
     wanted = selector.strip().lower()
     if not homes:
-        raise NotFoundError('There is no project here yet. To begin one: leftoff project init "NAME"')
+        raise NotFoundError('There is no project here yet. To start one: leftoff project init "NAME"')
     for matches in _matches(homes, wanted, names):
         if len(matches) == 1:
             return matches[0]
@@ -195,7 +195,7 @@ def read_bytes(home: Home, path: Path, most: int) -> bytes | None:
         return None
     if data[1] > most:
         raise StorageError(
-            f"{path}: {data[1]:,} bytes, and leftoff reads at most {most:,}. Move what is done to a file of its own.",
+            f"{path}: {data[1]:,} bytes, and leftoff reads at most {most:,}. Move what is done to another file.",
             path=path,
         )
     return data[0]
@@ -213,7 +213,7 @@ def _read(home: Home, path: Path, most: int) -> tuple[bytes, int] | None:
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            raise StorageError(f"{path}: cannot be read: it is no regular file.", path=path)
+            raise StorageError(f"{path}: cannot be read: it is not a regular file.", path=path)
         with open(fd, "rb", closefd=False) as file:
             return file.read(most), status.st_size
     except OSError as error:

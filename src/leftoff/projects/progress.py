@@ -180,7 +180,7 @@ def default_action(state: State) -> str:
         return "Begin the execution: leftoff project save --phase execution"
     if task.next_task_number is not None:
         return f'Continue Task {task.next_task_number} - "{task.next_task_description}"'
-    return f"Go on with {phase or 'the work'}: every task of the steps is done"
+    return f"Continue {phase or 'the work'}: every task of the steps is done"
 
 
 def _planning(before: Planning, found: Planning, given: UserInput) -> Planning:

@@ -85,6 +85,6 @@ def run_agent(agent_id: str, arguments: Sequence[str], folder: Path, say: Callab
             if again is None or agent.run_again_command(following.session_id, arguments) is None:
                 return code
             command = again
-            say(f"Going on in session {short_id(following.session_id)}.")
+            say(f"Continuing in session {short_id(following.session_id)}.")
     finally:
         path.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from leftoff.core.session import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NotFoundError
 from leftoff.pause.folders import sessions_folder
-from leftoff.pause.snapshot_store import FinishedPause, list_finished
+from leftoff.pause.snapshot_store import FinishedPause, latest_manual, list_finished
 from leftoff.platform import clock, paths, process
 from leftoff.platform.register import WRITTEN, Judgement, Register
 from leftoff.resume.paused import recorded_actions, snapshot_log, user_messages
@@ -92,7 +92,7 @@ def find_resume_point(selector: str, workspace: Workspace) -> ResumePoint:
     belongs to no agent's session is selected by its id, and is the latest if nothing was done after it.
     """
     repository = LogRepository.open(workspace)
-    pause = latest_pause(workspace) if selector == LATEST else None
+    pause = latest_manual(sessions_folder(workspace.project)) if selector == LATEST else None
     if pause is not None and pause.paused_at > _last_activity(workspace):
         return _describe_pause(pause, workspace)
     try:
@@ -176,7 +176,7 @@ def _derive(ref: SessionRef, how: str, workspace: Workspace, folder: Path | None
         return rollover.roll_over_of(ref, workspace, rollover.RolloverOptions(project=folder, force=True))
     require_copyable(
         ref,
-        f"leftoff trim {ref.session_id} --force writes one all the same; leftoff resume --how as-is needs none.",
+        f"leftoff trim {ref.session_id} --force writes one anyway; leftoff resume --how as-is needs none.",
     )
     if how == "as-is":
         assert folder is not None
@@ -191,13 +191,6 @@ def start_agent(continuation: Continuation) -> int:
     if continuation.command is None:
         raise LeftoffError("How to start the agent on this session is not known.")
     return process.run_interactive(continuation.command, folder=continuation.folder)
-
-
-def latest_pause(workspace: Workspace) -> FinishedPause | None:
-    """Return the newest snapshot of a pause that belongs to no agent's session; None if there is none."""
-    return next(
-        (pause for pause in list_finished(sessions_folder(workspace.project)) if pause.is_manual), None
-    )
 
 
 def _find_pause(selector: str, workspace: Workspace) -> FinishedPause | None:

@@ -17,15 +17,14 @@ from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
 from leftoff.extraction import State, is_finished
-from leftoff.extraction.next_steps import FIRST_ASKED, requests
+from leftoff.extraction.next_steps import FIRST_ASKED, is_settled, requests
 from leftoff.extraction.sections import without_rewound
-from leftoff.extraction.settled import is_settled
 from leftoff.extraction.user_rules import contradicts
 from leftoff.extraction.wording import first_sentences
 from leftoff.sessions.ancestry import Link
 from leftoff.storage.repository import LogRepository
 
-MAX_RULE_TOKENS = 2_000
+_MAX_RULE_TOKENS = 2_000
 _RULES = "user_rules"
 _BACKGROUND = "background"
 _BACKGROUND_CHARS = 300
@@ -71,28 +70,26 @@ def _load_log(session_id: str, repository: LogRepository) -> ResumeLog | None:
         return None
 
 
-def inherit_from_parents(
-    session_state: dict[str, Any], parents: Sequence[ParentLog], state: State, *, rule_tokens: int
-) -> None:
+def inherit_from_parents(session_state: dict[str, Any], parents: Sequence[ParentLog], state: State) -> None:
     """Add to a session state what the logs of the parents pass on: rules, mission, open steps, what they were about.
 
     A copy has the requests and steps of its parent in its own transcript.
     """
     active = without_rewound(state)
     continued = [parent.log for parent in parents if not parent.is_copied]
-    _inherit_rules(session_state, [parent.log for parent in parents], rule_tokens)
+    _inherit_rules(session_state, [parent.log for parent in parents])
     if continued:
         is_left_open = _inherit_steps(session_state, continued, active)
         _inherit_mission(session_state, continued[-1], leads=is_left_open)
 
 
-def _inherit_rules(session_state: dict[str, Any], parents: Sequence[ResumeLog], rule_tokens: int) -> None:
+def _inherit_rules(session_state: dict[str, Any], parents: Sequence[ResumeLog]) -> None:
     context, sources = session_state["critical_context"], _sources(session_state)
     rules = _items(context, sources, _RULES)
     for parent in reversed(parents):
         rules = _join_rules(_items(parent.critical_context, parent.sources, _RULES), rules)
     about = {item.text: item for parent in parents[-_MAX_PARENTS_NAMED:] for item in _background(parent)}
-    inherited = {_RULES: _fit(rules, rule_tokens), _BACKGROUND: [*about.values()]}
+    inherited = {_RULES: _fit(rules, _MAX_RULE_TOKENS), _BACKGROUND: [*about.values()]}
     others = [source for source in sources if not source.item.startswith(f"critical_context/{_RULES}/")]
     session_state["critical_context"] = {
         **{key: [item.text for item in items] for key, items in inherited.items() if items},
@@ -137,7 +134,7 @@ def _open_steps(parent: ResumeLog) -> list[_Item]:
     if found or not is_open(parent):
         return found
     latest = _paragraphs(parent.mission_summary)[-1]
-    step = f"Go on with what session {short_id(parent.session_id)} left open: {_quoted(latest)}"
+    step = f"Continue what session {short_id(parent.session_id)} left open: {_quoted(latest)}"
     return [_Item(step, [source for source in parent.sources if source.item == _MISSION])]
 
 

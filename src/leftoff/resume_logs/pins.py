@@ -102,7 +102,7 @@ def check_text(text: str) -> str:
     for letter in stripped:
         if unicodedata.category(letter) in {"Cc", "Cs"} and letter not in _ALLOWED_CONTROLS:
             raise UsageError(
-                f"The text holds a control character (U+{ord(letter):04X}), which nobody could read. "
+                f"The text holds a control character (U+{ord(letter):04X}), which cannot be read. "
                 "Type it without, and pin it again."
             )
     return stripped

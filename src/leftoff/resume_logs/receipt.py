@@ -1,7 +1,7 @@
 """The receipt of a compaction: what it dropped against the log, and what leftoff restored.
 
 What replaces the conversation is a summary, or messages that a plugin of the agent chose or rewrote. A rule or pin counts as kept when its words are in the summary in their order, or three quarters of its longer words in one
-paragraph; a command when it is there as typed; a file by its path, or by its name where no other file has it; a name as a whole word.
+paragraph; a command when it is there as typed; a file by its path, or by its name where no other file has it.
 This is generous to the compaction, so what is called dropped is dropped.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -18,16 +18,14 @@ from leftoff.agents.jsonl import all_texts
 from leftoff.core import markdown
 from leftoff.core.quantities import count
 from leftoff.core.records import Record, RecordKind, Text, ToolResult, ToolUse
-from leftoff.core.resume_log import ResumeLog, render_decision
+from leftoff.core.resume_log import ResumeLog
 from leftoff.resume_logs.claims import Claim, contains
 
-Kind = Literal["rules", "pins", "commands", "files", "names"]
+Kind = Literal["rules", "pins", "commands", "files"]
 _Contains = Callable[["_Searched", str], bool]  # the text, and an item that may be in it
-_COUNTED = ("rules", "pins", "commands", "files")  # in the sentence; single names would make it long
 _YOURS = ("rules", "pins")
 
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
-_QUOTED = re.compile(r"“[^”]*”|`[^`]*`")
 _MIN_WORD_CHARS = 4
 _MIN_SHARE = 0.75
 
@@ -60,17 +58,8 @@ class Receipt(NamedTuple):
     is_opaque: bool
     has_summary: bool = True
 
-    @property
-    def still_missing(self) -> Mapping[Kind, tuple[str, ...]]:
-        """What was dropped and not restored, to be given to the agent at the next event."""
-        return {
-            line.kind: left
-            for line in self.lines
-            if (left := tuple(item for item in line.lost if item not in line.put_back))
-        }
-
     def __str__(self) -> str:
-        lines = [line for line in self.lines if line.kind in _COUNTED]
+        lines = self.lines
         if self.is_opaque:
             restored = _join(count_items(len(line.put_back), line.kind) for line in lines if line.put_back)
             return f"The summary of this compaction cannot be read; leftoff restored {restored or 'nothing'}"
@@ -147,49 +136,12 @@ def _lines(log: ResumeLog, left: _Searched, restored: _Searched) -> Iterator[Lin
             _contains_command,
         ),
         ("files", _keys(context.get("files")), _file_matcher(_keys(context.get("files")))),
-        ("names", _names(context.get("names")), _contains_name),
     ):
         unique = [*dict.fromkeys(items)]
         lost = tuple(item for item in unique if not is_in(left, item))
         put_back = tuple(item for item in lost if is_in(restored, item))
         if unique:
             yield Line(kind=kind, total=len(unique), lost=lost, put_back=put_back)  # type: ignore[arg-type]
-
-
-def without_kept(log: ResumeLog, left: str) -> ResumeLog | None:
-    """Return the log without what the agent still has in these messages; None if it has all that matters."""
-    searched = _Searched(left, is_summary=False)
-
-    def lost(texts: Iterable[str]) -> list[str]:
-        return [text for text in texts if not _repeats(searched, text)]
-
-    context = {key: _lost_entries(key, value, searched) for key, value in log.critical_context.items()}
-    rest = replace(
-        log,
-        mission_summary="\n\n".join(lost(log.mission_summary.split("\n\n"))),
-        accomplishments=lost(log.accomplishments),
-        key_findings=lost(log.key_findings),
-        decisions=[each for each in log.decisions if lost([render_decision(each)])],
-        next_steps=lost(filter(markdown.is_open_step, log.next_steps)),
-        critical_context={key: value for key, value in context.items() if value},
-    )
-    matters = (rest.mission_summary, rest.key_findings, rest.decisions, rest.next_steps)
-    return rest if any(matters) or not {*_EXACT}.isdisjoint(rest.critical_context) else None
-
-
-def _lost_entries(key: str, value: Any, searched: _Searched) -> Any:
-    """Return what the text lacks of an entry of critical context, in the same form."""
-    is_in, text_of = _EXACT.get(key, (_repeats, str))
-    if isinstance(value, dict):
-        by_name = key == "files"  # of other tables the values are the content
-        return {
-            name: each
-            for name, each in value.items()
-            if not is_in(searched, text_of(name if by_name else str(each)))
-        }
-    if isinstance(value, list):
-        return [each for each in value if not is_in(searched, text_of(str(each)))]
-    return value if not is_in(searched, text_of(str(value))) else None
 
 
 @dataclass(frozen=True)
@@ -231,13 +183,6 @@ def _keys(value: Any) -> list[str]:
     return [*value] if isinstance(value, dict) else _texts(value)
 
 
-def _names(value: Any) -> list[str]:
-    """Return the names in ``{file: "name, name — reason"}`` or in a list of such texts."""
-    texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    named = (text.partition(markdown.REASON)[0].split(",") for text in texts if isinstance(text, str))
-    return [name.strip(" `") for names in named for name in names if name.strip(" `")]
-
-
 def _states(searched: _Searched, rule: str) -> bool:
     words = " ".join(_words(rule))
     return words in searched.words or (searched.is_summary and _mentions(searched, rule))
@@ -248,14 +193,6 @@ def _mentions(searched: _Searched, item: str) -> bool:
     long_words = {word for word in words if len(word) >= _MIN_WORD_CHARS} or {*words}
     found = Counter(number for word in long_words for number in searched.paragraphs.get(word, ()))
     return any(number >= len(long_words) * _MIN_SHARE for number in found.values())
-
-
-def _repeats(searched: _Searched, item: str) -> bool:
-    """Say whether a text holds all that an item of the log quotes, whatever the log's own words around it are."""
-    quoted = [words for each in _QUOTED.findall(item) if (words := " ".join(_words(each)))]
-    if quoted:
-        return all(words in searched.words for words in quoted)
-    return _mentions(searched, item) or not _words(item)
 
 
 def _words(text: str) -> list[str]:
@@ -281,15 +218,6 @@ def _file_matcher(files: Iterable[str]) -> _Contains:
         )
 
     return test
-
-
-# How entries of critical context are looked for that must be exact, and the part of an entry that counts.
-_EXACT: Mapping[str, tuple[_Contains, Callable[[str], str]]] = {
-    "user_rules": (_states, lambda rule: markdown.user_quote(rule) or rule),
-    "pins": (_states, str),
-    "commands": (_contains_command, markdown.command_text),
-    "files": (_contains_name, str),
-}
 
 
 def _join(parts: Iterable[str]) -> str:

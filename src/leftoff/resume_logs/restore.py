@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from leftoff.core.markdown import ELSEWHERE, REASON
 from leftoff.core.open_work import LAST_ACTIVITY, is_open, open_sessions, title
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
@@ -24,7 +23,7 @@ from leftoff.storage.file_store import LogFiles
 from leftoff.workspace import Workspace
 
 if TYPE_CHECKING:
-    from leftoff.resume_logs.restore_items import Profile
+    from leftoff.resume_logs.restore_text import Profile
 
 _MAX_READ = 200
 _MAX_OPEN = 30
@@ -121,7 +120,7 @@ def _candidates(folder: Path, without: Collection[str]) -> list[Candidate]:
     A repository can bring any number of logs: they must not slow down the start of a session.
     """
     register = Register(folder=paths.data_folder())
-    known_paths = register.noted_paths()
+    known_paths = register.noted_paths(folder)
     found = file_store.list_known_log_files(folder, known_paths, most_unknown=_MAX_LISTED_FILES)
     readable = [
         (files, path)
@@ -257,11 +256,6 @@ def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime, why: 
     )
 
 
-def is_wanted(candidate: Candidate, prompt: str) -> bool:
-    """Return whether a prompt asks for the log: it asks to continue, or shares files or names with it."""
-    return asks_to_continue(prompt) or bool(shared_words(candidate, prompt))
-
-
 def shared_words(candidate: Candidate, prompt: str) -> frozenset[str]:
     """Return the files and names of the log that the prompt mentions."""
     mentioned = {word.removeprefix("./") for word in _WORD.findall(prompt)}
@@ -269,6 +263,13 @@ def shared_words(candidate: Candidate, prompt: str) -> frozenset[str]:
     return frozenset(
         word for word in candidate.words & mentioned if word in as_code or not _ORDINARY_WORD.fullmatch(word)
     )
+
+
+def words_to_look_for(candidates: Iterable[Candidate]) -> set[str]:
+    """Return texts of which each prompt contains one that shares files or names with a log."""
+    words = {word for candidate in candidates for word in candidate.words}
+    ordinary = {word for word in words if _ORDINARY_WORD.fullmatch(word)}
+    return words - ordinary | {code for word in ordinary for code in (f"`{word}`", f"{word}(")}
 
 
 def _rank(candidate: Candidate, here: Location, prompt: str) -> tuple[int, bool, bool, int, datetime]:
@@ -290,16 +291,13 @@ def _nearness(folder: str | None, here: str) -> int:
 
 
 def _words_of(log: ResumeLog) -> Iterator[str]:
-    files, names = (log.critical_context.get(key) for key in ("files", "names"))
-    values = names.values() if isinstance(names, dict) else ()
-    places = (each for each in _entries(names) if each != ELSEWHERE)
-    for text in (*_entries(files), *places, *map(str, values)):
-        for word in _WORD.findall(text.partition(REASON)[0]):
+    """Yield the files of the log, the words of its requests and the names that it writes as code."""
+    files = log.critical_context.get("files")
+    prose = "\n".join([*log.accomplishments, *log.key_findings, *log.next_steps])
+    as_code = (pair[0] for pair in _AS_CODE.findall(prose))
+    for text in (*map(str, files if isinstance(files, dict | list) else ()), log.mission_summary, *as_code):
+        for word in _WORD.findall(text):
             yield from (part for part in (word, word.rpartition("/")[2]) if len(part) > _MAX_COMMON_CHARS)
-
-
-def _entries(value: Any) -> Iterable[str]:
-    return map(str, value) if isinstance(value, dict | list) else ()
 
 
 def asks_to_continue(prompt: str) -> bool:

@@ -30,7 +30,6 @@ from leftoff.resume_logs.cleanup import clean_up_after_save
 from leftoff.resume_logs.custom_sections import build_custom_sections
 from leftoff.resume_logs.edits import apply_edits, find_changes, is_empty
 from leftoff.resume_logs.inherit import (
-    MAX_RULE_TOKENS,
     ParentLog,
     copy_parent,
     inherit_from_parents,
@@ -38,7 +37,7 @@ from leftoff.resume_logs.inherit import (
 )
 from leftoff.resume_logs.list_logs import OWN, find_log
 from leftoff.resume_logs.pins import Pin
-from leftoff.resume_logs.restore_text import profile_markdown
+from leftoff.resume_logs.restore_text import Profile, restoration_body, restoration_text
 from leftoff.sessions import live_state
 from leftoff.sessions.ancestry import Heir, Link, is_forgotten, links_of, note_continued
 from leftoff.sessions.facts import extract_facts, extract_facts_once
@@ -74,33 +73,32 @@ def save_session_log(
     return _save(_gather_for_save(ref, workspace), workspace, stop_reason=stop_reason, ended=ended)
 
 
-def save_with_short_log(
-    ref: SessionRef, workspace: Workspace, *, stop_reason: str, max_chars: int
-) -> tuple[SavedLog, ResumeLog]:
-    """Save the log, and return it with the log as it is rendered for ``max_chars`` characters from the same facts.
-
-    A log that a person edited is not rendered again: its edits hold for the full log only.
-    """
-    workspace = _session_workspace(ref.session, workspace) or workspace
-    facts = _gather_for_save(ref, workspace)
-    saved = _save(facts, workspace, stop_reason=stop_reason)
-    return saved, saved.log if saved.log.edits else facts.log(workspace, max_chars=max_chars)
-
-
-def log_text(ref: SessionRef, workspace: Workspace, *, max_chars: int | None = None) -> str:
-    """Return the log of a session as Markdown, whole or as a hook would restore it; nothing is written."""
-    log = build_log(ref, workspace, max_chars=max_chars)
-    if max_chars is None:
+def log_text(
+    ref: SessionRef,
+    workspace: Workspace,
+    *,
+    profile: Profile | None = None,
+    max_chars: int | None = None,
+    summary: str | None = None,
+) -> str:
+    """Return the log of a session as Markdown, whole or shortened, or exactly what an agent would be given; nothing is written."""
+    log = build_log(ref, workspace)
+    if profile is None and max_chars is None:
         return log.to_markdown(workspace.settings.resume_logs.max_tokens)
-    return profile_markdown(log, max_chars=max_chars, profile="after_compaction")
+    most = workspace.settings.restore.max_chars if max_chars is None else max_chars
+    if profile is None:
+        return restoration_body(log, most - 1, "fresh") + "\n"
+    path = LogRepository.open(workspace).local.path_of(log.session_id)
+    text = restoration_text(
+        log, profile=profile, max_chars=most - 1, drift=None, log_path=str(path), summary=summary
+    )
+    return f"{text}\n"
 
 
-def build_log(
-    ref: SessionRef, workspace: Workspace, *, max_chars: int | None = None, at: datetime | None = None
-) -> ResumeLog:
+def build_log(ref: SessionRef, workspace: Workspace, *, at: datetime | None = None) -> ResumeLog:
     """Return the log of a session without credentials; nothing is written. ``at`` is the moment whose pins count, if not now."""
     facts = gather_facts(ref, workspace, extract_facts_once(ref, workspace), at=at)
-    return facts.log(workspace, max_chars=max_chars)
+    return facts.log(workspace)
 
 
 def session_state_of(ref: SessionRef, workspace: Workspace) -> dict[str, Any]:
@@ -109,7 +107,7 @@ def session_state_of(ref: SessionRef, workspace: Workspace) -> dict[str, Any]:
 
 
 class SessionFacts(NamedTuple):
-    """What the log of a session is built from, gathered once; it can be rendered at any size."""
+    """What the log of a session is built from, gathered once."""
 
     ref: SessionRef
     state: State
@@ -124,14 +122,14 @@ class SessionFacts(NamedTuple):
         """The session that the log is about."""
         return self.ref.session
 
-    def log(self, workspace: Workspace, *, max_chars: int | None = None) -> ResumeLog:
-        """Return the log, for a text of ``max_chars`` characters where that is given; without credentials."""
-        log = build.from_session_state(self.session.session_id, self.session_state(max_chars))
+    def log(self, workspace: Workspace) -> ResumeLog:
+        """Return the log, without credentials."""
+        log = build.from_session_state(self.session.session_id, self.session_state())
         return _redact(log, workspace)
 
-    def session_state(self, max_chars: int | None = None) -> dict[str, Any]:
+    def session_state(self) -> dict[str, Any]:
         """Return the session state that a resume log is built from."""
-        session_state = render(self.state, max_chars)
+        session_state = render(self.state, self.ground)
         session_state["context_metrics"] = self.metrics
         session_state["metadata"]["project"] = self.session.project
         parent = self.session.parent
@@ -140,9 +138,7 @@ class SessionFacts(NamedTuple):
             session_state["metadata"]["parent"] = named
             session_state["metadata"][CONTINUES] = {link.session_id: link.at for link in self.links}
         if self.parents and self.state.prompts:
-            # Rules may take a quarter of a short log.
-            rule_tokens = MAX_RULE_TOKENS if max_chars is None else min(MAX_RULE_TOKENS, max_chars // 16)
-            inherit_from_parents(session_state, self.parents, self.state, rule_tokens=rule_tokens)
+            inherit_from_parents(session_state, self.parents, self.state)
         elif self.parents:
             copy_parent(session_state, self.parents[-1].log)
         if self.ground is not None:
@@ -373,7 +369,9 @@ def edit_log(
     if changes.removed and not may_remove(changes.removed):
         raise NothingToDoError(f"Nothing removed, nothing kept: the log of {session_id} is unchanged.")
     if not changes.edits:
-        where = f": {' and '.join(changes.not_kept)} is made anew at each save" if changes.not_kept else ""
+        where = (
+            f": {' and '.join(changes.not_kept)} is written again at each save" if changes.not_kept else ""
+        )
         raise NothingToDoError(f"The log of {session_id} stays as it was{where}.")
     judgement, store = repository.register.judge(files.json or files.path), repository.local
     if judgement.standing == "foreign":  # what is not registered stays so

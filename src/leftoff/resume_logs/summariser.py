@@ -39,7 +39,7 @@ def find_summariser(name: str) -> Summariser:
     try:
         arguments = tuple(shlex.split(name))
     except ValueError as error:
-        raise ConfigError(f"summariser: {name!r} is no command: {error}.") from error
+        raise ConfigError(f"summariser: {name!r} is not a command: {error}.") from error
     if not arguments:
         raise ConfigError(f"summariser: it is empty. Name {RULES}, an agent or a command.")
     return CommandSummariser(arguments=arguments)

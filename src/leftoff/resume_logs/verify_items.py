@@ -20,7 +20,7 @@ from leftoff.core import markdown
 from leftoff.core.provenance import Source
 from leftoff.core.records import Place
 from leftoff.core.resume_log import ResumeLog
-from leftoff.extraction.scoring import COMMAND_SEPARATOR
+from leftoff.extraction.checks import COMMAND_SEPARATOR
 from leftoff.resume_logs.claims import (
     PASS,
     Claim,
@@ -237,7 +237,7 @@ def _check_item(
     ]
     if not unchanged:
         is_replaced = any(source.place in evidence for source in sources)
-        reason = "another record stands there now" if is_replaced else "the record is not there any more"
+        reason = "another record is there now" if is_replaced else "the record is not there any more"
         return _verdict(item, "source gone", reason, sources[0].place)
     text = "\n".join(evidence[source.place].text for source in unchanged)
     if reason := _why_unsupported(item, text):

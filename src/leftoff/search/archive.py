@@ -7,7 +7,6 @@ whose transcript lost content has several copies.
 
 from __future__ import annotations
 
-import io
 import os
 import time
 from collections import Counter
@@ -20,12 +19,12 @@ from pathlib import Path
 
 from leftoff.catalogue.database import LOCK_NAME, library_folder
 from leftoff.catalogue.forgotten import Forgotten
-from leftoff.config.load import FILE_NAME, SECTION
+from leftoff.config.load import FILE_NAME
+from leftoff.config.save import save_setting
 from leftoff.core.session import SessionEntry
 from leftoff.errors import (
     AmbiguousSessionError,
     Choice,
-    ConfigError,
     NotFoundError,
     NothingToDoError,
     StorageError,
@@ -231,24 +230,5 @@ def is_archive_undecided(workspace: Workspace) -> bool:
 
 
 def save_decision(*, enabled: bool) -> None:
-    """Write the decision to the user's configuration, keeping its comments and order."""
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only where something is written
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
-
-    path = paths.config_folder() / FILE_NAME
-    yaml = YAML()
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8")) if path.exists() else None
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"{path}: cannot be read; the archive was not decided about. Mend the file first.", path=path
-        ) from error
-    content = content or {}
-    section = content.get(SECTION) or {}
-    archive = section.get("archive") or {}
-    archive["enabled"] = enabled
-    section["archive"] = archive
-    content[SECTION] = section
-    written = io.StringIO()
-    yaml.dump(content, written)
-    files.write_file(path, written.getvalue().encode())
+    """Write the decision to the user's configuration."""
+    save_setting(paths.config_folder() / FILE_NAME, "archive.enabled", enabled)

@@ -117,9 +117,7 @@ class Archive:
         standing = [each for each in what.files if os.path.lexists(each.path)]
         other = next((each.path for each in standing if _digest(Path(each.path)) != each.sha256), None)
         if other is not None:
-            raise StorageError(
-                f"{other}: another file stands there. Move it away, then try again.", path=other
-            )
+            raise StorageError(f"{other}: another file is there. Move it away, then try again.", path=other)
         missing = {str(number): each for number, each in enumerate(what.files) if each not in standing}
         return _unpack(self.copy_path(what), missing)
 

@@ -95,7 +95,7 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs as a dict. Raise ValueError for a repeated key, since one value would hide the other."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return entries
 
 

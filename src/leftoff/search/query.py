@@ -188,7 +188,7 @@ def add_filter(query: Query, name: str, value: str, now: datetime) -> Query:
 def _kinds(value: str) -> tuple[str, ...]:
     kinds = tuple(value.split(","))
     if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise UsageError(f"kind:{unknown[0]} is no kind. There are: {', '.join(KINDS)}.")
+        raise UsageError(f"kind:{unknown[0]} is not a kind. There are: {', '.join(KINDS)}.")
     return kinds
 
 
@@ -196,9 +196,7 @@ def _check_value(name: str, value: str) -> None:
     if not value:
         raise UsageError(f"{name}: wants something behind the colon.")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise UsageError(
-            f"{name}: what stands behind the colon is not UTF-8, and nothing in the library is called so."
-        )
+        raise UsageError(f"{name}: what follows the colon is not UTF-8 text.")
 
 
 def _with_name(query: Query, name: str, value: str) -> Query:
@@ -225,7 +223,7 @@ def parse_time(text: str, now: datetime) -> datetime:
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text!r} is no time. Type a day (2026-01-31), or how long ago: 7d, 12h, 3w."
+            f"{text!r} is not a time. Type a day (2026-01-31), or how long ago: 7d, 12h, 3w."
         ) from error
 
 

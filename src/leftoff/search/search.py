@@ -10,7 +10,7 @@ import difflib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import NamedTuple
@@ -36,6 +36,7 @@ from leftoff.search.results import (
 )
 from leftoff.search.tokens import fold, stem
 from leftoff.sessions import listing
+from leftoff.sessions.grouping import group_copies
 from leftoff.workspace import Workspace
 
 SNIPPET_CHARS = 200
@@ -76,11 +77,15 @@ class HitResult(NamedTuple):
 
 
 class SessionResult(NamedTuple):
-    """A session with its hits; ``number`` is for show and resume, None for a document."""
+    """A session with its hits; ``number`` is for show and resume, None for a document.
+
+    ``is_copy`` says that it was trimmed from the session above it.
+    """
 
     source: FoundSession
     number: int | None
     hits: tuple[HitResult, ...]
+    is_copy: bool = False
 
 
 class Results(NamedTuple):
@@ -156,7 +161,7 @@ def _explain_database_errors() -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise DocumentError(
-            f"{library_folder()}/{database.FILE_NAME}: cannot be read: {error}. Make it anew: leftoff search --rebuild"
+            f"{library_folder()}/{database.FILE_NAME}: cannot be read: {error}. Rebuild it: leftoff search --rebuild"
         ) from error
 
 
@@ -239,7 +244,7 @@ def _add_snippets(
     connection: sqlite3.Connection, answers: Answers, query: Query, request: SearchRequest
 ) -> tuple[SessionResult, ...]:
     results, number = [], 0
-    for session in answers.sessions:
+    for session, is_copy in _group_copies(answers.sessions):
         is_numbered = session.type == "session" and not (
             session.archived and not os.path.exists(session.path)  # noqa: PTH110
         )
@@ -252,8 +257,18 @@ def _add_snippets(
             )
             for hit in session.hits
         )
-        results.append(SessionResult(session, number if is_numbered else None, hits))
+        results.append(SessionResult(session, number if is_numbered else None, hits, is_copy))
     return tuple(results)
+
+
+def _group_copies(found: Sequence[FoundSession]) -> list[tuple[FoundSession, bool]]:
+    """Put trimmed copies after the sessions they were made from: they hold the same texts."""
+    from leftoff.sessions.ancestry import load_family  # noqa: PLC0415 - most searches need no other
+
+    parents = {
+        each.session_id: each.parent_id for each in load_family().derived if each.derivation == "trimmed"
+    }
+    return group_copies(found, lambda each: each.session_id, lambda each: parents.get(each.session_id or ""))
 
 
 def _follow_ups(connection: sqlite3.Connection, hit: Hit) -> tuple[FollowUp, ...]:
@@ -274,7 +289,7 @@ def _explain_nothing(connection: sqlite3.Connection, query: Query) -> str | None
         )
 
     if not has_any(Query()):
-        return "There is no session to search. Where they are looked for: leftoff doctor"
+        return "There are no sessions to search. leftoff doctor shows where it looked."
     if query.agent is not None and not has_any(Query(agent=query.agent)):
         rows = connection.execute("SELECT DISTINCT agent FROM sources WHERE agent IS NOT NULL ORDER BY agent")
         agents = ", ".join(row[0] for row in rows) or "no agent"

@@ -132,7 +132,7 @@ def unpack_session(archived: Archived) -> Iterator[TranscriptFile]:
     """Unpack an archived session for a moment. Raise NotFoundError if its agent is not known here."""
     agent = next((each for each in load_agents() if each.id == archived.agent), None)
     if agent is None:
-        raise NotFoundError(f"{archived.session_id}: {archived.agent} is no agent that is known here.")
+        raise NotFoundError(f"{archived.session_id}: {archived.agent} is not an agent that leftoff knows.")
     with TemporaryDirectory(prefix=_UNPACKED_PREFIX, dir=library_folder()) as folder:
         first = archived.files[0]
         yield TranscriptFile(

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from leftoff.agents.registry import agent_by_id, agent_of, load_agents
+from leftoff.agents.registry import agent_by_id, agent_of
 from leftoff.core import quantities
 from leftoff.core.session import MIN_PREFIX_CHARS, Session, SessionEntry, unique_prefixes
 from leftoff.errors import AmbiguousSessionError, Choice, NotFoundError, NothingFoundError, UsageError
@@ -28,7 +28,10 @@ LATEST = "latest"
 _MAX_NUMBER_DIGITS = 9
 _NEWEST = 3  # transcripts read without the index: the latest session of a project is usually among them
 _MAX_PROMPT_CHARS = 60
-_HELP = "leftoff sessions lists what there is."
+_HELP = "To list them: leftoff sessions"
+_ID_LETTERS = "0123456789abcdef-"
+_LONGEST_ID = 40
+_SIMILAR = 0.75
 
 
 def open_session(words: str = LATEST, working_folder: Path | None = None) -> Session:
@@ -65,7 +68,7 @@ def _find_latest(workspace: Workspace) -> SessionRef:
     entry = next(chain(newest, older), None)
     if entry is None:
         raise NothingFoundError(
-            f"No session of {workspace.folder} was found. leftoff sessions lists those of all projects."
+            f"No session of {workspace.folder} was found. To list those of all projects: leftoff sessions"
         )
     return ref_of(entry)
 
@@ -87,8 +90,7 @@ def _find_by_id(selector: str, workspace: Workspace) -> SessionRef:
             f"The list last shown has no number {selector[:20]}, and no session id begins with it. {_HELP}"
         )
     if not matches:
-        names = ", ".join(agent.name for agent in load_agents())
-        raise NotFoundError(f"No session of {names} has the id {selector[:60]!r}. {_HELP}")
+        raise NotFoundError(f"No session has the id {selector[:60]!r}. {_suggest(selector)}")
     exact = [entry for entry in matches if entry.session_id == selector]
     found = _without_duplicates(exact or matches)
     if len({(entry.agent, entry.session_id) for entry in found}) == 1:
@@ -96,6 +98,21 @@ def _find_by_id(selector: str, workspace: Workspace) -> SessionRef:
     if len(found) > 1:
         raise AmbiguousSessionError(selector, "sessions", _choices(found))
     return ref_of(found[0])
+
+
+def _suggest(selector: str) -> str:
+    """Return what may have been meant: the session whose id is most like it, or a search for what cannot be an id."""
+    import difflib  # noqa: PLC0415 - needed only for a mistake
+
+    if len(selector) < MIN_PREFIX_CHARS or len(selector) > _LONGEST_ID:
+        return _HELP
+    if not all(letter in _ID_LETTERS for letter in selector.lower()):
+        return f"To look for words: leftoff search {selector}" if selector.isidentifier() else _HELP
+    known = {each.session_id[: len(selector)]: each for each in entries_from_index(list_transcripts())}
+    near = difflib.get_close_matches(selector, known, n=1, cutoff=_SIMILAR)
+    if not near:
+        return _HELP
+    return f"Did you mean {unique_prefixes([each.session_id for each in known.values()])[known[near[0]].session_id]}?"
 
 
 def find_by_id(session_id: str, workspace: Workspace) -> SessionRef | None:

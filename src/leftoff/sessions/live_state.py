@@ -6,7 +6,7 @@ there is work for the full program; ``is_due`` says that there is work in any ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,7 @@ CLEARED = "clear"  # why a session ended that the user cleared
 _END = ".json"
 _END_NOTE = ".end"
 _MAX_AGE = timedelta(days=30)  # without an event; a threshold may then be announced once more
+_LISTS = ("offer_words", "offered", "to_user", "to_agent")
 Result = TypeVar("Result")
 # How far a compaction has come: its losses are saved; the text that restores them was handed over, or withheld because no summary
 # was asked for, so that much may have been kept; or they are counted and the text was not handed over yet.
@@ -64,7 +65,14 @@ class LiveState(NamedTuple):
     pause_declined: bool = False  # the user discarded it: no new one starts until the window has emptied
     triggers_prefix: str = ">"
     offer_open: bool = False  # the first prompt, which may ask for a resume log, has not come yet
+    offer_words: tuple[str, ...] = ()  # the first prompt asks for a log if it contains one of them
+    offered: tuple[
+        str, ...
+    ] = ()  # the logs that were named to the user, in that order: the first numbers of a pickup
     may_continue: bool = False  # a later prompt may still take up the offer, if it asks to continue
+    expects_log: bool = (
+        False  # an earlier session has no log yet: the first turn ends with the message about it
+    )
     catching_up: bool = False  # a detached process may be writing the log that the first prompt asks for
     pickup: str | None = None  # the log to hand over with the next prompt
     project_state: str | None = None  # the resume state of the project being worked on
@@ -91,8 +99,10 @@ class LiveState(NamedTuple):
     def to_dict(self) -> JsonObject:
         """Return the JSON form."""
         data: dict[str, Any] = self._asdict()
-        data |= {"to_user": [*self.to_user], "to_agent": [*self.to_agent], "said": self.said.value}
+        data |= {name: [*data[name]] for name in _LISTS} | {"said": self.said.value}
         data["files"] = {**self.files}
+        if not self.offer_open:
+            data["offer_words"] = []  # every later event would read them in vain
         if self.fast_path is None:
             del data["fast_path"]
         derived = {"is_due": self.is_due, "used_fraction": self.used_fraction}
@@ -104,7 +114,7 @@ class LiveState(NamedTuple):
         known = upgrade_document("watch_state", data, where=where)
         values: dict[str, Any] = {name: value for name, value in known.items() if name in cls._fields}
         try:
-            values |= {name: tuple(map(str, values.get(name) or ())) for name in ("to_user", "to_agent")}
+            values |= {name: tuple(map(str, values.get(name) or ())) for name in _LISTS}
             values["said"] = Level(values.get("said", "ok"))
             return cls(**values)
         except (TypeError, ValueError) as error:
@@ -158,15 +168,16 @@ def running_in_project(project: str, session_id: str) -> list[LiveState]:
 
 def loaded_in_project(project: str) -> list[LiveState]:
     """Return the sessions of the project that have not ended and whose client still runs."""
-    states = (state for path in _paths() if (state := _read(path)) is not None)
     return [
         each
-        for each in states
-        if each.project == project
-        and each.ended is None
-        and each.client_pid is not None
-        and process.is_alive(each.client_pid, each.client_begun)
+        for each in not_ended_in_project(project)
+        if each.client_pid is not None and process.is_alive(each.client_pid, each.client_begun)
     ]
+
+
+def not_ended_in_project(project: str) -> Iterator[LiveState]:
+    """Return the sessions of the project whose end was not reported: they are running, or were killed or left."""
+    return _states(project=project, ended=None)
 
 
 def _is_open(state: LiveState, loaded: Sequence[LiveState]) -> bool:
@@ -190,12 +201,10 @@ def _is_open(state: LiveState, loaded: Sequence[LiveState]) -> bool:
 
 def cleared_by_same_client(state: LiveState) -> list[LiveState]:
     """Return the other sessions of the same client process that ended because the user cleared them."""
-    states = (each for path in _paths() if (each := _read(path)) is not None)
     return [
         each
-        for each in states
+        for each in _states(ended=CLEARED)
         if each.session_id != state.session_id
-        and each.ended == CLEARED
         and (each.agent, each.client_pid, each.client_begun)
         == (state.agent, state.client_pid, state.client_begun)
     ]
@@ -223,7 +232,7 @@ def end_note(agent_id: str, session_id: str) -> Path:
 
 def with_end_note() -> list[LiveState]:
     """Return the sessions that have ended and for which not everything has been saved yet."""
-    states = (_read(path) for path in _paths() if path.with_suffix(_END_NOTE).exists())
+    states = (_read(path.with_suffix(_END)) for path in _paths(_END_NOTE))
     return [state for state in states if state is not None]
 
 
@@ -238,16 +247,26 @@ def _beside(path: Path) -> tuple[Path, ...]:
     return lock, task_lock(path), path.with_suffix(".txt"), path.with_suffix(_END_NOTE)
 
 
-def _paths() -> list[Path]:
+def _states(**wanted: str | None) -> Iterator[LiveState]:
+    """Return the sessions whose state has these values. There are hundreds of others, and a new session waits for this."""
+    for path in _paths():
+        if (state := _read(path, wanted)) is not None:
+            yield state
+
+
+def _paths(end: str = _END) -> list[Path]:
     try:
-        folder = paths.state_folder() / FOLDER
-        return [path for path in folder.iterdir() if path.suffix == _END and path.name[0] != "."]
+        inside = (paths.state_folder() / FOLDER).iterdir()
+        return [path for path in inside if path.name.endswith(end) and path.name[0] != "."]
     except OSError:
         return []
 
 
-def _read(path: Path) -> LiveState | None:
+def _read(path: Path, wanted: Mapping[str, str | None] = MappingProxyType({})) -> LiveState | None:
     try:
-        return LiveState.from_dict(orjson.loads(path.read_bytes()), where=str(path))
+        data = orjson.loads(path.read_bytes())
+        if isinstance(data, dict) and any(data.get(name) != value for name, value in wanted.items()):
+            return None
+        return LiveState.from_dict(data, where=str(path))
     except (OSError, ValueError, LeftoffError):
         return None

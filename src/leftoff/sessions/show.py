@@ -139,9 +139,7 @@ def _export_session(node: SessionNode, redact: Callable[[str], str]) -> Iterator
     name = markdown.escape_inline(node.session_id or node.session_file.name)
     if node.missing:
         is_there = node.session_file.exists()
-        what = (
-            "What stands in its place is no transcript of it" if is_there else "This session's file is gone"
-        )
+        what = "Another file is in its place" if is_there else "This session's file is gone"
         yield f"# Session {_without_html(name)}\n\n{what}: {_inline(str(node.session_file))}\n\n"
         return
     session = agent_of(node.session_file).open(node.session_file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -19,19 +19,19 @@ from leftoff.errors import TranscriptError
 from leftoff.platform import clock
 from leftoff.sessions.find import find_session, ref_of, ref_of_session
 from leftoff.sessions.learned_windows import Gauge, learn_compaction_point
-from leftoff.sessions.listing import entries, entries_of_project, list_transcripts
+from leftoff.sessions.listing import TranscriptFile, entries, entries_of_project, list_transcripts
 from leftoff.workspace import SessionRef, Workspace
 
 if TYPE_CHECKING:
     from leftoff.core.protocols import Agent
 
 _ADVICE = {
-    None: "Usage is not known yet: it is read from the next reply.",
-    Level.OK: "Nothing to do.",
-    Level.CAUTION: "Plan a good place to stop.",
-    Level.WARNING: "Finish what is open; start nothing large.",
-    Level.AUTO_PAUSE: "Wind down: finish the current step, then: leftoff log save",
-    Level.CRITICAL: "Stop here and go on in a fresh session.",
+    None: "No reply to measure yet: the agent reports its usage with each reply.",
+    Level.OK: "Plenty of room.",
+    Level.CAUTION: "Plan a good place to stop. leftoff advise compares the ways to make room.",
+    Level.WARNING: "Finish the current task and start nothing large. Then: leftoff advise",
+    Level.AUTO_PAUSE: "Finish the current step and wrap up. Then: leftoff advise",
+    Level.CRITICAL: "Stop here, and continue in a fresh session: leftoff rollover",
 }
 MAX_COUNTED = 100  # sessions of a project; further ones are not looked at
 
@@ -53,7 +53,10 @@ class Status(NamedTuple):
     def advice(self) -> str:
         """One sentence on what to do now."""
         if self.metrics.used_tokens is not None and self.metrics.total_budget is None:
-            return f"The window of {self.model or 'this model'} is not known: set it as windows in configuration.yaml."
+            model = self.model or "MODEL"
+            return (
+                f"The size of this model's window is not known. Set it: leftoff config windows {model}=200000"
+            )
         return _ADVICE[self.level]
 
     def to_dict(self) -> JsonObject:
@@ -180,13 +183,28 @@ class ListedSession(NamedTuple):
         }
 
 
+def count_sessions(agent_id: str | None = None) -> int:
+    """Return how many transcripts there are, of all agents or of one, without reading any."""
+    return len(list_transcripts(_wanted_agents(agent_id)))
+
+
+def _wanted_agents(agent_id: str | None) -> Sequence[Agent]:
+    return load_agents() if agent_id is None else [agent_from_argument(agent_id)]
+
+
 def list_sessions(
-    workspace: Workspace, agent_id: str | None = None, project: Path | None = None
+    workspace: Workspace,
+    agent_id: str | None = None,
+    project: Path | None = None,
+    transcripts: Sequence[TranscriptFile] | None = None,
 ) -> Iterator[ListedSession]:
-    """Yield all sessions, newest first, or only those of one agent or project; no more is read than is asked for."""
-    agents = load_agents() if agent_id is None else [agent_from_argument(agent_id)]
+    """Yield all sessions, newest first, or only those of one agent or project; no more is read than is asked for.
+
+    ``transcripts`` are those to list if the caller has them already.
+    """
+    agents = _wanted_agents(agent_id)
+    transcripts = list_transcripts(agents) if transcripts is None else transcripts
     by_id = {agent.id: agent for agent in agents}
-    transcripts = list_transcripts(agents)
     statuses = _Statuses(workspace)
     from leftoff.sessions.ancestry import load_family  # noqa: PLC0415 - `leftoff status` does without
 
@@ -219,12 +237,12 @@ class ProjectOverview(NamedTuple):
     status: Status | None
 
 
-def project_overview(workspace: Workspace) -> ProjectOverview:
-    """Look at the sessions of this project; nothing is changed but the catalogue."""
+def project_overview(workspace: Workspace, transcripts: Sequence[TranscriptFile]) -> ProjectOverview:
+    """Look at the sessions of this project among all transcripts; nothing is changed but the catalogue."""
     from leftoff.platform import git  # noqa: PLC0415 - loads subprocess, which `leftoff status` does without
 
     project = workspace.project
-    own = [*islice(entries_of_project(project.root, list_transcripts()), MAX_COUNTED)]
+    own = [*islice(entries_of_project(project.root, transcripts), MAX_COUNTED)]
     latest = own[0] if own else None
     return ProjectOverview(
         root=project.root,

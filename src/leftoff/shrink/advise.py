@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from leftoff.core.metrics import ContextMetrics, whole_percentage
+from leftoff.core.quantities import count
 from leftoff.core.trim_plan import Savings
 from leftoff.core.wire import JsonObject
 from leftoff.errors import StorageError
@@ -79,7 +80,7 @@ def _measure(ref: SessionRef, workspace: Workspace, gauge: ContextMetrics) -> Ad
             cache_write_tokens=0,
         ),
         _trim_option(trim, "the middle of long results; both ends stay"),
-        _trim_option(smart, "what later work has overtaken; a line stays of each"),
+        _trim_option(smart, "what later work has overtaken; one line of each stays"),
         _rollover_option(ref, workspace),
     )
     recommended = recommend(gauge, trim.savings.after, smart.savings.after)
@@ -97,7 +98,7 @@ def _plan(ref: SessionRef, workspace: Workspace, options: TrimOptions) -> Planne
 
 def _trim_option(planned: PlannedTrim, loses: str) -> Option:
     plan = planned.plan
-    lost = f"{loses} ({len(plan.cuts)} pieces)" if plan.cuts else "nothing: there is nothing to gain"
+    lost = f"{loses} ({count(len(plan.cuts), 'piece')})" if plan.cuts else "nothing: there is nothing to gain"
     return Option(
         how=plan.strategy,
         savings=planned.savings,

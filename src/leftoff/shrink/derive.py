@@ -81,7 +81,7 @@ def copying_agent(agent: Agent) -> CopyingAgent:
     return agent
 
 
-def require_copyable(ref: SessionRef, otherwise: str = "--force writes the copy all the same.") -> None:
+def require_copyable(ref: SessionRef, otherwise: str = "--force writes the copy anyway.") -> None:
     """Raise LeftoffError if the agent might not resume a copy of this session. ``otherwise`` says what the user can do."""
     refusal = copying_agent(ref.agent).refusal(ref.session)
     if refusal is not None:

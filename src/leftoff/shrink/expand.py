@@ -80,7 +80,7 @@ class Originals:
         parsed = parse_key(key)
         if parsed is None:
             return UsageError(
-                f"{key[:60]!r} is no key. It stands at the end of a placeholder: leftoff expand KEY"
+                f"{key[:60]!r} is not a key. Keys are at the end of placeholders: leftoff expand KEY"
             )
         self.expect([key])
         tried: list[Sequence[_Candidate] | LeftoffError] = []

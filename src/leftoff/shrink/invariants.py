@@ -36,7 +36,7 @@ class _AnswersFirstWatcher:
 
     def broken(self) -> tuple[str, ...]:
         names = (call.decode("utf-8", "replace") for call in self._misplaced)
-        return tuple(f"something stands before the answer to {name} in its message" for name in names)
+        return tuple(f"something comes before the answer to {name} in its message" for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +172,7 @@ class _UniqueIdsWatcher:
         self._seen |= new
 
     def broken(self) -> tuple[str, ...]:
-        return tuple(
-            f"the id {name.decode('utf-8', 'replace')} stands on two records" for name in self._twice
-        )
+        return tuple(f"the id {name.decode('utf-8', 'replace')} is on two records" for name in self._twice)
 
 
 COMMON_INVARIANTS: tuple[Invariant, ...] = (

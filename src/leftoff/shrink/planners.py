@@ -97,7 +97,7 @@ def parse_proposal(answer: str, live: LivePieces) -> list[tuple[int, str, str]]:
         rows = None
     if not isinstance(rows, list):
         raise InvalidValueError(
-            f"The model's answer is no JSON list of [line, rationale, description]: {answer[:120]!r}. "
+            f"The model's answer is not a JSON list of [line, rationale, description]: {answer[:120]!r}. "
             "Try again, or leave out --by: the rules need no model."
         )
     lines = {piece.place.line_idx for piece in live.pieces}
@@ -110,7 +110,7 @@ def parse_proposal(answer: str, live: LivePieces) -> list[tuple[int, str, str]]:
                 proposed.append((line - 1, rationale, description))
             case _:
                 raise InvalidValueError(
-                    f"The model named {json.dumps(row)[:120]}, which is no line of this session with a reason. "
+                    f"The model named {json.dumps(row)[:120]}, which is not a line of this session with a reason. "
                     "Try again, or leave out --by: the rules need no model."
                 )
     return proposed

@@ -198,7 +198,7 @@ def _main_reason(
     times = "once" if edits == 1 else f"{edits} times"
     rewritten = bool(gone) and all(gone)
     reasons = {
-        "written anew since" if rewritten else f"edited {times} since": sum(gone),
+        "written again since" if rewritten else f"edited {times} since": sum(gone),
         "shown again later": sum(again),
         f"of which nothing has spoken for {_OLD_LOOK} calls": sum(idle),
     }
@@ -278,7 +278,7 @@ def _old_report(call: Call) -> Reason | None:
     """The report of a subagent or a server: keep the lines that were mentioned since."""
     if call.age < _OLD_REPORT or not _does(call.step, Delegated | Other):
         return None
-    why = f"told {call.age} calls ago; nothing has spoken of the lines left out"
+    why = f"reported {call.age} calls ago; the removed lines were not mentioned since"
     return _keep_some(call, _KEEP_OF_REPORT, why)
 
 

@@ -290,7 +290,7 @@ def trim_file_lines(
     The copy names ``parent_file`` as its parent if that is given.
     """
     if output.exists() and output.stat().st_size:
-        raise UsageError(f"{output} exists already; the copy needs a name of its own.", path=output)
+        raise UsageError(f"{output} exists already; choose another name for the copy.", path=output)
     ref = _ref_of_file(source, None)
     session = ref.session
     plan = plan_from_lines(copying_agent(ref.agent), session, lines)
@@ -324,7 +324,7 @@ def _ref_of_file(source: Path, agent_id: str | None) -> SessionRef:
     actual = agent_of(source)
     if actual.id != agent.id:
         raise UsageError(
-            f"{source} is no transcript of {agent.name}, but of {actual.name}. Name that agent, or none: then it is found out.",
+            f"{source} is not a transcript of {agent.name}, but of {actual.name}. Name that agent, or none: then it is found out.",
             path=source,
         )
     return SessionRef(agent=agent, transcript=source)

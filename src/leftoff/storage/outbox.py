@@ -167,7 +167,7 @@ class Outbox:
             return []
         except OSError as error:
             raise StorageError(
-                f"{self.folder}: the logs that wait to be sent cannot be looked at: {describe_os_error(error)}. "
+                f"{self.folder}: the logs that wait to be sent cannot be read: {describe_os_error(error)}. "
                 f"It must be yours to read and write: chmod u+rwx {shlex.quote(str(self.folder))}",
                 path=self.folder,
             ) from error

@@ -144,7 +144,7 @@ class Server:
             ) from None
         if not parameters.keys().isdisjoint(("password", "sslpassword")):
             raise ConfigError(
-                "storage_options.dsn: a password stands in it. Take it out; use ~/.pgpass or PGPASSWORD."
+                "storage_options.dsn: it contains a password. Remove it; use ~/.pgpass or PGPASSWORD."
             )
         ours: dict[str, Any] = {
             "connect_timeout": _CONNECT_SECONDS,
@@ -259,8 +259,8 @@ def _with_placeholders(sql: str) -> str:
     return sql.replace("?", "%s")
 
 
-_WRONG_PASSWORD = "the password or the user is wrong. Mend PGUSER, PGPASSWORD or ~/.pgpass"
-_NO_DATABASE = "there is no such database. Create it, or mend PGDATABASE or storage_options.dsn"
+_WRONG_PASSWORD = "the password or the user is wrong. Check PGUSER, PGPASSWORD or ~/.pgpass"
+_NO_DATABASE = "there is no such database. Create it, or check PGDATABASE or storage_options.dsn"
 _UNVERIFIED = (
     "the server's certificate could not be verified. Name its authority in PGSSLROOTCERT, or say "
     "storage_options.allow_unverified: 'yes'"
@@ -268,7 +268,7 @@ _UNVERIFIED = (
 _NO_TLS = (
     "the server offers no encryption. Switch it on there, or say storage_options.allow_unverified: 'yes'"
 )
-_UNKNOWN_HOST = "no such host is known. Mend PGHOST or storage_options.dsn"
+_UNKNOWN_HOST = "the host is not known. Check PGHOST or storage_options.dsn"
 _UNREACHABLE = "no answer. Is the server up, and the network? What waits is sent later"
 _FORBIDDEN = (
     "this user may not do that. If the tables are of an older schema, let their owner run leftoff doctor once; "

@@ -28,23 +28,23 @@ _LIST_KEYS = {
     "IsTruncated",
     "Contents",
 }
-NOT_S3 = "what answers there does not speak S3. Mend storage_options.endpoint_url"
-OTHER_REGION = "the bucket is in another region. Mend storage_options.region"
+NOT_S3 = "what answers there does not speak S3. Check storage_options.endpoint_url"
+OTHER_REGION = "the bucket is in another region. Check storage_options.region"
 CUT_SHORT = "the connection ended in the middle of an answer. What waits is sent later; else try again"
-_WRONG_KEY = "the access key or its secret is wrong. Mend AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or your AWS profile"
+_WRONG_KEY = "the access key or its secret is wrong. Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or your AWS profile"
 _EXPIRED = "your AWS login has expired. Log in again (aws sso login)"
 _WRONG_CLOCK = "this machine's clock and the service's differ by too much. Set the clock of this machine"
-_BAD_NAME = "no bucket can be called so. Mend storage_options.bucket"
-_ITS_OWN_TROUBLE = "the service has trouble of its own just now. What waits is sent later"
+_BAD_NAME = "that is not a bucket name. Check storage_options.bucket"
+_ITS_OWN_TROUBLE = "the service has a problem just now. What waits is sent later"
 # Error codes of services; a number is the status of an answer without a code.
 _CODES: Mapping[str, str] = {
-    "NoSuchBucket": "there is no such bucket. Create it, or mend storage_options.bucket",
+    "NoSuchBucket": "there is no such bucket. Create it, or check storage_options.bucket",
     "InvalidBucketName": _BAD_NAME,
     "InvalidAccessKeyId": _WRONG_KEY,
     "SignatureDoesNotMatch": _WRONG_KEY,
     "ExpiredToken": _EXPIRED,
     "ExpiredTokenException": _EXPIRED,
-    "InvalidToken": "the session token is not accepted. Mend AWS_SESSION_TOKEN, or log in again (aws sso login)",
+    "InvalidToken": "the session token is not accepted. Check AWS_SESSION_TOKEN, or log in again (aws sso login)",
     "AccessDenied": "these credentials may not use it. Reading, writing, listing and deleting are needed",
     "PermanentRedirect": OTHER_REGION,
     "AuthorizationHeaderMalformed": OTHER_REGION,
@@ -273,13 +273,13 @@ def explain_error(error: Exception, kinds: Any) -> str:
         case kinds.NoCredentialsError() | kinds.PartialCredentialsError() | kinds.CredentialRetrievalError():
             return "no AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in (aws configure)"
         case kinds.ProfileNotFound():
-            return "your AWS files have no such profile. Mend storage_options.profile or AWS_PROFILE"
+            return "your AWS files have no such profile. Check storage_options.profile or AWS_PROFILE"
         case kinds.NoRegionError():
             return "no region is known. Set AWS_REGION or storage_options.region"
         case kinds.ParamValidationError() if "bucket name" in str(error).lower():
             return _BAD_NAME
         case kinds.SSLError():
-            return "the server's certificate could not be verified. Mend it there, or name its authority in AWS_CA_BUNDLE"
+            return "the server's certificate could not be verified. Fix it there, or name its authority in AWS_CA_BUNDLE"
         case kinds.ResponseStreamingError() | kinds.IncompleteReadError():
             return CUT_SHORT
         case kinds.HTTPClientError() | kinds.ConnectionError():

@@ -188,7 +188,7 @@ class S3Store:
     def _put(self, piece: PackedLog, moment: int) -> str:
         """Write an object and return its key; also where it exists, because a killed server may have left half of it."""
         if not 0 <= moment <= _MAX_SAVED_NS:
-            raise InvalidValueError(f"{moment} is no moment in nanoseconds since 1970.")
+            raise InvalidValueError(f"{moment} is not a time in nanoseconds since 1970.")
         key = f"{self._bucket.prefix}/{piece.project}/{piece.session_id}/{_name(moment, piece.sha256)}"
         self._objects.put(key, piece.body.encode())
         return key

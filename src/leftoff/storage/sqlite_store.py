@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from leftoff.core.project_identity import is_same_project
+from leftoff.core.quantities import count
 from leftoff.core.resume_log import MAX_LOG_BYTES, ResumeLog
 from leftoff.errors import ConfigError, LeftoffError, StorageError
 from leftoff.platform import clock, files, paths
@@ -128,7 +129,7 @@ class SqliteFile:
 def _explain(error: sqlite3.Error) -> str:
     text = str(error)
     if "not a database" in text or "malformed" in text:
-        return "this is no SQLite file, or a damaged one. Move it away; what is local is sent again by leftoff log save"
+        return "not a SQLite file, or a damaged one. Move it away; leftoff log save sends local logs again"
     if "locked" in text:
         return f"another program has held the file for {_BUSY_SECONDS:g} s. Try again"
     if "readonly" in text or "unable to open" in text:
@@ -231,7 +232,7 @@ class TableStore:
     def check(self) -> str:
         """Run a small query; return a sentence about the database."""
         found = self._database.rows("select count(*) from leftoff_logs")
-        return f"{self._database.where}: reached, {int(found[0][0]):,} logs"
+        return f"{self._database.where}: reached, {count(int(found[0][0]), 'log')}"
 
     def _rewrite_one(self, project: str, session_id: str, change: Callable[[bytes], bytes | None]) -> bool:
         """Change one log; return whether it changed. If it is saved meanwhile, start over: only what was read is replaced."""

@@ -70,11 +70,11 @@ def require_safe_endpoint(address: str, options: Mapping[str, str]) -> None:
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ConfigError(
-            f"storage_options.endpoint_url: {address!r} is no address. It looks like https://host:port."
+            f"storage_options.endpoint_url: {address!r} is not an address. It looks like https://host:port."
         )
     if parts.username or parts.password:
         raise ConfigError(
-            "storage_options.endpoint_url: a credential stands in it. Take it out; AWS_* carries credentials."
+            "storage_options.endpoint_url: it contains a credential. Remove it; use the AWS_* variables."
         )
     require_encrypted(address, named="storage_options.endpoint_url", allowed=is_unverified_allowed(options))
 
@@ -85,7 +85,7 @@ def require_encrypted(address: str, *, named: str, allowed: bool) -> None:
     if parts.scheme == "http" and not is_local_host(parts.hostname or "?") and not allowed:
         raise ConfigError(
             f"{named}: http://{parts.hostname} is not encrypted. Use https://, or say "
-            f"storage_options.{ALLOW_UNVERIFIED}: 'yes' if nobody stands in between."
+            f"storage_options.{ALLOW_UNVERIFIED}: 'yes' if the connection is private."
         )
 
 
@@ -241,4 +241,4 @@ def call_plugin(plugin: object, call: Callable[[], Result]) -> Result | PluginEr
 def plugin_error(plugin: object, how: str) -> PluginError:
     """Return the error that names a plugin."""
     kind = type(plugin)
-    return PluginError(f"Plugin {kind.__module__}.{kind.__qualname__} failed and was passed over: {how}.")
+    return PluginError(f"Plugin {kind.__module__}.{kind.__qualname__} failed and was skipped: {how}.")

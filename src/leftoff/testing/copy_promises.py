@@ -193,7 +193,7 @@ class CopyPromises:
             rationale="",
         )
         before = _files(agent.home)
-        with pytest.raises(LeftoffError, match="Plan anew"):
+        with pytest.raises(LeftoffError, match="Plan again"):
             self.copied(agent, transcript, [stale])
         assert _files(agent.home) == before
 

@@ -1,6 +1,7 @@
 """Claude Code is found wherever its installers put it, and its version is read without running it."""
 
 import json
+import os
 
 import pytest
 
@@ -95,6 +96,42 @@ def test_where_no_program_shows_it_the_newest_transcript_does(isolated_home, pro
     story = Story(session_id=CLAUDE_ID).asked("Go").replied("Done.", used=10)
     write_transcript(claude.here(), story.script(), transcript)
     assert versions(isolated_home) == [(2, 1, 325)]
+
+
+def test_volta_keeps_it_in_a_folder_of_its_own(isolated_home, claude_version):
+    """On the PATH is a program of Volta, which does not show the version."""
+    claude_version("2.1.325")
+    volta = isolated_home / ".volta/tools/image/packages/@anthropic-ai/claude-code"
+    package(volta / "lib/node_modules/@anthropic-ai/claude-code", version="2.1.90")
+    script = volta / "lib/node_modules/@anthropic-ai/claude-code/cli.js"
+    script.touch(0o755)
+    (volta / "bin").mkdir()
+    (volta / "bin/claude").symlink_to(script)
+    assert versions(isolated_home) == [(2, 1, 325), (2, 1, 90)]
+
+
+@pytest.mark.parametrize(
+    ("used", "found"),
+    [
+        (["2.1.325", "2.1.90", "2.1.325"], [(2, 1, 325), (2, 1, 90)]),
+        (["2.1.325", "2.1.90"], [(2, 1, 325), (2, 1, 90)]),
+        (["2.1.90", "2.1.90", "2.1.325"], [(2, 1, 325)]),  # an upgrade
+        (["2.1.90"], [(2, 1, 325)]),  # the same, and the new one was not used yet
+    ],
+)
+def test_an_older_version_that_was_used_after_a_newer_one_is_still_there(
+    isolated_home, claude_version, used, found
+):
+    """A container may share the home folder, and nothing else."""
+    claude_version("2.1.325")
+    folder = isolated_home / ".claude" / "projects" / "-x"
+    folder.mkdir(parents=True)
+    for number, client in enumerate(used):
+        transcript = folder / f"{CLAUDE_ID[:-1]}{number}.jsonl"
+        line = {"type": "user", "version": client, "timestamp": f"2026-01-06T12:0{number}:00.000Z"}
+        transcript.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        os.utime(transcript, (1_000 - number, 1_000 - number))  # copied since, in any order
+    assert versions(isolated_home) == found
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"name": "@anthropic-ai/claude-code"}', "[" * 100_000])

@@ -244,7 +244,7 @@ def test_what_is_left_out_is_named_with_the_reason(claude, transcript, tmp_path)
     own.symlink_to(own.rename(tmp_path / name))
     (left,) = copy_of(claude, transcript).left_behind
     assert (left.what, left.path) == ("what a subagent wrote", own)
-    assert left.why == "a symbolic link stands where a file should be; leftoff does not follow it"
+    assert left.why == "a symbolic link is where a file should be; leftoff does not follow it"
     assert str(own) in str(left)
     assert "Nothing is lost: it is still with the session" in str(left)
 

@@ -1,5 +1,7 @@
 """What the tools of Claude Code do and what their answers say: every shape that was seen in real transcripts."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from leftoff.core.actions import (
     Changed,
     Delegated,
     Fetched,
+    FinishedJob,
     Looked,
     Other,
     Planned,
@@ -138,13 +141,20 @@ def test_a_refusal_has_the_users_text() -> None:
     [
         f"{REFUSED} STOP what you are doing and wait for the user to tell you how to proceed.",
         "The user doesn't want to take this action right now. STOP what you are doing.",
-        "[Request interrupted by user for tool use]",
     ],
 )
 def test_a_refusal_without_text(words: str) -> None:
     """The client's own words are not the user's."""
     found = answer(use("Edit", {}), back(words, failed=True))
     assert (found.refused, found.user_text, found.failed) == (True, "", True)
+
+
+def test_an_interruption_is_no_refusal_and_no_failure() -> None:
+    """The call may have done something, and how it would have ended is not known."""
+    found = answer(
+        use("Bash", {"command": "make"}), back("[Request interrupted by user for tool use]", failed=True)
+    )
+    assert (found.refused, found.failed, found.exit_code) == (False, None, None)
 
 
 def test_a_wish_to_clarify() -> None:
@@ -253,3 +263,84 @@ def test_no_content_raises(tool: str, given, words: str, failed) -> None:
     call = use(tool, given)
     assert actions(call)
     assert isinstance(answer(call, back(words, failed=failed)), Answer)
+
+
+LAUNCHED = (
+    "Async agent launched successfully.\nagentId: ade927bc (internal ID - do not mention to user.)\n"
+    "The agent is working in the background."
+)
+
+
+def test_a_call_may_leave_a_job_in_the_background() -> None:
+    """A command by the id of its shell, a subagent by its own; a report is none, and loses what the client adds below it."""
+    shell = answer(use("Bash", {}), back("Command running in background with ID: bb2362a. Output is in x"))
+    assert (shell.job_id, shell.ended_jobs) == ("bb2362a", ())
+    assert answer(use("Task", {}), back(LAUNCHED)).job_id == "ade927bc"
+    report = "There are 7.\nagentId: ade927bc (for resuming to continue this agent's work)\n<usage>x</usage>"
+    assert answer(use("Task", {}), back(report)) == Answer("There are 7.", failed=False)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "output", "ended"),
+    [
+        ("BashOutput", {"bash_id": "b1"}, "<status>running</status>", ()),
+        ("BashOutput", {"bash_id": "b1"}, "<status>completed</status>\n<exit_code>0</exit_code>", ("b1",)),
+        ("TaskOutput", {"task_id": "b1"}, "<status>failed</status>", ("b1",)),
+        ("KillShell", {"shell_id": "b1"}, "Successfully killed shell: b1", ("b1",)),
+        ("TaskStop", {"task_id": "b1"}, "stopped", ("b1",)),
+        ("TaskStop", {}, "stopped", ()),
+        ("Bash", {"bash_id": "b1"}, "<status>completed</status>", ()),
+    ],
+)
+def test_a_call_may_see_a_job_end(tool: str, given, output: str, ended: tuple[str, ...]) -> None:
+    assert answer(use(tool, given), back(output)).ended_jobs == ended
+
+
+def test_the_output_of_a_job_has_its_exit_code() -> None:
+    output = "<status>failed</status>\n<exit_code>3</exit_code>\n<stdout>1 failed</stdout>"
+    assert answer(use("BashOutput", {"bash_id": "b1"}), back(output)).exit_code == 3
+    assert answer(use("Read", {}), back(output)).exit_code is None
+
+
+@pytest.mark.parametrize("kind", ["task", "agent"])
+def test_the_client_reports_the_end_of_jobs(tmp_path, kind: str) -> None:
+    """Several in one record, each with its own report; one that still runs is not among them."""
+
+    def notice(job_id: str, status: str, result: str = "") -> str:
+        return (
+            f"<{kind}-notification>\n<{kind}-id>{job_id}</{kind}-id>\n<status>{status}</status>\n"
+            f"<summary>x</summary>\n{result}</{kind}-notification>\n"
+        )
+
+    words = notice("a1", "completed", "<result>\nThere are 7.\n</result>") + notice("b1", "failed")
+    line = {
+        "type": "user",
+        "uuid": "u",
+        "message": {"role": "user", "content": words + notice("c1", "running")},
+    }
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    agent = Claude(home=tmp_path)
+    (record,) = agent.read(path)
+    assert agent.finished_jobs(record) == (FinishedJob("a1", "There are 7."), FinishedJob("b1"))
+    assert agent.typed(record) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "waiting"),
+    [
+        ({"operation": "enqueue", "content": "And render markdown, please"}, "And render markdown, please"),
+        ({"operation": "enqueue", "content": '{"task_id":"b020b62","task_type":"local_bash"}'}, None),
+        ({"operation": "enqueue", "content": "<task-notification>\n<task-id>b1</task-id>"}, None),
+        ({"operation": "enqueue"}, None),
+        ({"operation": "dequeue"}, None),
+        ({"operation": "popAll", "content": "And render markdown, please"}, ""),
+    ],
+)
+def test_a_prompt_may_wait_in_the_queue(tmp_path, line, waiting: str | None) -> None:
+    """Only what the user typed; empty where the user takes it back."""
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps({"type": "queue-operation", "sessionId": "s"} | line) + "\n", encoding="utf-8")
+    agent = Claude(home=tmp_path)
+    (record,) = agent.read(path)
+    assert agent.queued(record) == waiting

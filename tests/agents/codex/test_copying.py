@@ -355,7 +355,7 @@ def test_a_stale_cut_is_refused(codex, source):
     """The records to cut are no longer a message and a thought."""
     path = source(message_line("user", "Go"), CALL)
     for part in ("text", "thinking"):
-        with pytest.raises(LeftoffError, match="Plan anew"):
+        with pytest.raises(LeftoffError, match="Plan again"):
             copied(codex, path, cut(at(path, 2), part=part, call_id=None))
     assert codex.original(record_at(codex, path, 2), "thinking", None) is None
 

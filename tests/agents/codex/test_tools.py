@@ -156,3 +156,22 @@ def test_no_content_raises(tool: str, given, words: str) -> None:
     call = use(tool, given)
     assert isinstance(actions(call), tuple)
     assert isinstance(answer(call, back(words)), Answer)
+
+
+RUNNING = "Chunk ID: ab\nWall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\nstarting"
+EXITED = "Chunk ID: cd\nWall time: 1.0 seconds\nProcess exited with code 0\nOutput:\n12 passed"
+
+
+def test_a_command_may_be_left_running() -> None:
+    """It is the same job when it is asked about again, and has ended once it is no longer said to run."""
+    started = answer(use("exec_command", {"cmd": "npm run dev"}), back(RUNNING))
+    assert (started.job_id, started.ended_jobs) == ("7", ())
+    polled = answer(use("write_stdin", {"session_id": 7, "chars": ""}), back(RUNNING))
+    assert (polled.job_id, polled.ended_jobs) == (None, ())
+    ended = answer(use("write_stdin", {"session_id": 7, "chars": ""}), back(EXITED))
+    assert (ended.job_id, ended.ended_jobs, ended.exit_code) == (None, ("7",), 0)
+
+
+def test_words_far_down_in_the_output_are_not_the_clients() -> None:
+    output = "Exit code: 0\nOutput:\n" + "x" * 500 + "\nProcess running with session ID 9\n"
+    assert answer(use("exec_command", {}), back(output)).job_id is None

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection
 
 from drive import Agent
-from installation import agent_settings, install, run_leftoff, saved_logs
+from installation import agent_settings, ends_to_save, install, run_leftoff, saved_logs
 from sandbox import Sandbox
 from scenario import has_text, require_success, scenario, shell_call
 from scenarios.hooks import INTEGRATIONS
@@ -66,7 +66,7 @@ def client_upgrade(agent: Agent, sandbox: Sandbox) -> None:
     check_turn(agent, sandbox)
     sandbox.use_version(None)
     (note,) = (each for each in hook_findings(sandbox) if each["state"] == "note")
-    assert "PostToolBatch" in note["words"], note
+    assert "PostToolBatch" in note["detail"], note
     check_turn(agent, sandbox)
     sandbox.wait_until(lambda: installed_events(agent, sandbox) == EVENTS, "the hooks of the newest client")
     check_turn(agent, sandbox)
@@ -81,10 +81,10 @@ def client_downgrade(agent: Agent, sandbox: Sandbox) -> None:
     install_beside_own_hook(agent, sandbox, None)
     sandbox.use_version("2.0.76")
     (broken,) = (each for each in hook_findings(sandbox) if each["state"] == "broken")
-    assert "skips the whole settings file" in broken["words"], broken
+    assert "skips the whole settings file" in broken["detail"], broken
     require_success(agent.prompt(sandbox, "Say it."))
     assert not own_hook_ran(sandbox), "this client reads the settings; the scenario has lost its reason"
-    assert broken["mend"] == "leftoff install claude", broken
+    assert broken["fix"] == "leftoff install claude", broken
     install(agent, sandbox)
     assert installed_events(agent, sandbox) == EVENTS_OF_2_0_76
     check_turn(agent, sandbox)
@@ -120,6 +120,7 @@ def plugin_in_older_client(agent: Agent, sandbox: Sandbox) -> None:
         assert has_text(run.last_messages, "user", "No session of"), (version, run.last_messages)
         require_success(agent.prompt(sandbox, "Plan the release.\nThen write the notes.", *options))
         sandbox.wait_until(lambda: bool(saved_logs(sandbox)), f"a log by the plugin in {version}")
+        sandbox.wait_until(lambda: not ends_to_save(sandbox), "that everything is saved")
         shutil.rmtree(sandbox.project / ".leftoff")
         shutil.rmtree(agent.latest_transcript(sandbox).parent)
 

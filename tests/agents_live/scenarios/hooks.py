@@ -77,8 +77,8 @@ def broken_hook(agent: Agent, sandbox: Sandbox) -> None:
     check_turn(agent, sandbox, "The interpreter is missing.")
     assert take_events(sandbox) == {}
     (finding,) = (each for each in broken_findings(sandbox) if each["what"].startswith("hooks of"))
-    assert "/nowhere/python" in finding["words"]
-    assert finding["mend"] == f"leftoff install {agent.name}"
+    assert "/nowhere/python" in finding["detail"]
+    assert finding["fix"] == f"leftoff install {agent.name}"
 
 
 @scenario(clients=("codex",))
@@ -88,7 +88,7 @@ def codex_hook_approval(agent: Agent, sandbox: Sandbox) -> None:
     assert "/hooks" in output, output
     assert events_of_turn(agent, sandbox, "Before.") == {}
     (finding,) = broken_findings(sandbox)
-    assert "Trust all" in finding["mend"], finding
+    assert "Trust all" in finding["fix"], finding
     approve_hooks(agent, sandbox)
     assert events_of_turn(agent, sandbox, "After.") == TURN["codex"]
     assert broken_findings(sandbox) == []

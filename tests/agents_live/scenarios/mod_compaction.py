@@ -74,7 +74,9 @@ def restore_beside_mod(agent: Agent, sandbox: Sandbox) -> None:
     run = compact_by_hand(agent, sandbox, add_mod(sandbox, REBUILDING_MOD))
     assert len(saved_logs(sandbox)) == 1
     kept = require_success(agent.resume(sandbox, run.transcript, "What now?\n#say the end"))
-    assert restored_texts(kept.last_messages) == []
+    assert restored_texts(kept.last_messages) == [], [
+        text[-1500:] for text in restored_texts(kept.last_messages)
+    ]
     assert "The compaction kept 1 rule and 1 command" in shown_to_user(kept), shown_to_user(kept)
     options = add_mod(sandbox, DROPPING_MOD)
     run = fill_in_turn(agent, sandbox, kept, options)
@@ -126,8 +128,8 @@ def check_read_once(sandbox: Sandbox, run: Run, *, compactions: int) -> None:
     """Check that the log and the search index hold the work once, and nothing of the mod."""
     log = run_leftoff(sandbox, "log", "save", run.transcript.stem, "--stdout")
     assert "Fridays" not in log, log
-    assert " times" not in log, log
+    assert " runs, " not in log, log
     assert f"**Compactions:** {compactions}" in log, log
     shown = run_leftoff(sandbox, "show", run.transcript.stem)
-    assert shown.count("→ Bash") == log.count(" → exit 0"), shown
+    assert f"**Tool Calls:** {shown.count('→ Bash')}" in log, (shown, log)
     assert sandbox.run_leftoff("search", "Fridays").code == NOTHING_FOUND

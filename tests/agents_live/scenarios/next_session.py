@@ -25,7 +25,7 @@ def continue_in_new_session(agent: Agent, sandbox: Sandbox) -> None:
     first = finished_session(agent, sandbox)
     with open_client(agent, sandbox) as screen:
         screen.type("continue\n#say going on")
-        screen.wait_for("goes on from session")
+        screen.wait_for("continues session")
         shown = screen.wait_for(f"{ANSWER_MARK[agent.name]} going on")
         assert "left off" in shown, "the user was offered nothing"
     log = restored_log(request_with(sandbox, "continue\n"))

@@ -28,7 +28,7 @@ def continue_as_second_prompt(agent: Agent, sandbox: Sandbox) -> None:
     with open_client(agent, sandbox) as screen:
         assert "left off" in submit(agent, screen, "hi there", "hello"), "the user was offered nothing"
         submit(agent, screen, "continue", "going on")
-        screen.wait_for("goes on from session")
+        screen.wait_for("continues session")
     assert session_id(first) in restored_log(request_with(sandbox, "continue\n"))
     check_nothing_logged(sandbox)
 
@@ -51,7 +51,7 @@ def continue_after_quit_with_daemon(agent: Agent, sandbox: Sandbox) -> None:
         submit(agent, screen, "hi there", "hello")
         screen.wait_for('Say "continue"')
         submit(agent, screen, "continue", "going on")
-        shown = screen.wait_for("goes on from session")
+        shown = screen.wait_for("continues session")
         assert "another session is running" not in shown
     assert left in restored_log(request_with(sandbox, "continue\n"))
     check_nothing_logged(sandbox)

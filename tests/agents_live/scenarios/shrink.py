@@ -153,7 +153,7 @@ def exit_and_continue(agent: Agent, sandbox: Sandbox, trigger: str) -> None:
         screen.wait_for("starts it by itself")
         screen.press(CLEAR_LINE)
         screen.type(EXIT_COMMAND[agent.name])
-        screen.wait_for("Going on in session")
+        screen.wait_for("Continuing in session")
         screen.wait_for(READY_FOR_PROMPT[agent.name])
         submit(agent, screen, "And now?", "still here")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from leftoff.agents.claude.hooks import ClaudeHooks
     from leftoff.agents.command_line import CommandLine
     from leftoff.agents.jsonl import JsonLines, Piece
-    from leftoff.core.actions import Action, Answer
+    from leftoff.core.actions import Action, Answer, FinishedJob
     from leftoff.core.metrics import AgentWindow, Occupancy, StatusInput
     from leftoff.core.records import Place, Record, ToolResult, ToolUse
     from leftoff.core.session import LiveChain, Session
@@ -97,6 +97,27 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
         from leftoff.agents.claude import chain
 
         return chain.named_leaf(record)
+
+    def finished_jobs(self, record: Record) -> tuple[FinishedJob, ...]:
+        """Return the background commands and agents whose end the client reports in this record."""
+        if b"-notification>" not in record.raw:
+            return ()
+        from leftoff.agents.claude import tools
+
+        return tools.finished_jobs(record)
+
+    def assigned(self, record: Record) -> str | None:
+        """Return what another member of an agent team wrote to this one."""
+        if b"<teammate-message" not in record.raw:
+            return None
+        texts = [block.text for block in record.blocks if isinstance(block, Text)]
+        return "\n\n".join(filter(None, map(user_text.from_teammate, texts))) or None
+
+    def queued(self, record: Record) -> str | None:
+        """Return the prompt that was typed while the agent worked and is not sent yet."""
+        from leftoff.agents.claude import records
+
+        return records.queued_prompt(record) if record.type == "queue-operation" else None
 
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
         """Return the size of the context window and where the client compacts."""

@@ -1,7 +1,7 @@
 """Finds Claude Code on this machine and its versions, without running it: what is called ``claude`` may be any wrapper.
 
 All clients of a user read the same settings: those on the PATH, a local installation, those of every version of Node.js and those
-that editors bring along.
+that editors bring along. Any others, such as in a container that shares the home folder, show in the transcripts that they wrote.
 """
 
 from __future__ import annotations
@@ -9,24 +9,32 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
+from heapq import nlargest
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from leftoff.agents.claude import listing, usage
+from leftoff.agents.claude import listing
 from leftoff.agents.claude.versions import Version, dotted, version
 from leftoff.agents.hook_format import read_text
-from leftoff.agents.jsonl import JsonLines
+from leftoff.agents.jsonl import newest_first, text
+from leftoff.errors import TranscriptError
 
 _PACKAGE = "@anthropic-ai/claude-code"  # on npm; the packages for each platform have longer names
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
-# Where version managers of Node.js keep the programs of each version; a terminal has those of one version on its PATH.
+# Where version managers of Node.js keep the programs of each version; a terminal has those of one version on its PATH. Volta has a
+# program of its own there.
 _NODE_VERSIONS = (
     ".nvm/versions/node/*/bin",
     ".asdf/installs/nodejs/*/bin",
     ".local/share/fnm/node-versions/*/installation/bin",
     ".local/share/mise/installs/node/*/bin",
+    ".nodenv/versions/*/bin",
+    f".volta/tools/image/packages/{_PACKAGE}/bin",
 )
+_LAST_TRANSCRIPTS, _LAST_LINES = 20, 50
 _EXTENSION = re.compile(r"anthropic\.claude-code-(\d+\.\d+\.\d+)")
 
 
@@ -43,12 +51,18 @@ class Client(NamedTuple):
 def find_clients(home: Path, environment: Mapping[str, str]) -> list[Client]:
     """Return the clients whose version is known, the one that the user's shell starts first.
 
-    Where a program does not show its version, or there is none, the newest transcript says what was used last.
+    Where a program does not show its version, or there is none, the newest transcript says what was used last. An older version
+    that was used after a newer one is still there, wherever it is.
     """
     found = {program: _version_of(program) for program in _programs(home, environment)}
     known = [Client(version(text), program) for program, text in found.items() if text is not None]
+    used = _last_used(home)
     if not known or None in found.values():
-        known += _last_used(home)
+        known += used[:1]
+    for place, client in enumerate(used):
+        is_missing = all(client.version != each.version for each in known)
+        if is_missing and any(client.version < earlier.version for earlier in used[place:]):
+            known.append(client)
     return [client for client in known if client.version]
 
 
@@ -86,9 +100,15 @@ def _read_object(file: Path) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _last_used(home: Path) -> Iterator[Client]:
-    """Return the client that wrote the newest transcript."""
-    newest = max(listing.transcripts(home), key=lambda path: path.stat().st_mtime_ns, default=None)
-    if newest is not None:
-        with JsonLines(newest) as lines:
-            yield Client(version(usage.read_tail(lines, with_history=False).client_version or ""), newest)
+def _last_used(home: Path) -> list[Client]:
+    """Return the clients that wrote the last transcripts, newest first by what they say: a copy is newer than its content."""
+    newest = nlargest(_LAST_TRANSCRIPTS, listing.transcripts(home), key=lambda path: path.stat().st_mtime_ns)
+    used: dict[Client, str] = {}
+    for transcript in newest:
+        with suppress(TranscriptError):
+            for piece in islice(newest_first(transcript), _LAST_LINES):
+                wrote, at = text(piece.value or {}, "version"), text(piece.value or {}, "timestamp")
+                if wrote and at:
+                    used[Client(version(wrote), transcript)] = at
+                    break
+    return sorted(used, key=lambda client: used[client], reverse=True)

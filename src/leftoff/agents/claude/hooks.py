@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leftoff.agents import hook_format, json_edit
-from leftoff.agents.claude.clients import Client, find_clients
 from leftoff.agents.claude.versions import Version, dotted, known
 from leftoff.agents.hook_format import read_text
 from leftoff.agents.json_edit import Draft, Item
@@ -35,6 +35,9 @@ from leftoff.core.hook_event import (
 )
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import ConfigError
+
+if TYPE_CHECKING:
+    from leftoff.agents.claude.clients import Client
 
 STATUS_LINE = "statusLine"
 # Seconds. The fast path needs milliseconds; these are for the full program on a busy machine. At the end of a session the
@@ -211,6 +214,8 @@ class ClaudeHooks:
                 return
 
     def _clients(self) -> list[Client]:
+        from leftoff.agents.claude.clients import find_clients  # noqa: PLC0415 - hooks themselves do not need it
+
         return find_clients(self._home, self._environment)
 
 
@@ -267,7 +272,8 @@ def _notes_on_clients(clients: Sequence[Client], oldest: Client | None) -> Itera
         return
     newest = events_of(known().newest_version)
     if missing := [event for event in newest if event not in events_of(oldest.version)]:
-        yield f"{oldest} does not know {' and '.join(missing)}; leftoff adds them by itself after an upgrade."
+        them = "it" if len(missing) == 1 else "them"
+        yield f"{oldest} does not know {' and '.join(missing)}; leftoff adds {them} by itself after an upgrade."
     for client in clients:
         if client.version < known().oldest_with_hooks:
             yield f"{client} cannot be used with leftoff any more, which needs {since}. Remove it."
@@ -307,7 +313,7 @@ def _add_status_line(draft: Draft, ours: str, beneath: Sequence[str], created: l
         return ["Your status line is shown first, ours below it."] if inherited else []
     old = status_line_in(draft.text)
     if old is None:
-        return [f'"{STATUS_LINE}" is no command; it was left as it is, and ours is not shown.']
+        return [f'"{STATUS_LINE}" is not a command; it was left as it is, and ours is not shown.']
     _replace_command(draft, present, json_edit.to_text(compose_statusline(ours, old)))
     return ["Your status line is shown first, ours below it."]
 

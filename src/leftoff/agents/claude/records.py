@@ -51,6 +51,17 @@ def read_record(piece: Piece) -> Record:
     return record._replace(kind=RecordKind.PROMPT, messages=(message,))
 
 
+def queued_prompt(record: Record) -> str | None:
+    """Return the prompt that a line puts into the queue of typed messages; empty where the user takes all of them back."""
+    line = loads(record.raw)
+    if line.get("operation") == "popAll":
+        return ""
+    content = text(line, "content") if line.get("operation") == "enqueue" else None
+    if content is None or content.startswith("/"):  # most commands, such as /compact, only the client runs
+        return None
+    return content if is_typed(content) else None
+
+
 def usage(line: JsonObject) -> Usage | None:
     """Return what a reply used; None where it is missing or zero, as for text that the client itself wrote."""
     message = table(line, "message")

@@ -13,6 +13,7 @@ from leftoff.core.actions import (
     Changed,
     Delegated,
     Fetched,
+    FinishedJob,
     Looked,
     Other,
     Planned,
@@ -25,7 +26,7 @@ from leftoff.core.actions import (
     TodoStatus,
     Wrote,
 )
-from leftoff.core.records import ToolResult, ToolUse
+from leftoff.core.records import Record, Text, ToolResult, ToolUse
 from leftoff.core.wire import JsonObject
 
 _STATUSES: Mapping[str, TodoStatus] = {
@@ -36,7 +37,8 @@ _STATUSES: Mapping[str, TodoStatus] = {
     "deleted": "cancelled",
 }
 _REFUSED = "The user doesn't want to proceed with this tool use."
-_REFUSED_OTHERWISE = ("The user doesn't want to take this action right now", "[Request interrupted by user")
+_REFUSED_OTHERWISE = ("The user doesn't want to take this action right now",)
+_INTERRUPTED = "[Request interrupted by user"  # while the call ran: it may have done something
 _USER_SAID = "the user said:\n"
 _CLARIFIES = "The user wants to clarify these questions."  # written by the client, not by the user
 _APPROVED = "User has approved your plan"
@@ -44,6 +46,20 @@ _CLARIFIED = re.compile(r'^- "(.*?)"\n  Answer: (.*?)(?=\n- "|\Z)', re.DOTALL | 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? (\d+)\n?")
 _CHOSEN_END = re.compile(r'"(?:\. You can now continue|\.?\s*\Z)')
 _CREATED = re.compile(r"Task #(\S+) created")
+_STARTED = re.compile(
+    r"(?:Command running in background with ID: |Async agent launched successfully\.\s+agentId: )(\w+)"
+)
+_DELEGATES = ("Task", "Agent")
+# What the client adds below a subagent's report.
+_AFTER_REPORT = re.compile(r"\n*agentId: \w+ \(.*\Z|\n*<usage>.*\Z", re.DOTALL)
+_READS_JOB = ("BashOutput", "TaskOutput", "AgentOutputTool")
+_STOPS_JOB = ("KillShell", "KillBash", "TaskStop")
+_JOB_KEYS = ("task_id", "bash_id", "shell_id", "agentId")
+_JOB_ENDED = re.compile(r"<status>(?:completed|failed|killed|stopped)</status>")
+_JOB_CODE = re.compile(r"<exit_code>(\d+)</exit_code>")
+_NOTICE = re.compile(r"<(?:task|agent)-notification>.*?</(?:task|agent)-notification>", re.DOTALL)
+_NOTICE_ID = re.compile(r"<(?:task|agent)-id>(.*?)</(?:task|agent)-id>")
+_NOTICE_RESULT = re.compile(r"<result>(.*?)</result>", re.DOTALL)
 _MCP = "mcp__"  # such a tool writes its own errors, which may look like the client's
 _WRAPPED = re.compile(r"\A<tool_use_error>(.*)</tool_use_error>\s*\Z", re.DOTALL)
 
@@ -60,16 +76,47 @@ def actions(use: ToolUse) -> tuple[Action, ...]:
 def answer(use: ToolUse, result: ToolResult) -> Answer:
     """Return what came back from the call."""
     output = without_reminders(result.text)
+    started = _STARTED.match(output)
+    if use.tool in _DELEGATES:
+        output = _AFTER_REPORT.sub("", output)
     if result.is_error:
         return _failure(use, output)
     return Answer(
         text=output,
-        exit_code=0 if use.tool == "Bash" else None,
+        exit_code=0 if use.tool == "Bash" else _job_exit_code(use, output),
         failed=False,
         chosen=_user_choices(use.input, output) if use.tool == "AskUserQuestion" else (),
         approved=True if use.tool == "ExitPlanMode" and output.startswith(_APPROVED) else None,
         todo_id=_todo_id(output) if use.tool == "TaskCreate" else None,
+        job_id=started[1] if started else None,
+        ended_jobs=_ended_jobs(use, output),
     )
+
+
+def _job_exit_code(use: ToolUse, output: str) -> int | None:
+    """Return how the background command ended whose output a call reads."""
+    code = _JOB_CODE.search(output) if use.tool in _READS_JOB else None
+    return int(code[1]) if code else None
+
+
+def _ended_jobs(use: ToolUse, output: str) -> tuple[str, ...]:
+    """Return the job that a call stopped, or whose output says that it has ended."""
+    if isinstance(use.input, str) or use.tool not in (*_STOPS_JOB, *_READS_JOB):
+        return ()
+    job_id = next((value for key in _JOB_KEYS if isinstance(value := use.input.get(key), str)), None)
+    has_ended = use.tool in _STOPS_JOB or _JOB_ENDED.search(output) is not None
+    return (job_id,) if job_id and has_ended else ()
+
+
+def finished_jobs(record: Record) -> tuple[FinishedJob, ...]:
+    """Return the background jobs whose end a record reports, each with its own report."""
+    notices = (_NOTICE.findall(block.text) for block in record.blocks if isinstance(block, Text))
+    found = []
+    for notice in (each for several in notices for each in several):
+        job_id, report = _NOTICE_ID.search(notice), _NOTICE_RESULT.search(notice)
+        if job_id and _JOB_ENDED.search(notice):
+            found.append(FinishedJob(job_id[1].strip(), report[1].strip() if report else ""))
+    return tuple(found)
 
 
 def _failure(use: ToolUse, output: str) -> Answer:
@@ -85,6 +132,8 @@ def _failure(use: ToolUse, output: str) -> Answer:
             chosen=tuple(_CLARIFIED.findall(user_text)) if clarifies else (),
             approved=False if use.tool == "ExitPlanMode" else None,
         )
+    if is_from_client and output.startswith(_INTERRUPTED):
+        return Answer(text=output)
     code = _EXIT_CODE.match(output)
     if code:
         return Answer(text=output[code.end() :], exit_code=int(code[1]), failed=True)

@@ -22,6 +22,7 @@ _COMMAND = (
     r"<command-message>.*?</command-message>\s*<command-name>(?P<name>[^<]*)</command-name>"
     r"(?:\s*<command-args>(?P<args>.*?)</command-args>)?"
 )
+_TEAMMATE = r"<teammate-message\b[^>]*>(.*?)</teammate-message>"
 # What the client adds below a plan that the user passes to a new conversation.
 _ADDED_TO_PLAN = "\n\nIf you need specific details from before exiting plan mode"
 _TAG_BEGIN = "<system-reminder>\n"
@@ -143,6 +144,12 @@ def as_typed(message: str) -> str:
     if command:
         return f"{command['name']} {command['args'] or ''}".strip()
     return message.partition(_ADDED_TO_PLAN)[0].strip()
+
+
+def from_teammate(message: str) -> str:
+    """Return what teammates wrote in a message of the client; empty where none did. Bare notices in JSON do not count."""
+    found = (text.strip() for text in re.findall(_TEAMMATE, message, re.DOTALL))
+    return "\n\n".join(text for text in found if text and not text.startswith("{"))
 
 
 def _is_from_client(line: JsonObject) -> bool:

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff.agents import jsonl
 from leftoff.agents.base import CallsHooks, JsonlAgent, StartsFromCommandLine
-from leftoff.agents.codex import rollouts
-from leftoff.agents.codex.records import read_record
-from leftoff.core.records import Place, Record, RecordKind, Text
+from leftoff.core.records import Place, Record, Text
 from leftoff.core.session import Session, strip_leftoff_text
 from leftoff.platform import zstd
 
@@ -59,25 +56,34 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def transcripts(self) -> Iterator[Path]:
         """Find the rollouts of all threads, archived ones too; without those of subagents."""
+        from leftoff.agents.codex import rollouts
+
         return rollouts.transcripts(self.home)
 
     def recognises(self, head: bytes) -> bool:
         """Say whether a file that begins with these bytes is a rollout, compressed or not."""
+        from leftoff.agents.codex import rollouts
+
         text = rollouts.decompress_head(head) if head.startswith(zstd.MAGIC) else head
         # A file that cannot be decompressed is taken for a rollout: opening it says what to install.
         return text is None or any(known.match(text) for known in _HEADS)
 
     def record(self, piece: Piece) -> Record:
         """Turn one piece of a rollout into a record."""
+        from leftoff.agents.codex.records import read_record
+
         return read_record(piece)
 
     def read(self, transcript: Path, after: Place | None = None) -> Iterator[Record]:
         """Read all records of this one file, or those that follow ``after``."""
+        from leftoff.agents.codex import rollouts
+        from leftoff.agents.codex.records import read_record
+
         return map(read_record, jsonl.pieces(rollouts.readable(transcript), after))
 
     def entry(self, transcript: Path) -> SessionEntry:
         """Return what a list shows of the session, from the head and tail of its rollout."""
-        from leftoff.agents.codex import listing, usage
+        from leftoff.agents.codex import listing, rollouts, usage
 
         with rollouts.open_rollout(transcript) as lines:
             segments = rollouts.lineage_of(lines, self.home)
@@ -87,7 +93,7 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def open(self, transcript: Path) -> Session:
         """Return the session: a fork includes what it inherits, as far as that can be found."""
-        from leftoff.agents.codex import listing
+        from leftoff.agents.codex import listing, rollouts
 
         with rollouts.open_rollout(transcript) as lines:
             segments = rollouts.lineage_of(lines, self.home)
@@ -96,7 +102,7 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
             agent=self.id,
             session_id=head.session_id,
             transcript=str(transcript),
-            records=_RecordsOfSegments(segments, self.home),
+            records=rollouts.RecordsOfSegments(segments, self.home),
             project=head.project,
             model=head.model,
             client_version=segments[-1].meta.client_version,
@@ -231,18 +237,3 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
         from leftoff.agents.codex import daemon
 
         return daemon.is_at_work(transcript)
-
-
-@dataclass(frozen=True, slots=True)
-class _RecordsOfSegments:
-    """The records of a session, read again on every iteration. A first record without bytes says that the beginning is missing."""
-
-    segments: tuple[rollouts.Segment, ...]
-    home: Path
-
-    def __iter__(self) -> Iterator[Record]:
-        note = rollouts.missing(self.segments, self.home)
-        if note:
-            place = Place(str(self.segments[0].path), 0, 0, 0)
-            yield Record(place=place, kind=RecordKind.BROKEN, type="missing", raw=b"", note=note)
-        yield from map(read_record, rollouts.oldest_first(self.segments))

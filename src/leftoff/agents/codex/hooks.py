@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -202,6 +201,8 @@ def _snake_case(event: str) -> str:
 
 
 def _read_toml(file: Path) -> JsonObject:
+    import tomllib  # noqa: PLC0415 - hooks themselves do not need it
+
     try:
         return tomllib.loads(read_text(file))
     except ValueError:

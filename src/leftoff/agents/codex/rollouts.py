@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from itertools import islice, takewhile
@@ -23,7 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.agents import jsonl
+from leftoff.agents.codex.records import read_record
 from leftoff.agents.jsonl import JsonLines, Piece, count, table, text
+from leftoff.core.records import Place, Record, RecordKind
 from leftoff.core.session import DERIVED_BY, Parent
 from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
@@ -312,7 +315,7 @@ def missing(segments: tuple[Segment, ...], home: Path) -> str | None:
         return None
     path = find_rollout(base.rollout_id, home, near=segments[0].path)
     why = "is not here" if path is None else f"cannot be read ({path})"
-    return f"goes on from {base.rollout_id[:60]}, which {why}: what it inherits is missing"
+    return f"continues {base.rollout_id[:60]}, which {why}: what it inherits is missing"
 
 
 def oldest_first(segments: tuple[Segment, ...]) -> Iterator[Piece]:
@@ -341,3 +344,18 @@ def _is_before(piece: Piece, end: Base | None) -> bool:
         return False
     ordinal = count(piece.value, "ordinal") if piece.value and end.end_ordinal is not None else None
     return ordinal is None or end.end_ordinal is None or ordinal < end.end_ordinal
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsOfSegments:
+    """The records of a session, read again on every iteration. A first record without bytes says that the beginning is missing."""
+
+    segments: tuple[Segment, ...]
+    home: Path
+
+    def __iter__(self) -> Iterator[Record]:
+        note = missing(self.segments, self.home)
+        if note:
+            place = Place(str(self.segments[0].path), 0, 0, 0)
+            yield Record(place=place, kind=RecordKind.BROKEN, type="missing", raw=b"", note=note)
+        yield from map(read_record, oldest_first(self.segments))

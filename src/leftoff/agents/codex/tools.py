@@ -33,6 +33,8 @@ _STATUSES: Mapping[str, TodoStatus] = {
     "completed": "completed",
     "cancelled": "cancelled",
 }
+_RUNNING = re.compile(r"^Process running with session ID (\w+)$", re.MULTILINE)
+_HEAD_CHARS = 400  # where an answer says whether its command has ended
 # Other tools write their own answers, which may look like a refusal.
 _CAN_BE_REFUSED = (
     *_SHELLS,
@@ -72,8 +74,19 @@ def answer(use: ToolUse, result: ToolResult) -> Answer:
     content = result.text
     output, code = split_output(content)
     failed = result.is_error if result.is_error is not None else is_error(content)
+    running = _RUNNING.search(content[:_HEAD_CHARS])
+    polled = (
+        use.input.get("session_id") if use.tool == "write_stdin" and isinstance(use.input, dict) else None
+    )
     is_refused = use.tool in _CAN_BE_REFUSED and content.startswith(known().refused)
-    return Answer(text=output, exit_code=code, failed=failed or is_refused, refused=is_refused)
+    return Answer(
+        text=output,
+        exit_code=code,
+        failed=failed or is_refused,
+        refused=is_refused,
+        job_id=running[1] if running and polled is None else None,
+        ended_jobs=(str(polled),) if polled is not None and not running else (),
+    )
 
 
 def parse_patch(patch: str) -> Iterator[Action]:

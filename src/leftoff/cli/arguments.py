@@ -1,0 +1,150 @@
+"""What the commands take: groups of commands, ``--json``, numbers, sessions and agents, with completion in the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_MAX_COMPLETIONS = 50  # of sessions, the newest first
+
+
+class OrderedGroup(click.Group):
+    """A group that lists its commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in that order."""
+        return [*self.commands]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a call without a command in one line, like every other mistake; click would print the whole help."""
+        if not args and not ctx.resilient_parsing:
+            ctx.fail(f"{ctx.command_path} needs a command: {', '.join(self.list_commands(ctx))}.")
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for a mistyped one suggest the nearest."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            refuse_command(ctx, args[0], self.commands)
+        return super().resolve_command(ctx, args)
+
+
+def refuse_command(
+    context: click.Context, typed: str, commands: Iterable[str], meant: Mapping[str, str] | None = None
+) -> NoReturn:
+    """Fail because there is no such command, and suggest the nearest; ``meant`` has the names that other tools use."""
+    import difflib
+
+    near = (meant or {}).get(typed) or next(iter(difflib.get_close_matches(typed, [*commands], n=1)), None)
+    hint = f" Did you mean: {context.command_path} {near}?" if near else ""
+    context.fail(f"There is no command {typed!r}.{hint}")
+
+
+class WholeNumber(click.IntRange):
+    """A whole number within limits; what is wrong with another value is said in plain words."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a whole number{self._describe_limits()}.", param, ctx)
+
+    def _describe_limits(self) -> str:
+        if self.min is None or self.max is None:
+            return "" if self.min is None else f", {self.min:,} or more"
+        return f" from {self.min:,} to {self.max:,}"
+
+
+class Fraction(click.FloatRange):
+    """A share of the window."""
+
+    name = "fraction"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a fraction, 0.9 for 90 %.", param, ctx)
+
+
+def with_json(command: Command) -> Command:
+    """Give a command the option ``--json``; it arrives as ``as_json``."""
+    option = click.option(
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print JSON instead of text.",
+        callback=_json_here_or_on_root,
+    )
+    return option(command)
+
+
+def _json_here_or_on_root(context: click.Context, parameter: click.Parameter, value: bool) -> bool:  # noqa: ARG001, FBT001 - click's
+    """``leftoff --json status`` means the same as ``leftoff status --json``."""
+    return value or bool(context.find_root().params.get("as_json"))
+
+
+class SessionArgument(click.types.StringParamType):
+    """A SESSION as people name it. The shell completes the ids of the newest sessions, with their first prompts."""
+
+    name = "session"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return ``latest`` and the sessions whose id begins so."""
+        from itertools import islice
+
+        from leftoff.core.session import unique_prefixes
+        from leftoff.sessions.listing import entries_from_index, list_transcripts
+
+        newest = [
+            *islice(entries_from_index(list_transcripts()), _MAX_COMPLETIONS * (20 if incomplete else 1))
+        ]
+        prefixes = unique_prefixes([each.session_id for each in newest])
+        found = [CompletionItem("latest", help="the latest session of this project")] * "latest".startswith(
+            incomplete
+        )
+        for each in newest:
+            if each.session_id.startswith(incomplete):
+                prompt = " ".join((each.first_prompt or "").split())
+                shown = max(prefixes[each.session_id], incomplete, key=len)
+                found.append(CompletionItem(shown, help=f"{each.agent}: {prompt[:60]}"))
+        return found[: _MAX_COMPLETIONS + 1]
+
+
+class AgentArgument(click.types.StringParamType):
+    """An agent by its id, which the shell completes."""
+
+    name = "agent"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return the agents whose id begins so."""
+        from leftoff.agents.registry import load_agents
+
+        return [
+            CompletionItem(agent.id, help=agent.name)
+            for agent in load_agents()
+            if agent.id.startswith(incomplete)
+        ]
+
+
+SESSION = SessionArgument()
+AGENT = AgentArgument()

@@ -1,0 +1,338 @@
+"""Tell what happened: choose the paragraphs that tell most, and say of each where it is from; and what was decided.
+
+A paragraph counts by where it is: the reply that ends a turn, a plan, a summary, a long request, something said on the way, a report,
+a note, a document to follow, output, an edit. Newer ones count more. A guess, or an announcement of the next call, is left out once the
+turn has an outcome.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from leftoff.core.budget import count_quarters
+from leftoff.extraction import checks, next_steps, passages, wording
+from leftoff.extraction.passages import Paragraph
+from leftoff.extraction.phrases import any_of
+from leftoff.extraction.state import Passage, Prompt, Ref, Rule, State
+from leftoff.extraction.wording import quote, relative_path, shorten
+
+_WEIGHTS = {
+    "outcome": 1.6,
+    "plan": 1.4,
+    "summary": 1.2,
+    "request": 1.5,
+    "reply": 1.0,
+    "report": 0.5,
+    "note": 0.9,
+    "document": 0.7,
+    "output": 0.2,
+    "edit": 0.35,
+}
+_OLDEST = 0.4  # what the first passage is worth beside the last one
+_UNFINISHED_WEIGHT = 1.3  # of a reply in the turn that has no outcome yet
+_PASSING_WEIGHT = 0.35  # of a guess or an announcement in a turn that has one
+_TODO_WEIGHT = 0.6
+_PROGRESS_CHARS = 100  # a shorter text said on the way only reports progress, which the outcome tells
+_HEAD_CHARS = 300  # within which a plan has its first heading
+_LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
+_MIN_PARAGRAPH_CHARS = 25
+_MAX_PARAGRAPH_CHARS = 1_600
+_RECENT_TURNS = 3  # whose requests are quoted at length
+_MAX_DECISION_CHARS = 600
+_MAX_CHOICES = 12
+_ABOUT_CHARS = 160
+_SUPPOSES = re.compile(any_of("supposes"), re.IGNORECASE)
+_ANNOUNCES = re.compile(rf"\W*(?:{any_of('announces')})", re.IGNORECASE)
+_OBJECTS = re.compile(rf"\W*(?:{any_of('objects')})", re.IGNORECASE)
+_LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+_QUESTION_MARKS = ("?", "\uff1f")
+_HEADING_LINE = re.compile(r"^#{1,4} \S", re.MULTILINE)
+_SENTENCE_START = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+")
+_DECIDES = re.compile(rf"(?:\b|(?<=\W)){any_of('decides').join(('(?:', ')'))}", re.IGNORECASE)
+_REASON = re.compile(rf"{any_of('reason').join(('(?:', ')'))}", re.IGNORECASE)
+_FACTS = {"done": "accomplishments", "todo": "accomplishments", "fixed": "key_findings"}
+# How an item begins that is not the agent's own text, by where it is from; ``{}`` is what it is about.
+OPENINGS = {
+    "objected": "Asked “{}”, and the user objected then: “{}”",
+    "outcome": "Asked “{}”",
+    "reply": "On “{}”",
+    "request": "The user wrote",
+    "approved": "The plan that the user approved",
+    "rejected": "A plan that the user rejected",
+    "proposed": "The plan that the agent proposed",
+    "summary": "From the agent's summary at an earlier compaction",
+    "report": "A subagent reported on “{}”",
+    "note": "Written to `{}`",
+    "document": "`{}`, which the user named, says",
+    "output": "`{}` printed",
+    "edit": "Edit in `{}`",
+}
+
+
+class Item(NamedTuple):
+    """An item of a section of a log, with its sources."""
+
+    section: str
+    text: str
+    refs: list[Ref]
+
+    @property
+    def line(self) -> int:
+        """The line of its last source, which puts items in order."""
+        return max((ref.line_idx for ref in self.refs), default=0)
+
+
+def tell(state: State, room: int, *, known: Iterable[str]) -> list[Item]:
+    """Choose the paragraphs that tell most beside the ``known`` texts, and return them as items, oldest first."""
+    known = [*known]
+    groups = [*_candidates(state, "\n".join(known))]
+    units = [
+        Paragraph(
+            group,
+            number,
+            next_steps.shorten_paragraph(part, _MAX_PARAGRAPH_CHARS),
+            weight * passages.worth(part),
+        )
+        for group, (_, parts, weight) in enumerate(groups)
+        for number, part in enumerate(parts)
+        if len(part) >= _MIN_PARAGRAPH_CHARS or len(parts) == 1
+    ]
+    has_known = set[str]().union(*map(passages.words, known))
+    chosen = passages.choose(units, room, known=has_known, cost=count_quarters, overhead=16)
+    by_group: dict[int, list[tuple[int, str]]] = {}
+    for unit in units:
+        if (unit.group, unit.number) in chosen:
+            by_group.setdefault(unit.group, []).append((unit.number, unit.text))
+    items, seen_turns = [], set[int]()
+    for group, parts in by_group.items():
+        item = _as_item(state, groups[group][0], passages.join(parts), seen_turns)
+        items.append(item)
+    return sorted(items, key=lambda item: item.line)
+
+
+def _candidates(state: State, known: str) -> Iterator[tuple[Passage, list[str], float]]:
+    """Yield what may be told, with its paragraphs and the weight of its place; of the last replies, what is not known yet."""
+    last = state.last_reply
+    finished = {each.turn for each in state.passages if each.kind == "outcome"}
+    objected = _objections(state)
+    for number, each in enumerate(state.passages):
+        is_under_way = each.turn == state.turns and each.turn not in finished
+        age = (
+            1.0
+            if each.kind in ("summary", "plan")
+            else _OLDEST + (1 - _OLDEST) * number / len(state.passages)
+        )
+        weight, text = _WEIGHTS[each.kind] * age, each.text
+        if each.kind == "reply" and is_under_way:
+            weight *= _UNFINISHED_WEIGHT
+        elif each.kind == "reply":
+            text = _without_announcement(text)
+            weight *= _PASSING_WEIGHT if _SUPPOSES.search(text) or len(text) < _PROGRESS_CHARS else 1.0
+        elif each.kind == "outcome" and each.turn in objected:
+            weight *= _PASSING_WEIGHT
+        parts = _told_parts(each, text)[: 1 if each.kind == "outcome" and each.turn in objected else None]
+        if last is not None and (each.kind, each.turn) == (last.kind, last.turn):
+            parts = _without_known(parts, text, known)
+        if parts:
+            yield each, parts, weight
+    yield from _requests(state, known)
+    for fact in (
+        *_changed_files(state),
+        *_commits(state),
+        *_fixed_failures(state),
+        *_failures(state),
+        *_finished_todos(state),
+    ):
+        yield fact, [fact.text], _TODO_WEIGHT if fact.about == "todo" else 1.0
+
+
+def _told_parts(passage: Passage, text: str) -> list[str]:
+    """Return the paragraphs that say something; a question that ends a turn was answered by the next prompt."""
+    parts = [part for part in passages.split(text) if not _only_announces(part)]
+    if passage.kind == "outcome" and len(parts) > 1 and parts[-1].endswith(_QUESTION_MARKS):
+        parts.pop()
+    return parts
+
+
+def _objections(state: State) -> dict[int, Prompt]:
+    """Return the prompts that object to the outcome of a turn, by that turn; a "no" to a question is an answer."""
+    asked = {
+        each.turn for each in state.passages if each.kind == "outcome" and each.text.endswith(_QUESTION_MARKS)
+    }
+    return {
+        prompt.previous_turn: prompt
+        for prompt in state.prompts
+        if prompt.previous_turn not in asked and _OBJECTS.match(wording.straighten_quotes(prompt.text))
+    }
+
+
+def _requests(state: State, known: str) -> Iterator[tuple[Passage, list[str], float]]:
+    """Yield the long requests, which the mission and the next steps shorten."""
+    for prompt in state.prompts:
+        text = wording.typed_text(prompt.text).strip()
+        if _HEADING_LINE.search(text[:_HEAD_CHARS]) is None:
+            # No plan or specification: without the output that was pasted into it.
+            text = "\n\n".join(wording.typed_paragraphs(text))
+        if len(text) > _LONG_REQUEST_CHARS:
+            parts = _without_known(passages.split(text), text, known)
+            request = Passage(prompt.ref, "reply", text, "request", prompt.turn, prompt.call)
+            yield request, parts, _WEIGHTS["request"]
+
+
+def _without_known(parts: list[str], text: str, known: str) -> list[str]:
+    """Return the paragraphs of a text that are not told with the mission or the next steps, which may tell it whole."""
+    flat = " ".join(known.split())  # a quoted prompt has no empty lines
+    is_told = " ".join(text.split()) in flat
+    return [] if is_told else [part for part in parts if " ".join(part.split()) not in flat]
+
+
+def _without_announcement(text: str) -> str:
+    """Return a text said on the way without its last words, if they only announce the next call: that call was made."""
+    body, _, last = text.rpartition("\n")
+    sentences = _SENTENCE_START.split(last)
+    while sentences and _ANNOUNCES.match(wording.straighten_quotes(sentences[-1])):
+        sentences.pop()
+    return f"{body}\n{' '.join(sentences)}".strip().rstrip(":")
+
+
+def _only_announces(paragraph: str) -> bool:
+    """Return whether a paragraph says nothing but that something follows."""
+    lines = wording.straighten_quotes(paragraph).split("\n")
+    is_list = len(lines) > 1 and any(map(_LIST_ITEM.match, lines))
+    return not is_list and all(
+        _ANNOUNCES.match(sentence) for line in lines for sentence in _SENTENCE_START.split(line)
+    )
+
+
+def _changed_files(state: State) -> Iterator[Passage]:
+    """Yield the files that were changed, with what the agent said it did there; critical context has room for some only."""
+    for file in state.files.values():
+        if file.edits and file.purposes and file.last not in ("deleted", "moved"):
+            why = "; ".join(shorten(purpose, 140) for purpose in file.purposes)
+            text = f"{'Created' if file.is_new else 'Changed'} `{relative_path(file.path, state.project)}`: {why}"
+            yield Passage(file.ref.with_excerpt(file.path), "note", text, "done", 0, file.call)
+
+
+def _commits(state: State) -> Iterator[Passage]:
+    for each in state.commits:
+        text = f"Committed `{each.sha}`: {each.subject}" + (f"\n{each.body}" if each.body else "")
+        yield Passage(each.ref, "note", text, "done", 0, each.call)
+
+
+def _fixed_failures(state: State) -> Iterator[Passage]:
+    for command in state.commands.values():
+        if command.failed_before and command.outcome == "passed" and checks.is_check(command):
+            files = ", ".join(f"`{relative_path(path, state.project)}`" for path in command.fixed_by)
+            after = f" after changes in {files}" if files else ""
+            text = f"Fixed{after}: `{shorten(command.text, 120)}` had failed with {quote(command.failed_before, 150)} and passes now."
+            yield Passage(command.refs[-1], "note", text, "fixed", 0, command.call)
+
+
+def _failures(state: State) -> Iterator[Passage]:
+    """Yield what did not work although it is no check: how not to do something is worth knowing."""
+    for command in state.commands.values():
+        if command.outcome == "failed" and command.said and not checks.is_check(command):
+            text = f"Did not work: `{shorten(command.text, 200)}`: {quote(command.said, 160)}"
+            yield Passage(command.refs[-1], "note", text, "fixed", 0, command.call)
+
+
+def _finished_todos(state: State) -> Iterator[Passage]:
+    for todo in state.todos:
+        if todo.status == "completed" and todo.text:
+            yield Passage(todo.ref, "note", f"Done: {shorten(todo.text, 200)}", "todo", 0, todo.call)
+
+
+def _as_item(state: State, passage: Passage, text: str, seen_turns: set[int]) -> Item:
+    """Return a passage as an item of its section, with words that say where it is from."""
+    about = passage.about
+    if passage.kind == "outcome":
+        is_recent = passage.turn >= state.turns - _RECENT_TURNS
+        return _with_request(state, passage, text, "accomplishments", seen_turns, 300 if is_recent else 160)
+    if about in _FACTS:
+        return Item(_FACTS[about], text, [passage.ref])
+    if about == "request":
+        return Item("key_findings", f"{OPENINGS['request']}: “{text}”", [passage.ref])
+    if passage.kind != "reply":
+        opening = OPENINGS[about or "proposed" if passage.kind == "plan" else passage.kind]
+        named = opening.format(shorten(relative_path(about, state.project), _ABOUT_CHARS))
+        section = "accomplishments" if passage.kind == "edit" else "key_findings"
+        return Item(section, f"{named}: {text}" if text[:1] != "`" else f"{named}:\n{text}", [passage.ref])
+    return _with_request(state, passage, text, "key_findings", seen_turns, 80)
+
+
+def _with_request(
+    state: State, passage: Passage, text: str, section: str, seen_turns: set[int], max_chars: int
+) -> Item:
+    """Return an item that begins with the request it belongs to; in findings, only the first of each request does."""
+    prompt = next((each for each in state.prompts if each.turn == passage.turn), None)
+    if prompt is None or prompt.is_for_leftoff or (section == "key_findings" and passage.turn in seen_turns):
+        return Item(section, text, [passage.ref])
+    if section == "key_findings":
+        seen_turns.add(passage.turn)
+    asked = [wording.essence(prompt.text, max_chars)]
+    objection = _objections(state).get(prompt.turn) if passage.kind == "outcome" else None
+    if objection is not None:
+        asked.append(shorten(wording.title(objection.text), 160))
+    opening = OPENINGS["objected" if objection is not None else passage.kind].format(*asked)
+    return Item(section, f"{opening}: {text}", [prompt.ref, passage.ref])
+
+
+def decide(state: State) -> list[Item]:
+    """Return what was decided, oldest first: by the user, and by the agent with a reason."""
+    return sorted([*_verdicts(state), *_choices(state)], key=lambda item: item.line)
+
+
+def _verdicts(state: State) -> Iterator[Item]:
+    """Yield what the user decided: answers, refusals with their reason, verdicts on plans, corrections."""
+    last = state.prompts[-1].ref if state.prompts else None
+    for rule in state.rules:
+        if rule.ref.line_idx == (last and last.line_idx) or _was_done_after_all(state, rule):
+            continue
+        said = f"“{rule.text}”" if rule.text else ""
+        match rule.kind:
+            case "answer":
+                text = f"Asked {quote(rule.about, 200)}, the user answered {said}"
+            case "plan_approved":
+                text = f"The user approved the plan {quote(rule.about, 160)}"
+            case "plan_rejected":
+                text = f"The user rejected the plan {quote(rule.about, 160)}" + (f": {said}" if said else "")
+            case "refusal":
+                text = f"The user refused {shorten(rule.about, 200)}" + (f": {said}" if said else "")
+            case "correction":
+                text = f"The user corrected the agent: {said}"
+            case _:
+                continue
+        yield Item("decisions", text, [rule.ref])
+
+
+def _was_done_after_all(state: State, rule: Rule) -> bool:
+    """Return whether a command that was refused without a reason ran later."""
+    command = state.commands.get(checks.name_of(rule.about.strip("`")))
+    return rule.kind == "refusal" and not rule.text and command is not None and command.call > rule.call
+
+
+def _choices(state: State) -> list[Item]:
+    """Return the newest paragraphs in which the agent decides something and gives a reason."""
+    found = [
+        Item("decisions", part, [each.ref.with_excerpt(part)])
+        for each in state.passages
+        if each.kind in ("reply", "outcome")
+        for part in passages.split(each.text)
+        if len(part) <= _MAX_DECISION_CHARS
+        and "\n" not in part
+        and _DECIDES.search(part)
+        and _REASON.search(part)
+    ]
+    return found[-_MAX_CHOICES:]
+
+
+def as_decision(text: str) -> dict[str, str]:
+    """Split a decision from the user's or the agent's reason."""
+    what, mark, why = text.partition(": “")
+    return (
+        {"decision": what, "rationale": f"“{why}"}
+        if mark and text.startswith(("The user refused", "The user rejected"))
+        else {"decision": text, "rationale": ""}
+    )
