@@ -1,6 +1,9 @@
 """Paragraphs: how a text is split into them, which are chosen for the room there is, and how they are put together again."""
 
+import os
 import re
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -218,3 +221,25 @@ def test_entries_of_a_list_are_joined_without_blank_lines() -> None:
 @pytest.mark.parametrize("prose", ["It keeps cents, not floats.", "Er zählt Cent.", "合計はセント単位です。"])
 def test_code_and_logs_are_worth_less_than_prose_of_any_language(noise: str, prose: str) -> None:
     assert passages.worth(noise) < passages.worth(prose)
+
+
+def test_every_process_makes_the_same_choice() -> None:
+    """The order of a set differs from process to process; a log must read the same each time it is shown."""
+    program = (
+        "from leftoff.extraction.next_steps import fit_paragraphs\n"
+        "parts = [f'Part {n} of it moves the old table {n} and the new view {n} elsewhere.' for n in range(60)]\n"
+        "print(fit_paragraphs('\\n\\n'.join(parts), 1500))"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in range(4)
+    }
+    assert len(texts) == 1
+    assert texts.pop().rstrip().endswith(GAP)

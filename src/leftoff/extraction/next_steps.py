@@ -117,7 +117,8 @@ def _fit(text: str, max_chars: int, weight: Callable[[int, str], float], longest
         for number, part in enumerate(parts)
     ]
     chosen = passages.choose(units, max_chars)
-    return passages.join([(unit.number, unit.text) for unit in units if (0, unit.number) in chosen])
+    kept = [(unit.number, unit.text) for unit in units if (0, unit.number) in chosen]
+    return passages.join(kept, len(units))
 
 
 def shorten_paragraph(text: str, max_chars: int) -> str:

@@ -87,8 +87,8 @@ def _split_long_list(block: str) -> Iterable[str]:
     return pieces
 
 
-def join(chosen: Iterable[tuple[int, str]]) -> str:
-    """Put chosen paragraphs of one text together again, in their order; a gap between two of them is marked."""
+def join(chosen: Iterable[tuple[int, str]], total: int = 0) -> str:
+    """Put chosen paragraphs of one text together again, in their order; gaps are marked, also one before the end of ``total``."""
     parts: list[str] = []
     expected = 0
     for number, text in sorted(chosen):
@@ -96,6 +96,8 @@ def join(chosen: Iterable[tuple[int, str]]) -> str:
             parts.append(GAP)
         parts.append(text)
         expected = number + 1
+    if parts and expected < total and not parts[-1].endswith(GAP):
+        parts.append(GAP)
     out = ""
     for part in parts:
         is_list = _LIST_ITEM.match(part) and _LIST_ITEM.match(out.rpartition("\n")[2] or "x")
@@ -187,12 +189,13 @@ class _Choice:
     def __post_init__(self) -> None:
         self.word_sets = [words(each.text) for each in self.paragraphs]
         self.values = _word_values(self.word_sets)
-        self.totals = [sum(self.values[word] for word in found) for found in self.word_sets]
+        # fsum: the order of a set differs from process to process, and the same log must be told alike in all of them.
+        self.totals = [math.fsum(self.values[word] for word in found) for found in self.word_sets]
 
     def gain(self, number: int) -> float:
         """Return what a paragraph would add for its length."""
         paragraph, total = self.paragraphs[number], self.totals[number]
-        new = sum(self.values[word] for word in self.word_sets[number] if word not in self.covered)
+        new = math.fsum(self.values[word] for word in self.word_sets[number] if word not in self.covered)
         if new < paragraph.novelty * total or paragraph.text in self.told:
             return 0.0
         return paragraph.weight * (new + _REPEATED_VALUE * total) / self.costs[number]
