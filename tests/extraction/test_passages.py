@@ -1,6 +1,5 @@
 """Paragraphs: how a text is split into them, which are chosen for the room there is, and how they are put together again."""
 
-import os
 import re
 import subprocess
 import sys
@@ -233,7 +232,7 @@ def test_every_process_makes_the_same_choice() -> None:
     texts = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            env={"PYTHONHASHSEED": str(seed)},
             capture_output=True,
             text=True,
             check=True,
