@@ -102,7 +102,8 @@ def _extracted(path: Path) -> dict[str, list[Item]]:
     state = State()
     for begin in range(0, len(records), 100):
         state = step(state, records[begin : begin + 100], agent)
-        for rule in state.rules:
+        # Choices and answers to a question in a reply are told as decisions; nobody labelled them.
+        for rule in (each for each in state.rules if each.kind != "choice"):
             found[rule.ref.line_idx, rule.text] = Item(rule.ref.line_idx + 1, rule.text, rule.kind)
     return {"rules": [*found.values()]}
 

@@ -120,7 +120,7 @@ def test_findings_are_what_was_said_and_written_on_the_way() -> None:
     story = Story(project="/p").asked("Follow STYLE.md and write an importer")
     story.replied("", call("read", {"path": "/p/STYLE.md"}, "Names are never abbreviated in this project."))
     story.replied("The store has no index on the date.", call("shell", {"command": "ls"}, "a"))
-    story.replied("Each lookup takes 40 ms because of it.", call("shell", {"command": "ls"}, "a"))
+    story.replied("Each lookup takes 40 ms because of it.", *[call("shell", {"command": "ls"}, "a")] * 3)
     story.replied("", call("write", {"path": "/p/NOTES.md", "content": "The cache is kept per worker."}))
     story.delegated("Count the files", "There are 7 files in all.")
     story.replied("Done.").asked("Thanks")
@@ -369,9 +369,10 @@ def test_what_was_changed_since_the_last_commit_is_named() -> None:
         "Nothing was changed after commit `1a2b3c4` (“Add a”)"
         in (session_state_of(story)["critical_context"]["state"])
     )
-    story.replied("", *(call("write", {"path": f"/p/{n}.py", "content": "x"}) for n in range(10)))
+    story.replied("", *(call("write", {"path": f"/p/{n}.py", "content": "x"}) for n in range(17)))
+    names = ", ".join(f"`{n}.py`" for n in range(16, 1, -1))
     assert (
-        "Changed since commit `1a2b3c4`: `9.py`, `8.py`, `7.py`, `6.py`, `5.py`, `4.py`, `3.py`, `2.py` and 2 more"
+        f"Changed since commit `1a2b3c4`: {names} and 2 more"
         in (session_state_of(story)["critical_context"]["state"])
     )
 
@@ -386,7 +387,7 @@ def test_critical_context_has_no_lists_of_names() -> None:
     story.replied("", call("shell", {"command": "make test"}, "3 passed"))
     assert session_state_of(story)["critical_context"] == {
         "commands": ["`make test` → passed (“3 passed”)"],
-        "where": {"project": "/p"},
+        "where": {"project": "/p", "last activity": "2026-01-06 12:01"},
     }
 
 

@@ -18,7 +18,7 @@ _CONTEXT_QUARTERS = ResumeLog.TOKEN_BUDGET["critical_context"] * 4
 _RULES_QUARTERS = _CONTEXT_QUARTERS // 2
 _FILES_QUARTERS = _CONTEXT_QUARTERS * 5 // 16
 _COMMANDS_QUARTERS = _CONTEXT_QUARTERS * 3 // 16
-_MAX_NAMED_FILES = 8
+_MAX_NAMED_FILES = 15
 _HALF_LIFE_CALLS = 60
 
 
@@ -34,6 +34,7 @@ def critical_context(state: State, ground: Ground | None) -> dict[str, Any]:
             for name, text, ref in (
                 ("project", state.project, state.project_ref),
                 ("branch", state.branch, state.branch_ref),
+                ("last activity", state.last_at[:16].replace("T", " "), state.project_ref),
             )
             if text and ref is not None
         },

@@ -12,7 +12,7 @@ from leftoff.core.own_phrases import CONTINUE_PROJECT, HANDED_OVER, continued_pr
 from leftoff.core.records import Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.core.session import restored_session
 from leftoff.core.wire import JsonValue
-from leftoff.extraction import rewinds, tool_calls, user_rules
+from leftoff.extraction import rewinds, tool_calls, user_rules, wording
 from leftoff.extraction.passages import GAP
 from leftoff.extraction.state import (
     Passage,
@@ -47,6 +47,8 @@ _LEAD_IN = re.compile(
     r"\A(?:(?:now|next|then|first|good|great|perfect|ok|okay|also)[,.!]? )*(?:let me|let's|I'll|I will|I need to|I'm going to)(?: now| also)? ",
     re.IGNORECASE,
 )
+_FEW_WORDS = 5
+_CONTENT_WORD = re.compile(r"\w{7}|[`_.]\w")  # not in "fix it" and "make all the edits now"
 _HANDED_OVER = HANDED_OVER.encode()
 _LIMIT_PASSAGES_EVERY = 256  # counting them takes longer
 _LIMIT_EVERY = 8  # lines of the transcript, so that any partition of the records gives the same state
@@ -161,7 +163,7 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     ref = make_ref(record, typed)
     state.turns += 1
     state.tip = state.turns
-    state.announced, state.queued = "", ""
+    state.announced, state.queued, state.seen = "", "", []
     project = continued_project(typed) or ""
     state.prompts.append(
         Prompt(
@@ -284,8 +286,10 @@ def _drop_interrupted_calls(state: State) -> None:
 def _fold_text(state: State, ref: Ref, text: str) -> None:
     text = truncate(text.strip(), _MAX_TEXT_CHARS)
     state.passages.append(Passage(ref, "reply", text, "", state.turns, state.calls))
-    last_line = text.rstrip("`\n ").rpartition("\n")[2]
-    state.announced = truncate(_LEAD_IN.sub("", last_line.strip("#*-:> ")), _MAX_ANNOUNCED_CHARS)
+    last = [*wording.sentences(text.rstrip("`\n ").rpartition("\n")[2])][-1:]
+    words = _LEAD_IN.sub("", last[0].strip("#*-:> ")) if last else ""
+    has_content = len(words.split()) > _FEW_WORDS or not words.isascii() or _CONTENT_WORD.search(words)
+    state.announced = truncate(words, _MAX_ANNOUNCED_CHARS) if has_content else ""
 
 
 def _fold_results(state: State, record: Record, reader: Reader) -> None:

@@ -3,54 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from leftoff.core.markdown import NO_STEP_NAMED, NOTHING_OPEN
-from leftoff.core.own_phrases import only_saves
 from leftoff.extraction import checks, passages, user_rules, wording
+from leftoff.extraction.open_request import (
+    CONTEXT,
+    LAST_REQUEST_CHARS,
+    Step,
+    fit_reply,
+    is_complete,
+    open_request,
+    quote_prompt,
+    says_what_is_left,
+)
 from leftoff.extraction.phrases import any_of
 from leftoff.extraction.state import Passage, Pending, Prompt, Ref, State
 from leftoff.extraction.wording import quote, shorten
 
-Step = tuple[str, list[Ref]]
-
 _MAX_NEXT_STEPS = 20
 _FIRST_REQUEST_CHARS = 1_800
 _REQUEST_CHARS = 260  # of each between the first and the last
-_LAST_REQUEST_CHARS = 1_500
 _REQUESTS_CHARS = 4_200  # all together
-_LAST_REPLY_CHARS = 2_000
-_LAST_TEXTS = 6  # of an unfinished turn
-GO_AHEAD = re.compile(rf"(?:{any_of('go ahead')}|[ ,.!:)])+\Z", re.IGNORECASE)
-# Not between word boundaries: some entries end with a colon or a comma.
-_NEXT = re.compile(rf"(?<!\w)(?:{any_of('next step')})(?!\w)", re.IGNORECASE)
 # How the steps begin that a later session may find in the log.
 FIRST_ASKED = "The user first asked:"  # the beginning of a mission
 TEAM_ASKED = "Another agent first asked:"  # the same, in a team of agents
 LATEST = "The latest request:"
-UNFINISHED = "Unfinished request:"
 WAITING = "Newest request, not begun:"
 UNDER_WAY = "Call without an answer:"
 LAST_REPLY = "The agent's last reply:"
-WAS_AT = "Since that request the agent said:"
-SAID_BEFORE = "Before the last prompt the agent said:"  # the request may be an earlier one
-DONE_SINCE = "Since that request the agent"
 FAILS = "Failing check:"
 RUNNING = "Running in the background when last seen:"
 TODO_WORDS = {"in_progress": "In progress", "pending": "To do"}
-_COMPLETE = re.compile(
-    r"\b(?:all|everything|both|it|this|that|work|task|job|feature|implementation|migration|refactoring)\b[^.!?\n]{0,60}"
-    r"\b(?:done|finished|complete|completed|in place)\b|^\W*(?:all )?(?:done|finished|completed?)\b",
-    re.IGNORECASE,
-)
-_FRACTION = re.compile(r"\b(?:half|partly|almost|nearly|mostly)\b|\d\s?%", re.IGNORECASE)
 _MAX_THANKS_CHARS = 120  # a longer prompt asks for something else
 _CONTENT = re.compile(rf"\b(?:{any_of('content')})\b|^\W*(?:done|finished)\W*$", re.IGNORECASE)
 _PARTLY = re.compile(rf"\b(?:{any_of('partly')})\b|n't\b|[?\uff1f]|\d\s?%|\[ \]|\bopen:", re.IGNORECASE)
 _THANKS = re.compile(rf"\b(?:{any_of('thanks')})\b", re.IGNORECASE)
 _MORE_TO_COME = re.compile(rf"\b(?:{any_of('more to come')})\b|[?\uff1f]", re.IGNORECASE)
 _CODE = re.compile(r"`([^`]+)`")
-_FILE = re.compile(r"(?<![\w@/])[\w.~/-]*\w\.[A-Za-z]\w{0,7}\b(?!\()")
 
 
 def mission(state: State) -> tuple[str, list[Ref]]:
@@ -60,8 +50,8 @@ def mission(state: State) -> tuple[str, list[Ref]]:
         return _mission_of_project(state)
     first, last = asked[0], asked[-1]
     opening = TEAM_ASKED if first.by_agent else FIRST_ASKED
-    parts = [f"{opening} {_quote_prompt(first, _FIRST_REQUEST_CHARS)}"]
-    latest = f"{LATEST} {_quote_prompt(last, _LAST_REQUEST_CHARS)}" if last is not first else ""
+    parts = [f"{opening} {quote_prompt(first, _FIRST_REQUEST_CHARS)}"]
+    latest = f"{LATEST} {quote_prompt(last, LAST_REQUEST_CHARS)}" if last is not first else ""
     chars_left = _REQUESTS_CHARS - len(parts[0]) - len(latest)
     between, quoted = [], [first]
     for prompt in reversed(asked[1:-1]):
@@ -91,43 +81,9 @@ def _mission_of_project(state: State) -> tuple[str, list[Ref]]:
 
 def requests(state: State) -> list[Prompt]:
     """Return the prompts that ask for something: not those for leftoff, nor those that only say "continue", "yes" or "thanks"."""
-    return [each for each in state.prompts if not each.is_for_leftoff and not GO_AHEAD.match(each.text)]
-
-
-def _quote_prompt(prompt: Prompt, max_chars: int) -> str:
-    """Quote a prompt with its lines; of one that is too long, the paragraphs that say most."""
-    text = wording.typed_text(prompt.text).strip() or prompt.text
-    return f"“{fit_paragraphs(text, max_chars).replace(chr(10) * 2, chr(10))}”"
-
-
-def fit_paragraphs(text: str, max_chars: int, first_weight: float = 3.0) -> str:
-    """Return the text, or where it is too long its first paragraph and those that say most."""
-    return _fit(text, max_chars, lambda number, _: first_weight if number == 0 else 1.0, max_chars // 2)
-
-
-def _fit(text: str, max_chars: int, weight: Callable[[int, str], float], longest: int) -> str:
-    """Return the text, or where it is too long the paragraphs that say most; of several, none longer than ``longest``."""
-    if len(text) <= max_chars:
-        return text
-    parts = passages.split(text)
-    most = max_chars - passages.GAP_CHARS
-    longest = most if len(parts) == 1 else min(longest, most)
-    units = [
-        passages.Paragraph(0, number, shorten_paragraph(part, longest), weight(number, part))
-        for number, part in enumerate(parts)
+    return [
+        each for each in state.prompts if not each.is_for_leftoff and not wording.GO_AHEAD.match(each.text)
     ]
-    chosen = passages.choose(units, max_chars)
-    kept = [(unit.number, unit.text) for unit in units if (0, unit.number) in chosen]
-    return passages.join(kept, len(units))
-
-
-def shorten_paragraph(text: str, max_chars: int) -> str:
-    """Return a paragraph, or its beginning up to the end of a line or word with a mark where the rest is missing."""
-    if len(text) <= max_chars:
-        return text
-    head = text[: max_chars - 6]
-    cut = max(head.rfind("\n"), head.rfind(" "))
-    return f"{head[: cut if cut > max_chars // 2 else len(head)].rstrip()} {passages.GAP}"
 
 
 def next_steps(state: State) -> list[Step]:
@@ -144,16 +100,13 @@ def find_open_steps(state: State) -> list[Step]:
 def _open_steps(state: State, *, with_context: bool) -> Iterator[Step]:
     """Yield what is open; ``with_context`` also what the agent said and did last, which is nothing to do by itself."""
     if state.queued and state.queued_ref is not None:
-        yield f"{WAITING} “{fit_paragraphs(state.queued, _LAST_REQUEST_CHARS)}”", [state.queued_ref]
+        yield f"{WAITING} “{passages.fit_paragraphs(state.queued, LAST_REQUEST_CHARS)}”", [state.queued_ref]
     if state.prompts and not is_answered(state, state.prompts[-1]):
-        yield from _request_to_finish(state)
-        if with_context:
-            yield from _said_since(state)
-            yield from _done_since(state)
+        yield from open_request(state, with_context=with_context)
     else:
         said = _reply_with_next_step(state) or (state.last_reply if with_context else None)
         if said is not None:
-            yield f"{LAST_REPLY} {_fit_reply(said.text)}", [said.ref]
+            yield f"{LAST_REPLY} {fit_reply(said.text)}", [said.ref]
     yield from _open_todos(state)
     yield from _unsettled_calls(state)
 
@@ -176,76 +129,6 @@ def _open_todos(state: State) -> Iterator[Step]:
         for todo in state.todos:
             if todo.status == status and todo.text:
                 yield f"{word}: {shorten(todo.text, 300)}", [todo.ref]
-
-
-def _request_to_finish(state: State) -> Iterator[Step]:
-    """Yield the last request, or the project that the user had continued after it."""
-    asked = [prompt for prompt in state.prompts if prompt.project or not prompt.is_for_leftoff]
-    last = next((prompt for prompt in reversed(asked) if not GO_AHEAD.match(prompt.text)), None)
-    if last is None:
-        return
-    if last.project:
-        yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
-    else:
-        yield f"{UNFINISHED} {_quote_prompt(last, _LAST_REQUEST_CHARS)}", [last.ref]
-
-
-def _said_since(state: State) -> Iterator[Step]:
-    """Yield the agent's last texts on the request that is not finished, oldest first."""
-    said = [each for each in state.passages if each.kind == "reply" and each.turn == state.turns][
-        -_LAST_TEXTS:
-    ]
-    if only_saves(state.prompts[-1].text):
-        return
-    if not said:
-        if (before := state.last_reply) is not None:
-            yield f"{SAID_BEFORE} {_fit_reply(before.text)}", [before.ref]
-        return
-    kept: list[Passage] = []
-    room = _LAST_REPLY_CHARS
-    for each in reversed(said):
-        text = _fit_reply(each.text, min(room, _LAST_REPLY_CHARS * 2 // 3))
-        if kept and len(text) > room:
-            break
-        kept.insert(0, each._replace(text=text))
-        room -= len(text)
-    yield f"{WAS_AT} " + "\n\n".join(each.text for each in kept), [each.ref for each in kept]
-
-
-def _done_since(state: State) -> Iterator[Step]:
-    """Yield the last calls for the request that is not finished: files changed and read, commands run."""
-    before = state.prompts[-1].call
-    ran = sorted((each for each in state.commands.values() if each.call > before), key=lambda each: each.call)
-    files = sorted((each for each in state.files.values() if each.call > before), key=lambda each: each.call)
-    changed = [each for each in files if each.edited_at > before]
-    read = [each for each in files if each.edited_at <= before]
-    parts = [
-        f"{verb} {', '.join(names)}"
-        for verb, names in (
-            ("changed", [f"`{wording.relative_path(each.path, state.project)}`" for each in changed[-6:]]),
-            ("read", [f"`{wording.relative_path(each.path, state.project)}`" for each in read[-4:]]),
-            ("ran", [f"`{shorten(each.text, 120)}`" for each in ran[-3:]]),
-        )
-        if names
-    ]
-    asked = [each.about for each in state.passages if each.kind == "report" and each.call > before]
-    parts += [f"asked a subagent about {quote(about, 100)}" for about in asked[-3:]]
-    if not parts and state.calls == before and not state.pending:
-        yield f"{DONE_SINCE} made no call yet", [state.prompts[-1].ref]
-    if parts:
-        named = [(each.ref, each.path) for each in (*changed[-6:], *read[-4:])]
-        named += [(each.ref, each.text) for each in ran[-3:]]
-        yield f"{DONE_SINCE} {'; '.join(parts)}", [ref.with_excerpt(name) for ref, name in named]
-
-
-def _fit_reply(text: str, max_chars: int = _LAST_REPLY_CHARS) -> str:
-    """Return a reply, or where it is too long its paragraphs about what is left, then those that say most."""
-
-    def weight(_: int, part: str) -> float:
-        return 4.0 if any(map(_says_what_is_left, wording.sentences(part))) else 1.0
-
-    with_bold_headings = passages.join(enumerate(passages.split(text)))
-    return _fit(with_bold_headings, max_chars, weight, max_chars)
 
 
 def _describe_call(call: Pending) -> str:
@@ -276,7 +159,7 @@ def _reply_with_next_step(state: State) -> Passage | None:
     if last is None or last.turn != state.turns:
         return None
     for said in (last, *_replies_before_thanks(state)):
-        about = [sentence for sentence in wording.sentences(said.text) if _says_what_is_left(sentence)]
+        about = [sentence for sentence in wording.sentences(said.text) if says_what_is_left(sentence)]
         if said is not last:  # a question was answered by the prompt after it
             about = [sentence for sentence in about if not sentence.endswith("?")]
         if about:
@@ -284,14 +167,10 @@ def _reply_with_next_step(state: State) -> Passage | None:
     return None
 
 
-def _says_what_is_left(sentence: str) -> bool:
-    return bool(_NEXT.search(sentence) or (_COMPLETE.search(sentence) and _FRACTION.search(sentence)))
-
-
 def _replies_before_thanks(state: State) -> Iterator[Passage]:
     """Yield the outcomes of earlier turns, newest first, as far back as nothing was asked or done since."""
     for prompt in reversed(state.prompts):
-        if not GO_AHEAD.match(prompt.text) or prompt.call != state.calls:
+        if not wording.GO_AHEAD.match(prompt.text) or prompt.call != state.calls:
             return
         before = prompt.previous_turn
         yield from (
@@ -306,7 +185,7 @@ def _nothing_open(state: State) -> Iterator[Step]:
         return
     asked = requests(state)
     opening = NOTHING_OPEN if is_finished(state) else NO_STEP_NAMED
-    answer = _fit_reply(reply.text)
+    answer = fit_reply(reply.text)
     if state.prompts[-1].is_for_leftoff or not asked:
         yield f"{opening}: the agent's last words were: {answer}", [state.prompts[-1].ref, reply.ref]
     else:
@@ -347,7 +226,7 @@ def _list_is_done(state: State) -> bool:
 def _says_done(said: Passage | None) -> bool:
     """Return whether a text says that the work is complete, and not that only a part is."""
     sentences = [*wording.sentences(said.text)] if said is not None else []
-    return any(map(_COMPLETE.search, sentences)) and not any(map(_PARTLY.search, sentences))
+    return any(map(is_complete, sentences)) and not any(map(_PARTLY.search, sentences))
 
 
 def is_settled(step: str, state: State) -> bool:
@@ -357,7 +236,7 @@ def is_settled(step: str, state: State) -> bool:
     files to change when all of them were changed. Any other step is settled by work: the user said "continue", and the
     agent made calls and answered. What was under way in the other session is not under way here.
     """
-    if step.startswith((UNDER_WAY, SAID_BEFORE, DONE_SINCE, RUNNING)):
+    if step.startswith((UNDER_WAY, RUNNING, *CONTEXT)):
         return True
     if step.startswith(FAILS):
         failed = _CODE.search(step)
@@ -369,10 +248,10 @@ def is_settled(step: str, state: State) -> bool:
     if kind in TODO_WORDS.values():
         return _is_todo_settled(what, state)
     if step.startswith(LAST_REPLY):
-        left = [sentence for sentence in wording.sentences(step) if _says_what_is_left(sentence)]
+        left = [sentence for sentence in wording.sentences(step) if says_what_is_left(sentence)]
         if not left:
             return True  # it was quoted beside other steps
-        if named := _FILE.findall(" ".join(left)):
+        if named := wording.FILE_NAME.findall(" ".join(left)):
             return _all_changed(named, state)
     return _went_ahead(state)
 
@@ -396,6 +275,6 @@ def _went_ahead(state: State) -> bool:
     """Return whether the user told the agent to continue, and the agent made calls and then answered."""
     ends = [*(prompt.call for prompt in state.prompts[1:]), state.calls]
     return any(
-        GO_AHEAD.match(prompt.text) and end > prompt.call and is_answered(state, prompt)
+        wording.GO_AHEAD.match(prompt.text) and end > prompt.call and is_answered(state, prompt)
         for prompt, end in zip(state.prompts, ends, strict=True)
     )

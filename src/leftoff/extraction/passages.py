@@ -92,7 +92,7 @@ def join(chosen: Iterable[tuple[int, str]], total: int = 0) -> str:
     parts: list[str] = []
     expected = 0
     for number, text in sorted(chosen):
-        if number > expected and parts and not parts[-1].endswith(GAP):
+        if number > expected and not (parts and parts[-1].endswith(GAP)):
             parts.append(GAP)
         parts.append(text)
         expected = number + 1
@@ -103,6 +103,36 @@ def join(chosen: Iterable[tuple[int, str]], total: int = 0) -> str:
         is_list = _LIST_ITEM.match(part) and _LIST_ITEM.match(out.rpartition("\n")[2] or "x")
         out += ("" if not out else "\n" if is_list or part == GAP else "\n\n") + part
     return out
+
+
+def fit_paragraphs(text: str, max_chars: int, first_weight: float = 3.0) -> str:
+    """Return the text, or where it is too long its first paragraph and those that say most."""
+    return fit(text, max_chars, lambda number, _: first_weight if number == 0 else 1.0, max_chars // 2)
+
+
+def fit(text: str, max_chars: int, weight: Callable[[int, str], float], longest: int) -> str:
+    """Return the text, or where it is too long the paragraphs that say most; of several, none longer than ``longest``."""
+    if len(text) <= max_chars:
+        return text
+    parts = split(text)
+    most = max_chars - 2 * GAP_CHARS
+    longest = most if len(parts) == 1 else min(longest, most)
+    units = [
+        Paragraph(0, number, shorten_paragraph(part, longest), weight(number, part))
+        for number, part in enumerate(parts)
+    ]
+    chosen = choose(units, max_chars - GAP_CHARS)  # a gap more than there are paragraphs
+    kept = [(unit.number, unit.text) for unit in units if (0, unit.number) in chosen]
+    return join(kept, len(units))
+
+
+def shorten_paragraph(text: str, max_chars: int) -> str:
+    """Return a paragraph, or its beginning up to the end of a line or word with a mark where the rest is missing."""
+    if len(text) <= max_chars:
+        return text
+    head = text[: max_chars - 6]
+    cut = max(head.rfind("\n"), head.rfind(" "))
+    return f"{head[: cut if cut > max_chars // 2 else len(head)].rstrip()} {GAP}"
 
 
 def worth(paragraph: str) -> float:

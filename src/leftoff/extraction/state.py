@@ -73,7 +73,7 @@ class Rule(NamedTuple):
 
     ref: Ref
     text: str
-    kind: Literal["rule", "correction", "refusal", "answer", "plan_approved", "plan_rejected"]
+    kind: Literal["rule", "correction", "choice", "refusal", "answer", "plan_approved", "plan_rejected"]
     about: str  # what it answers or refuses; empty for a rule by itself
     call: int
     superseded_by: str = ""
@@ -199,6 +199,7 @@ class State:
     jobs: dict[str, Job] = field(default_factory=dict)
     pushed_at: int = -1  # the call that pushed last
     pending: dict[str, Pending] = field(default_factory=dict)
+    seen: list[Passage] = field(default_factory=list)  # what the calls since the last prompt printed
     agents: list[str] = field(default_factory=list)
     # Transcript, lines [first, last) that a rewind removed.
     rewinds: list[tuple[str, int, int]] = field(default_factory=list)
@@ -253,6 +254,7 @@ LIMITS = {
     "commits": 60,
     "jobs": 20,
     "pending": 64,
+    "seen": 8,
     "agents": 20,
     "rewinds": 200,
     "answered_early": 16,
@@ -382,6 +384,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "prompts": _list_reader(_read_prompt),
     "rules": _list_reader(Rule),
     "passages": _list_reader(Passage),
+    "seen": _list_reader(Passage),
     "files": _dict_reader(_read_file, 1),
     "commands": _dict_reader(_read_command, 1),
     "todos": _list_reader(TodoFact),

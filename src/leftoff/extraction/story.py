@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from leftoff.core.budget import count_quarters
-from leftoff.extraction import checks, next_steps, passages, wording
+from leftoff.extraction import checks, passages, wording
 from leftoff.extraction.passages import Paragraph
 from leftoff.extraction.phrases import any_of
 from leftoff.extraction.state import Passage, Prompt, Ref, Rule, State
@@ -34,6 +34,7 @@ _OLDEST = 0.4  # what the first passage is worth beside the last one
 _UNFINISHED_WEIGHT = 1.3  # of a reply in the turn that has no outcome yet
 _PASSING_WEIGHT = 0.35  # of a guess or an announcement in a turn that has one
 _TODO_WEIGHT = 0.6
+_MIN_REPLY_CHARS = 16  # "All green." on the way is told by what was checked
 _PROGRESS_CHARS = 100  # a shorter text said on the way only reports progress, which the outcome tells
 _HEAD_CHARS = 300  # within which a plan has its first heading
 _LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
@@ -42,14 +43,17 @@ _MAX_PARAGRAPH_CHARS = 1_600
 _RECENT_TURNS = 3  # whose requests are quoted at length
 _MAX_DECISION_CHARS = 600
 _MAX_CHOICES = 12
+_MAX_SAID_CHARS = 400
 _ABOUT_CHARS = 160
 _SUPPOSES = re.compile(any_of("supposes"), re.IGNORECASE)
-_ANNOUNCES = re.compile(rf"\W*(?:{any_of('announces')})", re.IGNORECASE)
 _OBJECTS = re.compile(rf"\W*(?:{any_of('objects')})", re.IGNORECASE)
-_LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _QUESTION_MARKS = ("?", "\uff1f")
+# What an earlier summary calls open: what happened since tells more.
+_WAS_OPEN = re.compile(
+    r"\b(?:pending tasks?|current(?:ly)?|next steps?|not yet|still (?:fail|open|to do|need|pending))",
+    re.IGNORECASE,
+)
 _HEADING_LINE = re.compile(r"^#{1,4} \S", re.MULTILINE)
-_SENTENCE_START = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+")
 _DECIDES = re.compile(rf"(?:\b|(?<=\W)){any_of('decides').join(('(?:', ')'))}", re.IGNORECASE)
 _REASON = re.compile(rf"{any_of('reason').join(('(?:', ')'))}", re.IGNORECASE)
 _FACTS = {"done": "accomplishments", "todo": "accomplishments", "fixed": "key_findings"}
@@ -92,7 +96,7 @@ def tell(state: State, room: int, *, known: Iterable[str]) -> list[Item]:
         Paragraph(
             group,
             number,
-            next_steps.shorten_paragraph(part, _MAX_PARAGRAPH_CHARS),
+            passages.shorten_paragraph(part, _MAX_PARAGRAPH_CHARS),
             weight * passages.worth(part),
         )
         for group, (_, parts, weight) in enumerate(groups)
@@ -113,33 +117,27 @@ def tell(state: State, room: int, *, known: Iterable[str]) -> list[Item]:
 
 
 def _candidates(state: State, known: str) -> Iterator[tuple[Passage, list[str], float]]:
-    """Yield what may be told, with its paragraphs and the weight of its place; of the last replies, what is not known yet."""
-    last = state.last_reply
+    """Yield what may be told, with its paragraphs and the weight of its place; of the last turns, what is not known yet."""
     finished = {each.turn for each in state.passages if each.kind == "outcome"}
     objected = _objections(state)
     for number, each in enumerate(state.passages):
         is_under_way = each.turn == state.turns and each.turn not in finished
-        age = (
-            1.0
-            if each.kind in ("summary", "plan")
-            else _OLDEST + (1 - _OLDEST) * number / len(state.passages)
-        )
-        weight, text = _WEIGHTS[each.kind] * age, each.text
-        if each.kind == "reply" and is_under_way:
-            weight *= _UNFINISHED_WEIGHT
-        elif each.kind == "reply":
-            text = _without_announcement(text)
-            weight *= _PASSING_WEIGHT if _SUPPOSES.search(text) or len(text) < _PROGRESS_CHARS else 1.0
-        elif each.kind == "outcome" and each.turn in objected:
-            weight *= _PASSING_WEIGHT
-        parts = _told_parts(each, text)[: 1 if each.kind == "outcome" and each.turn in objected else None]
-        if last is not None and (each.kind, each.turn) == (last.kind, last.turn):
+        is_passing = each.kind == "reply" and not is_under_way
+        was_refused = each.kind == "outcome" and each.turn in objected
+        text = wording.without_last_announcement(each.text) if is_passing else each.text
+        parts = _told_parts(each, text)[: 1 if was_refused else None]
+        if each.kind in ("reply", "outcome") and each.turn >= state.turns - 1:
             parts = _without_known(parts, text, known)
-        if parts:
+        if parts and not (is_passing and len(text) < _MIN_REPLY_CHARS):
+            weight = _WEIGHTS[each.kind] * _weight_of_age(each, number / len(state.passages))
+            if each.kind == "reply" and is_under_way:
+                weight *= _UNFINISHED_WEIGHT
+            elif was_refused or (is_passing and (_SUPPOSES.search(text) or len(text) < _PROGRESS_CHARS)):
+                weight *= _PASSING_WEIGHT
             yield each, parts, weight
     yield from _requests(state, known)
     for fact in (
-        *_changed_files(state),
+        *_changed_files(state, known),
         *_commits(state),
         *_fixed_failures(state),
         *_failures(state),
@@ -148,9 +146,16 @@ def _candidates(state: State, known: str) -> Iterator[tuple[Passage, list[str], 
         yield fact, [fact.text], _TODO_WEIGHT if fact.about == "todo" else 1.0
 
 
+def _weight_of_age(passage: Passage, place: float) -> float:
+    """Return what is left of a passage's weight by its place between the first (0) and the last (1); plans do not age."""
+    return 1.0 if passage.kind in ("summary", "plan") else _OLDEST + (1 - _OLDEST) * place
+
+
 def _told_parts(passage: Passage, text: str) -> list[str]:
     """Return the paragraphs that say something; a question that ends a turn was answered by the next prompt."""
-    parts = [part for part in passages.split(text) if not _only_announces(part)]
+    if passage.kind == "summary":
+        text = "\n".join(line for line in text.split("\n") if not _WAS_OPEN.search(line))
+    parts = [part for part in passages.split(text) if not wording.only_announces(part)]
     if passage.kind == "outcome" and len(parts) > 1 and parts[-1].endswith(_QUESTION_MARKS):
         parts.pop()
     return parts
@@ -188,30 +193,18 @@ def _without_known(parts: list[str], text: str, known: str) -> list[str]:
     return [] if is_told else [part for part in parts if " ".join(part.split()) not in flat]
 
 
-def _without_announcement(text: str) -> str:
-    """Return a text said on the way without its last words, if they only announce the next call: that call was made."""
-    body, _, last = text.rpartition("\n")
-    sentences = _SENTENCE_START.split(last)
-    while sentences and _ANNOUNCES.match(wording.straighten_quotes(sentences[-1])):
-        sentences.pop()
-    return f"{body}\n{' '.join(sentences)}".strip().rstrip(":")
-
-
-def _only_announces(paragraph: str) -> bool:
-    """Return whether a paragraph says nothing but that something follows."""
-    lines = wording.straighten_quotes(paragraph).split("\n")
-    is_list = len(lines) > 1 and any(map(_LIST_ITEM.match, lines))
-    return not is_list and all(
-        _ANNOUNCES.match(sentence) for line in lines for sentence in _SENTENCE_START.split(line)
-    )
-
-
-def _changed_files(state: State) -> Iterator[Passage]:
-    """Yield the files that were changed, with what the agent said it did there; critical context has room for some only."""
+def _changed_files(state: State, known: str) -> Iterator[Passage]:
+    """Yield the changed files that critical context has no room for, with what the agent said it did there."""
     for file in state.files.values():
-        if file.edits and file.purposes and file.last not in ("deleted", "moved"):
+        path = relative_path(file.path, state.project)
+        if (
+            file.edits
+            and file.purposes
+            and file.last not in ("deleted", "moved")
+            and f"\n{path}\n" not in known
+        ):
             why = "; ".join(shorten(purpose, 140) for purpose in file.purposes)
-            text = f"{'Created' if file.is_new else 'Changed'} `{relative_path(file.path, state.project)}`: {why}"
+            text = f"{'Created' if file.is_new else 'Changed'} `{path}`: {why}"
             yield Passage(file.ref.with_excerpt(file.path), "note", text, "done", 0, file.call)
 
 
@@ -285,32 +278,39 @@ def decide(state: State) -> list[Item]:
 
 
 def _verdicts(state: State) -> Iterator[Item]:
-    """Yield what the user decided: answers, refusals with their reason, verdicts on plans, corrections."""
+    """Yield what the user decided: answers, choices, refusals with their reason, verdicts on plans, corrections."""
     last = state.prompts[-1].ref if state.prompts else None
     for rule in state.rules:
-        if rule.ref.line_idx == (last and last.line_idx) or _was_done_after_all(state, rule):
-            continue
-        said = f"“{rule.text}”" if rule.text else ""
-        match rule.kind:
-            case "answer":
-                text = f"Asked {quote(rule.about, 200)}, the user answered {said}"
-            case "plan_approved":
-                text = f"The user approved the plan {quote(rule.about, 160)}"
-            case "plan_rejected":
-                text = f"The user rejected the plan {quote(rule.about, 160)}" + (f": {said}" if said else "")
-            case "refusal":
-                text = f"The user refused {shorten(rule.about, 200)}" + (f": {said}" if said else "")
-            case "correction":
-                text = f"The user corrected the agent: {said}"
-            case _:
-                continue
-        yield Item("decisions", text, [rule.ref])
+        text = _describe_verdict(rule)
+        is_last = last is not None and rule.ref.line_idx == last.line_idx  # which is quoted as the request
+        if text and not is_last and not _was_done_after_all(state, rule):
+            yield Item("decisions", text, [rule.ref])
 
 
 def _was_done_after_all(state: State, rule: Rule) -> bool:
     """Return whether a command that was refused without a reason ran later."""
     command = state.commands.get(checks.name_of(rule.about.strip("`")))
     return rule.kind == "refusal" and not rule.text and command is not None and command.call > rule.call
+
+
+def _describe_verdict(rule: Rule) -> str:
+    """Return a sentence that tells it; empty for a rule, which is told elsewhere."""
+    said = f"“{wording.essence(rule.text, _MAX_SAID_CHARS)}”" if rule.text else ""
+    match rule.kind:
+        case "answer" | "choice" if rule.about:
+            return f"Asked {quote(rule.about, 200)}, the user answered {said}"
+        case "choice":
+            return f"The user decided: {said}"
+        case "correction":
+            return f"The user corrected the agent: {said}"
+        case "plan_approved":
+            return f"The user approved the plan {quote(rule.about, 160)}"
+        case "plan_rejected":
+            return f"The user rejected the plan {quote(rule.about, 160)}" + (f": {said}" if said else "")
+        case "refusal":
+            return f"The user refused {shorten(rule.about, 200)}" + (f": {said}" if said else "")
+        case _:
+            return ""
 
 
 def _choices(state: State) -> list[Item]:
@@ -322,6 +322,7 @@ def _choices(state: State) -> list[Item]:
         for part in passages.split(each.text)
         if len(part) <= _MAX_DECISION_CHARS
         and "\n" not in part
+        and not any(mark in part for mark in _QUESTION_MARKS)
         and _DECIDES.search(part)
         and _REASON.search(part)
     ]

@@ -21,7 +21,8 @@ from leftoff.core.actions import (
     Wrote,
 )
 from leftoff.core.records import Record
-from leftoff.extraction import checks, user_rules
+from leftoff.extraction import checks, user_rules, wording
+from leftoff.extraction.passages import GAP
 from leftoff.extraction.state import (
     Command,
     Commit,
@@ -39,10 +40,12 @@ _MAX_COMMAND_CHARS = 600
 _MAX_TEXT_CHARS = 8_000
 _MIN_OUTPUT_CHARS = 40
 _MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
+_MAX_SEEN_CHARS = 600  # from either end of what a call printed
 _MAX_EDIT_CHARS = 600
 _WHOLE_NOTE_CHARS = 1_000
 _MAX_PURPOSES = 3  # of one file
-_PURPOSE_HOLDS_CALLS = 8  # how long what the agent announced explains its edits
+_PURPOSE_HOLDS_CALLS = 8  # how long what the agent announced of a file explains its edits
+_PURPOSE_OF_ANY_FILE_HOLDS_CALLS = 2
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
 _COMMITTED = re.compile(r"^\[([^\]\n]*?) ?(?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _MESSAGE = re.compile(
@@ -62,6 +65,7 @@ _SHELL_WRITES = re.compile(
     r"|\bsed\s+-i\S*\s+(?:'[^']*'|\"[^\"]*\")\s+([^\s<>|;&]+)"
 )
 _DELETES = re.compile(r"(?:^|[;&|]\s*)(?:git )?rm (?:-\w+ )*([^;&|\n]+)")
+_SHOWS_FILE = re.compile(r"(?:cd [^&;|]+&&\s*)?(?:cat|sed -n|head|tail|nl|bat)\b")
 _LINE_NUMBER = re.compile(r"^\s*\d+[→\t|]", re.MULTILINE)
 
 
@@ -88,6 +92,8 @@ def add_call(state: State, call: Call) -> None:
             user_rules.add_verdict(state, call.answer_ref(answer.user_text), call.actions, answer)
         _end_jobs(state, call)
     for action in call.actions:
+        if is_main and isinstance(action, Ran | Searched):
+            _add_seen(state, call, action[0].strip())
         if is_main and isinstance(action, Proposed):
             _add_passage(state, call.asked, "plan", action.plan, _VERDICTS[answer.approved])
         if not answer.refused:
@@ -124,6 +130,17 @@ def _add_action(state: State, call: Call, action: Action) -> None:
             _add_written(state, call.asked, action)
         case _:
             pass
+
+
+def _add_seen(state: State, call: Call, about: str) -> None:
+    """Keep what a call printed until the next prompt; not the content of a file, which can be read again."""
+    text = call.answer.text.strip()
+    if len(text) < _MIN_OUTPUT_CHARS or _SHOWS_FILE.match(about):
+        return
+    if len(text) > 2 * _MAX_SEEN_CHARS:
+        text = f"{truncate(text, _MAX_SEEN_CHARS)}\n{GAP}\n{text[-_MAX_SEEN_CHARS:].partition(chr(10))[2]}"
+    about = truncate(about, _MAX_COMMAND_CHARS)
+    state.seen.append(Passage(call.answer_ref(text), "output", text, about, state.turns, state.calls))
 
 
 def _add_written(state: State, ref: Ref, action: Wrote | Changed) -> None:
@@ -305,12 +322,11 @@ def _add_file(state: State, ref: Ref, action: Action, *, failed: bool, is_main: 
             _store_file(state, _touch_file(state, ref, path)._replace(last="searched"))
         case Ran(command, folder, _):
             for found in _SHELL_WRITES.findall(command):
-                _add_change(
-                    state, ref, Changed(_below(folder, "".join(found)), "", ""), purpose=_purpose(state)
-                )
+                path = _below(folder, "".join(found))
+                _add_change(state, ref, Changed(path, "", ""), purpose=_purpose(state, path))
             _delete_known_files(state, ref, command, folder)
         case Changed() | Wrote() | Removed() | Moved():
-            _add_change(state, ref, action, purpose=_purpose(state) if is_main else "")
+            _add_change(state, ref, action, purpose=_purpose(state, action.path) if is_main else "")
         case _:
             pass
 
@@ -320,16 +336,15 @@ def _below(folder: str | None, path: str) -> str:
     return path if folder is None or path.startswith(("/", "~")) else f"{folder.rstrip('/')}/{path}"
 
 
-def _purpose(state: State) -> str:
-    """Return why a file is edited now: what the agent announced just before, else the to-do in progress."""
+def _purpose(state: State, path: str) -> str:
+    """Return why a file is edited now: what the agent announced of it, or just before, else the to-do in progress."""
     said = state.last_reply
-    if (
-        state.announced
-        and said is not None
-        and said.turn == state.turns
-        and state.calls - said.call <= _PURPOSE_HOLDS_CALLS
-    ):
-        return state.announced
+    if state.announced and said is not None and said.turn == state.turns:
+        named = wording.FILE_NAME.findall(state.announced)
+        calls = _PURPOSE_HOLDS_CALLS if named else _PURPOSE_OF_ANY_FILE_HOLDS_CALLS
+        is_about = not named or any(f"/{path}".endswith(f"/{name.removeprefix('./')}") for name in named)
+        if is_about and state.calls - said.call <= calls:
+            return state.announced
     return next((truncate(todo.text, 160) for todo in state.todos if todo.status == "in_progress"), "")
 
 

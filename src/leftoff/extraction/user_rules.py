@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from leftoff.core.actions import Action, Answer, Changed, Proposed, Questioned, Ran, Wrote
-from leftoff.extraction import wording
+from leftoff.extraction import passages, wording
 from leftoff.extraction.phrases import LISTS, any_of
 from leftoff.extraction.state import Ref, Rule, State, truncate
 
@@ -47,6 +47,8 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 _PLAN = re.compile(r"\AImplement the following plan:\s.*", re.DOTALL)
+_CHOICE = re.compile(rf"(?:\b|(?<=\W))(?:{any_of('decides')})", re.IGNORECASE)
+_MAX_ANSWER_CHARS = 200
 _OPTION_NAMED = re.compile(
     r"(?:(?:let'?s )?(?:go with|do|take|use) )?(?:option )?([a-z]|\d)[.)!]?", re.IGNORECASE
 )
@@ -68,6 +70,8 @@ def add_prompt(state: State, ref: Ref, typed: str) -> None:
     if chosen := _chosen_option(state, typed):
         _add(state, Rule(ref.with_excerpt(typed), typed.strip(), "answer", chosen, state.calls))
         return
+    if asked := _answered_question(state, typed):
+        _add(state, Rule(ref.with_excerpt(typed), typed.strip(), "choice", asked, state.calls))
     typed = _PLAN.sub("", typed)  # the agent wrote the plan before the user handed it back
     paragraphs = [*wording.typed_paragraphs(typed)]
     sentences = [said for paragraph in paragraphs for said in wording.sentences(paragraph)]
@@ -79,19 +83,53 @@ def add_prompt(state: State, ref: Ref, typed: str) -> None:
         found = [said for said in found if said in announced or _STRICT.search(said) or not said.isascii()]
     for said in dict.fromkeys(found[:_MAX_RULES_PER_PROMPT]):
         _add(state, Rule(ref.with_excerpt(said), said, "rule", "", state.calls))
-    own, before = " ".join(paragraphs), state.last_reply
-    straight = wording.straighten_quotes(own)
-    if (
-        not found
-        and len(own) <= _SHORT_PROMPT_CHARS
-        and _CORRECTION.match(straight)
-        and _DIRECTS.search(straight)
-        and not _QUESTION.search(own)
-        and not (before is not None and _QUESTION.search(before.text))  # then it answers
-    ):
-        _add(state, Rule(ref.with_excerpt(own), own, "correction", "", state.calls))
+    if not found and not asked:
+        _add_correction_or_choice(state, ref, " ".join(paragraphs), sentences)
     for said in sentences:
         cancel_todos(state, said)
+
+
+def _add_correction_or_choice(state: State, ref: Ref, typed: str, sentences: list[str]) -> None:
+    """Add what a short prompt corrects, or else the first sentence that chooses one way of several."""
+    straight, before = wording.straighten_quotes(typed), state.last_reply
+    is_correction = (
+        len(typed) <= _SHORT_PROMPT_CHARS
+        and _CORRECTION.match(straight)
+        and _DIRECTS.search(straight)
+        and not _QUESTION.search(typed)
+        and not (before is not None and _QUESTION.search(before.text))  # then it answers
+    )
+    if is_correction:
+        _add(state, Rule(ref.with_excerpt(typed), typed, "correction", "", state.calls))
+    elif chosen := next(filter(_decides, sentences), ""):
+        _add(state, Rule(ref.with_excerpt(chosen), chosen, "choice", "", state.calls))
+
+
+def _decides(sentence: str) -> bool:
+    """Return whether a sentence of the user chooses one way of several."""
+    return (
+        _MIN_SENTENCE_CHARS <= len(sentence) <= _MAX_SENTENCE_CHARS
+        and _CHOICE.search(wording.straighten_quotes(sentence)) is not None
+        and not _QUESTION.search(sentence)
+    )
+
+
+def _answered_question(state: State, typed: str) -> str:
+    """Return the question with which the agent ended its turn, if the prompt is short and answers it; else nothing."""
+    before = state.last_reply
+    if (
+        before is None
+        or before.kind != "outcome"
+        or len(typed) > _MAX_ANSWER_CHARS
+        or _QUESTION.search(typed)
+    ):
+        return ""
+    last = [*wording.sentences(before.text.rpartition("\n\n")[2])][-1:]
+    if not last or not _QUESTION.search(last[0]):
+        return ""
+    shared = passages.words(typed) & passages.words(last[0])
+    is_answer = wording.GO_AHEAD.match(typed) or any(len(word) > 3 or not word.isascii() for word in shared)
+    return truncate(last[0], 300) if is_answer else ""
 
 
 def _takes_back(state: State, said: str) -> bool:

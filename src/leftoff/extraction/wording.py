@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from leftoff.extraction.phrases import LISTS
+from leftoff.extraction.phrases import LISTS, any_of
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 # Includes Chinese and Japanese full stops, and what a sentence may begin with in their scripts and in Cyrillic.
@@ -27,6 +27,12 @@ _ANNOUNCES = re.compile(
 )
 _DEMANDS = re.compile("|".join(LISTS["demands"]), re.IGNORECASE)
 _SHORT_TITLE_CHARS = 40
+# Not the one in rules, which introduces a list: what only says that something follows.
+_SAYS_WHAT_FOLLOWS = re.compile(rf"\W*(?:{any_of('announces')})", re.IGNORECASE)
+_LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+_SENTENCE_START = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+")
+GO_AHEAD = re.compile(rf"(?:{any_of('go ahead')}|[ ,.!:)])+\Z", re.IGNORECASE)
+FILE_NAME = re.compile(r"(?<![\w@/])[\w.~/-]*\w\.[A-Za-z]\w{0,7}\b(?!\()")
 _USER_INPUT = re.compile(r"^#+ user input\s+```\w*\n(.*?)\n?```", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 
 
@@ -121,6 +127,30 @@ def typed_paragraphs(prompt: str) -> Iterator[str]:
         elif paragraph:
             yield "\n".join(paragraph)
             paragraph = []
+
+
+def without_announcements(text: str) -> str:
+    """Return a text said on the way without the paragraphs and the last words that only say what follows."""
+    parts = [part for part in re.split(r"\n{2,}", text) if not only_announces(part)]
+    return without_last_announcement("\n\n".join(parts))
+
+
+def without_last_announcement(text: str) -> str:
+    """Return a text said on the way without its last words, if they only announce the next call: that call was made."""
+    body, _, last = text.rpartition("\n")
+    sentences = _SENTENCE_START.split(last)
+    while sentences and _SAYS_WHAT_FOLLOWS.match(straighten_quotes(sentences[-1])):
+        sentences.pop()
+    return f"{body}\n{' '.join(sentences)}".strip().rstrip(":")
+
+
+def only_announces(paragraph: str) -> bool:
+    """Return whether a paragraph says nothing but that something follows."""
+    lines = straighten_quotes(paragraph).split("\n")
+    is_list = len(lines) > 1 and any(map(_LIST_ITEM.match, lines))
+    return not is_list and all(
+        _SAYS_WHAT_FOLLOWS.match(sentence) for line in lines for sentence in _SENTENCE_START.split(line)
+    )
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -10,26 +10,17 @@ from leftoff.core import markdown
 from leftoff.core.markdown import utf16_length
 from leftoff.core.resume_log import ResumeLog
 from leftoff.extraction import passages
-from leftoff.extraction.next_steps import FIRST_ASKED, LATEST, TEAM_ASKED, shorten_paragraph
+from leftoff.extraction.next_steps import FIRST_ASKED, LATEST, TEAM_ASKED
 from leftoff.extraction.passages import Paragraph
 from leftoff.extraction.story import OPENINGS
 from leftoff.extraction.wording import shorten
 
 # What an item is worth by where it is from, which the words at its beginning tell; they stay with any paragraph of it.
 _ORIGINS = {
-    "objected": 0.4,
-    "outcome": 1.3,
+    **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
     "reply": 0.9,
-    "request": 1.3,
-    "approved": 1.2,
-    "rejected": 1.2,
-    "proposed": 1.2,
-    "summary": 1.1,
-    "report": 0.45,
-    "note": 0.6,
-    "document": 0.25,
-    "output": 0.25,
-    "edit": 0.3,
+    "summary": 0.7,
+    **dict.fromkeys(("objected", "report", "note", "document", "output", "edit"), 0.4),
 }
 
 
@@ -40,7 +31,6 @@ def _opening_pattern(origin: str) -> str:
 
 _LABEL = re.compile("|".join(map(_opening_pattern, _ORIGINS)))
 _OTHER_WEIGHT = 0.9  # of an item without such words: something the agent found on the way
-_PROGRESS, _PROGRESS_CHARS = 0.35, 100  # of a text that is too short to say more than how far things are
 _FIRST_REQUEST = 2.5
 _OLDEST = 0.35  # what the first item is worth beside the last one
 _GROUP_SHARE = 0.3  # of the room, for one item
@@ -54,6 +44,7 @@ _WEIGHTS = {
     "custom": 0.9,
     "other": 0.6,
 }
+_GAPS_CHARS = 120  # set aside for the marks of gaps at the ends of what is told
 _READ_FILE = 0.35  # beside a changed one
 _REQUEST_CHARS = 200
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
@@ -92,12 +83,12 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
     if novelty:
         entries = [entry for entry in entries if entry.section != _HOW or entry.name not in flat]
     headings = dict.fromkeys([_DECIDED, _ASKED, _HAPPENED, _HOW, *(entry.section for entry in entries)])
-    room -= sum(len(heading) + 7 for heading in headings) + len(_LATER_COUNTS)
+    room -= sum(len(heading) + 7 for heading in headings) + len(_LATER_COUNTS) + _GAPS_CHARS
     units = [
         Paragraph(
             group,
             number,
-            shorten_paragraph(part, _MAX_PARAGRAPH_CHARS),
+            passages.shorten_paragraph(part, _MAX_PARAGRAPH_CHARS),
             entry.weight_of(number),
             novelty if entry.section != _HOW else 0.0,
         )
@@ -123,7 +114,7 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
             if unit.group == group and (group, unit.number) in chosen
         ]
         if parts:
-            body = passages.join(parts)
+            body = passages.join(parts, len(entry.parts))
             label = entry.label.rstrip() + "\n" if entry.label and body.startswith("```") else entry.label
             sections[entry.section].append(f"- {markdown.escape_item((label + body).removeprefix('- '))}")
     if sections[_HAPPENED]:
@@ -137,19 +128,7 @@ def _cost(text: str) -> int:
 
 def _entries(log: ResumeLog) -> Iterator[_Entry]:
     """Yield all that may be told: requests, decisions, what happened in order of time, how and where."""
-    for text in log.mission_summary.split("\n\n"):
-        if not text.startswith(LATEST):
-            opening = next((each for each in (FIRST_ASKED, TEAM_ASKED) if text.startswith(each)), None)
-            is_first, label = opening is not None, f"{opening} " if opening else ""
-            weight = _WEIGHTS["mission"] * (_FIRST_REQUEST if is_first else 1.0)
-            if is_first:
-                yield _Entry(_ASKED, label, tuple(passages.split(text.removeprefix(label))), weight)
-            requests = text.split("\n- “")[1:] if not is_first else []
-            for number, request in enumerate(requests, 1):
-                shown = f"“{shorten(request.rstrip('”'), _REQUEST_CHARS)}”"
-                yield _Entry(_ASKED, "", (shown,), weight * number / len(requests))
-            if not is_first and not requests and text.strip():  # a mission in somebody's own words
-                yield _Entry(_ASKED, "", tuple(passages.split(text)), weight * _FIRST_REQUEST)
+    yield from _asked(log)
     for decision in log.decisions:
         reason = str(decision.get("rationale") or "")
         text = str(decision.get("decision") or "") + (f": {reason}" if reason else "")
@@ -159,6 +138,24 @@ def _entries(log: ResumeLog) -> Iterator[_Entry]:
     for own in log.custom_sections:
         heading = markdown.escape_inline(own.name)[:100]
         yield _Entry(heading, "", tuple(passages.split(own.content)), _WEIGHTS["custom"])
+
+
+def _asked(log: ResumeLog) -> Iterator[_Entry]:
+    """Yield the first request, and those between it and the last one, which is told with where things stand."""
+    for text in log.mission_summary.split("\n\n"):
+        opening = next((each for each in (FIRST_ASKED, TEAM_ASKED) if text.startswith(each)), None)
+        requests = text.split("\n- “")[1:] if opening is None else []
+        weight = _WEIGHTS["mission"]
+        if opening is not None:
+            label = f"{opening} "
+            parts = tuple(passages.split(text.removeprefix(label)))
+            yield _Entry(_ASKED, label, parts, weight * _FIRST_REQUEST)
+        elif not requests and text.strip() and not text.startswith(LATEST):  # in somebody's own words
+            yield _Entry(_ASKED, "", tuple(passages.split(text)), weight * _FIRST_REQUEST)
+        for number, request in enumerate(requests, 1):
+            if not request.rstrip("” ").endswith(":"):  # that introduces what was pasted
+                shown = f"“{shorten(request.rstrip('”'), _REQUEST_CHARS)}”"
+                yield _Entry(_ASKED, "", (shown,), weight * number / len(requests))
 
 
 def _happened(log: ResumeLog) -> Iterator[_Entry]:
@@ -173,7 +170,6 @@ def _happened(log: ResumeLog) -> Iterator[_Entry]:
         label = _LABEL.match(text)
         weight = _ORIGINS[label.lastgroup or ""] if label else _OTHER_WEIGHT
         weight *= _OLDEST + (1 - _OLDEST) * at / len(items)
-        weight *= _PROGRESS if len(text) < _PROGRESS_CHARS else 1.0
         rest = text[label.end() :] if label else text
         parts = (rest,) if len(rest) <= _SHORT_ITEM_CHARS else tuple(passages.split(rest))
         yield _Entry(_HAPPENED, label[0] if label else "", parts, weight)

@@ -1,0 +1,171 @@
+"""Say how far the last request got: what was said before it, and what the agent said, did and saw since."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from leftoff.core.own_phrases import only_saves
+from leftoff.extraction import passages, wording
+from leftoff.extraction.phrases import any_of
+from leftoff.extraction.state import Passage, Prompt, Ref, State
+from leftoff.extraction.wording import quote, shorten
+
+Step = tuple[str, list[Ref]]
+
+# How the steps begin that a later session may find in the log.
+UNFINISHED = "Unfinished request:"
+SAID_BEFORE = "Before the last prompt the agent said:"  # the request may be an earlier one
+WAS_AT = "Since that request the agent said:"
+DONE_SINCE = "Since that request the agent"
+SAW = "The last calls showed:"
+CONTEXT = (SAID_BEFORE, WAS_AT, DONE_SINCE, SAW)  # of a request; none of them is something to do by itself
+
+# Not between word boundaries: some entries end with a colon or a comma.
+_NEXT = re.compile(rf"(?<!\w)(?:{any_of('next step')})(?!\w)", re.IGNORECASE)
+_COMPLETE = re.compile(
+    r"\b(?:all|everything|both|it|this|that|work|task|job|feature|implementation|migration|refactoring)\b[^.!?\n]{0,60}"
+    r"\b(?:done|finished|complete|completed|in place)\b|^\W*(?:all )?(?:done|finished|completed?)\b",
+    re.IGNORECASE,
+)
+_FRACTION = re.compile(r"\b(?:half|partly|almost|nearly|mostly)\b|\d\s?%", re.IGNORECASE)
+LAST_REQUEST_CHARS = 1_500
+_LAST_REPLY_CHARS = 2_000
+_LAST_TEXTS = 6
+_CLEAR_ALONE_CHARS = 400  # a shorter request may speak of "those changes", which the reply before it names
+_BEFORE_CHARS = 700
+_MIN_BEFORE_CHARS = 80  # less says nothing about what came before
+_SEEN_CHARS = 1_200
+_SEEN_OF_ONE_CHARS = 500
+_MAX_LINE_CHARS = 200
+
+
+def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
+    """Yield the last request, or the project that the user had continued after it; ``with_context`` also how far it got."""
+    asked = [prompt for prompt in state.prompts if prompt.project or not prompt.is_for_leftoff]
+    last = next((prompt for prompt in reversed(asked) if not wording.GO_AHEAD.match(prompt.text)), None)
+    if last is not None and last.project:
+        yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
+    elif last is not None:
+        yield f"{UNFINISHED} {quote_prompt(last, LAST_REQUEST_CHARS)}", [last.ref]
+    if with_context:
+        if not only_saves(state.prompts[-1].text):
+            yield from _said(state)
+        yield from _done(state)
+        yield from _seen(state)
+
+
+def quote_prompt(prompt: Prompt, max_chars: int) -> str:
+    """Quote a prompt with its lines; of one that is too long, the paragraphs that say most."""
+    text = wording.typed_text(prompt.text).strip() or prompt.text
+    return f"“{passages.fit_paragraphs(text, max_chars).replace(chr(10) * 2, chr(10))}”"
+
+
+def _said(state: State) -> Iterator[Step]:
+    """Yield what the agent said before the last prompt, where that may need it to be understood, and its last texts since."""
+    said = [each for each in state.passages if each.kind == "reply" and each.turn == state.turns][
+        -_LAST_TEXTS:
+    ]
+    earlier = (
+        each
+        for each in reversed(state.passages)
+        if each.kind in ("reply", "outcome")
+        and each.turn < state.turns
+        and len(wording.without_announcements(each.text)) >= (_MIN_BEFORE_CHARS if said else 1)
+    )
+    before = next(earlier, None)
+    if before is not None and not (said and len(state.prompts[-1].text) > _CLEAR_ALONE_CHARS):
+        room = _BEFORE_CHARS if said else _LAST_REPLY_CHARS
+        yield f"{SAID_BEFORE} {fit_reply(before.text, room)}", [before.ref]
+    kept: list[Passage] = []
+    room = _LAST_REPLY_CHARS
+    for each in reversed(said):
+        text = each.text if each is said[-1] else wording.without_announcements(each.text)
+        text = fit_reply(text, min(room, _LAST_REPLY_CHARS * 2 // 3))
+        if kept and len(text) > room:
+            break
+        if text:
+            kept.insert(0, each._replace(text=text))
+            room -= len(text)
+    if kept:
+        yield f"{WAS_AT} " + "\n\n".join(each.text for each in kept), [each.ref for each in kept]
+
+
+def _done(state: State) -> Iterator[Step]:
+    """Yield the last calls for the request: files changed and read, commands run."""
+    before = state.prompts[-1].call
+    ran = sorted((each for each in state.commands.values() if each.call > before), key=lambda each: each.call)
+    files = sorted((each for each in state.files.values() if each.call > before), key=lambda each: each.call)
+    changed = [each for each in files if each.edited_at > before]
+    read = [each for each in files if each.edited_at <= before]
+    parts = [
+        f"{verb} {', '.join(names)}"
+        for verb, names in (
+            ("changed", [f"`{wording.relative_path(each.path, state.project)}`" for each in changed[-6:]]),
+            ("read", [f"`{wording.relative_path(each.path, state.project)}`" for each in read[-4:]]),
+            ("ran", [f"`{shorten(each.text, 120)}`" for each in ran[-3:]]),
+        )
+        if names
+    ]
+    asked = [each.about for each in state.passages if each.kind == "report" and each.call > before]
+    parts += [f"asked a subagent about {quote(about, 100)}" for about in asked[-3:]]
+    if not parts and state.calls == before and not state.pending:
+        yield f"{DONE_SINCE} made no call yet", [state.prompts[-1].ref]
+    if parts:
+        named = [(each.ref, each.path) for each in (*changed[-6:], *read[-4:])]
+        named += [(each.ref, each.text) for each in ran[-3:]]
+        yield f"{DONE_SINCE} {'; '.join(parts)}", [ref.with_excerpt(name) for ref, name in named]
+
+
+def _seen(state: State) -> Iterator[Step]:
+    """Yield what the last calls printed: nobody has put it into words yet."""
+    shown: list[tuple[str, Ref]] = []
+    room = _SEEN_CHARS
+    for each in reversed(state.seen):
+        text = _clip_output(each.text)
+        fence = "```" if "```" not in text else "~~~~"
+        block = f"`{shorten(each.about, 120)}`\n{fence}\n{text}\n{fence}"
+        if len(block) > room:
+            break
+        room -= len(block)
+        shown.insert(0, (block, each.ref))
+    if shown:
+        yield f"{SAW}\n" + "\n".join(block for block, _ in shown), [ref for _, ref in shown]
+
+
+def _clip_output(text: str) -> str:
+    """Return the first and last lines of an output, with a mark between them where lines are left out."""
+    lines = [
+        shorten(line, _MAX_LINE_CHARS) if len(line) > _MAX_LINE_CHARS else line.rstrip()
+        for line in text.splitlines()
+    ]
+    if sum(map(len, lines)) + len(lines) <= _SEEN_OF_ONE_CHARS:
+        return "\n".join(lines)
+    head: list[str] = []
+    tail: list[str] = []
+    room = _SEEN_OF_ONE_CHARS
+    while lines and room > 0:
+        line = lines.pop(0) if len(head) <= len(tail) else lines.pop()
+        (head if len(head) <= len(tail) else tail).append(line)
+        room -= len(line) + 1
+    return "\n".join([*head, *([passages.GAP] if lines else []), *reversed(tail)])
+
+
+def fit_reply(text: str, max_chars: int = _LAST_REPLY_CHARS) -> str:
+    """Return a reply, or where it is too long its paragraphs about what is left, then those that say most."""
+
+    def weight(_: int, part: str) -> float:
+        return 4.0 if any(map(says_what_is_left, wording.sentences(part))) else 1.0
+
+    with_bold_headings = passages.join(enumerate(passages.split(text)))
+    return passages.fit(with_bold_headings, max_chars, weight, max_chars)
+
+
+def says_what_is_left(sentence: str) -> bool:
+    """Return whether a sentence names a next step, or calls the work done in part."""
+    return bool(_NEXT.search(sentence) or (is_complete(sentence) and _FRACTION.search(sentence)))
+
+
+def is_complete(sentence: str) -> bool:
+    """Return whether a sentence calls the work done."""
+    return _COMPLETE.search(sentence) is not None
