@@ -30,6 +30,56 @@ def test_an_unfinished_request_is_told_word_for_word_with_what_was_said_and_done
     ]
 
 
+def test_an_unfinished_request_comes_with_what_the_last_calls_showed() -> None:
+    """Search hits and conflicts that nobody has put into words yet; files and listings can be read again."""
+    hits = "src/rows.py:3: skip_empty\nsrc/cells.py:9: skip_empty"
+    story = (
+        Story(project="/p")
+        .asked("Old")
+        .replied("", call("shell", {"command": "rg old"}, "old.py:1: an old hit of it"))
+    )
+    story.replied("Done with the old one.").asked("Where are empty rows skipped")
+    story.replied("", call("shell", {"command": "rg skip_empty"}, hits))
+    story.replied(
+        "", call("shell", {"command": "cat src/rows.py"}, "def skip_empty(rows): return filter(None, rows)")
+    )
+    (showed,) = [step for step in steps_of(story) if step.startswith("The last calls showed:")]
+    assert showed == f"The last calls showed:\n`rg skip_empty`\n```\n{hits}\n```"
+
+
+def test_long_output_of_a_call_keeps_its_ends() -> None:
+    output = "\n".join(
+        ["first of all", *(f"line {number} of many" for number in range(300)), "3 conflicts in all"]
+    )
+    story = Story().asked("Merge it").replied("", call("shell", {"command": "git merge other"}, output))
+    (showed,) = [step for step in steps_of(story) if step.startswith("The last calls showed:")]
+    assert "first of all" in showed
+    assert "3 conflicts in all" in showed
+    assert "\n[…]\n" in showed
+    assert len(showed) < 600
+
+
+def test_a_short_request_comes_with_what_the_agent_said_before_it() -> None:
+    """ "No, revert those changes" says nothing without the reply that it answers."""
+    before = "Settings files no longer count as the user's work; rows of other tools are left out of the sum."
+    story = Story().asked("The numbers are off").replied(before).replied("Let me check the totals:", LOOK)
+    story.asked("No, revert those changes").replied("You are right.", LOOK)
+    assert f"Before the last prompt the agent said: {before}" in steps_of(story)
+    clear = Story().asked("The numbers are off").replied(before).asked("Write the importer. " * 30)
+    assert not any(before in step for step in steps_of(clear.replied("Looking.", LOOK)))
+
+
+def test_what_only_announces_the_next_call_is_left_out_of_what_was_said_since() -> None:
+    story = Story().asked("Fix the totals").replied("Let me look at the rows first.", LOOK)
+    story.replied("Cents are lost when rows are merged. Let me check the store.", LOOK).replied(
+        "Now the store:", LOOK
+    )
+    assert (
+        "Since that request the agent said: Cents are lost when rows are merged.\n\nNow the store:"
+        in steps_of(story)
+    )
+
+
 def test_a_request_that_is_too_long_keeps_its_beginning_and_what_says_most() -> None:
     parts = [f"Part {n}: column c{n} of the old table becomes field f{n}." for n in range(60)]
     parts[30] = "Everything else about rounding, cents and currencies is specified in money.md."

@@ -171,6 +171,13 @@ def test_a_changed_file_says_why() -> None:
     )
 
 
+def test_what_was_said_of_another_file_is_no_reason() -> None:
+    story = Story(project="/p").asked("Go").replied("Now update the conversion in b.py:", edit())
+    assert session_state_of(story)["critical_context"]["files"]["a.py"] == "changed, 1 edit"
+    story = Story(project="/p").asked("Go").replied("Now update the conversion in a.py:", edit())
+    assert session_state_of(story)["critical_context"]["files"]["a.py"].startswith("changed, 1 edit: ")
+
+
 def test_what_was_said_long_ago_or_in_another_turn_is_no_reason() -> None:
     look = call("read", {"path": "/p/b.py"}, "x")
     other = Story(project="/p").asked("Look").replied("I look around.").asked("Go").replied("", edit())

@@ -366,3 +366,46 @@ def test_the_same_file_alone_is_not_the_same_topic() -> None:
         story_with_prompts("Never edit config.yaml by hand.", "You must read config.yaml before each run.")
     )
     assert not any("superseded" in rule for rule in both)
+
+
+@pytest.mark.parametrize(
+    ("said", "typed", "decision"),
+    [
+        (
+            "Both work. Shall I keep the old index?",
+            "yes",
+            "Asked “Shall I keep the old index?”, the user answered “yes”",
+        ),
+        (
+            "Should totals be rounded per row or per file?",
+            "per file please",
+            "Asked “Should totals be rounded per row or per file?”, the user answered “per file please”",
+        ),
+        (
+            "集計は行ごとに丸めますか\uff1f",
+            "行ごとに",
+            "Asked “集計は行ごとに丸めますか\uff1f”, the user answered “行ごとに”",
+        ),
+        (
+            "There are four ways to do it.",
+            "Let's go with the pool for each file.",
+            "The user decided: “Let's go with the pool for each file.”",
+        ),
+    ],
+)
+def test_what_the_user_answers_or_chooses_is_a_decision(said: str, typed: str, decision: str) -> None:
+    story = Story().asked("Look").replied(said).asked(typed).replied("Good.").asked("And now the docs")
+    assert [each["decision"] for each in session_state_of(story)["decisions"]] == [decision]
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("Shall I keep the old index?", "the build is red"),  # something else
+        ("Shall I keep the old index?", "what is the old index?"),
+        ("Kept the old index.", "yes"),  # nothing was asked
+    ],
+)
+def test_what_answers_no_question_is_no_decision(said: str, typed: str) -> None:
+    story = Story().asked("Look").replied(said).asked(typed).replied("Good.").asked("And now the docs")
+    assert session_state_of(story)["decisions"] == []

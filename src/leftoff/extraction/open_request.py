@@ -36,7 +36,7 @@ _CLEAR_ALONE_CHARS = 400  # a shorter request may speak of "those changes", whic
 _BEFORE_CHARS = 700
 _MIN_BEFORE_CHARS = 80  # less says nothing about what came before
 _SEEN_CHARS = 1_200
-_SEEN_OF_ONE_CHARS = 500
+_SEEN_OF_ONE_CHARS = 400
 _MAX_LINE_CHARS = 200
 
 

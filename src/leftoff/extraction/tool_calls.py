@@ -65,7 +65,8 @@ _SHELL_WRITES = re.compile(
     r"|\bsed\s+-i\S*\s+(?:'[^']*'|\"[^\"]*\")\s+([^\s<>|;&]+)"
 )
 _DELETES = re.compile(r"(?:^|[;&|]\s*)(?:git )?rm (?:-\w+ )*([^;&|\n]+)")
-_SHOWS_FILE = re.compile(r"(?:cd [^&;|]+&&\s*)?(?:cat|sed -n|head|tail|nl|bat)\b")
+# What shows files or lists them, which can be done again.
+_SHOWS_FILES = re.compile(r"(?:cd [^&;|]+&&\s*)?(?:cat|sed -n|head|tail|nl|bat|ls|find|tree|pwd)\b")
 _LINE_NUMBER = re.compile(r"^\s*\d+[→\t|]", re.MULTILINE)
 
 
@@ -133,9 +134,9 @@ def _add_action(state: State, call: Call, action: Action) -> None:
 
 
 def _add_seen(state: State, call: Call, about: str) -> None:
-    """Keep what a call printed until the next prompt; not the content of a file, which can be read again."""
+    """Keep what a call printed until the next prompt; not a file or a listing, which can be read again."""
     text = call.answer.text.strip()
-    if len(text) < _MIN_OUTPUT_CHARS or _SHOWS_FILE.match(about):
+    if len(text) < _MIN_OUTPUT_CHARS or _SHOWS_FILES.match(about):
         return
     if len(text) > 2 * _MAX_SEEN_CHARS:
         text = f"{truncate(text, _MAX_SEEN_CHARS)}\n{GAP}\n{text[-_MAX_SEEN_CHARS:].partition(chr(10))[2]}"
