@@ -355,7 +355,7 @@ def test_the_state_of_the_files_is_what_git_says_when_the_log_is_saved() -> None
         found: list[str] = render(state, ground)["critical_context"]["state"]
         return found
 
-    assert said(None) == ["Changed: `a.py`; no commit was made in this session"]
+    assert said(None) == ["Changed: `a.py`; no commit was seen in this session"]
     dirty = Ground(head="a" * 40, branch="main", worktree=None, dirty=("a.py", "b.py"))
     assert said(dirty) == ["Not committed, as git said when this was saved: `a.py`, `b.py`"]
     clean = Ground(head="a" * 40, branch="main", worktree=None, dirty=())
@@ -372,7 +372,7 @@ def test_what_was_changed_since_the_last_commit_is_named() -> None:
     story.replied("", *(call("write", {"path": f"/p/{n}.py", "content": "x"}) for n in range(17)))
     names = ", ".join(f"`{n}.py`" for n in range(16, 1, -1))
     assert (
-        f"Changed since commit `1a2b3c4`: {names} and 2 more"
+        f"Changed since commit `1a2b3c4` (“Add a”): {names} and 2 more"
         in (session_state_of(story)["critical_context"]["state"])
     )
 

@@ -137,6 +137,30 @@ def test_a_commit_has_the_body_of_its_message(command: str, body: str) -> None:
     assert commit.body == body
 
 
+def test_a_quiet_commit_counts_although_it_prints_nothing() -> None:
+    message = "git add -A && git commit -q -F - <<'EOF'\nfix: round totals\n\nPer file, not per row.\nEOF"
+    state = add_call(State(), Wrote("/p/a.py", "x"), answer=Answer("", failed=False))
+    add_call(state, Ran(message), answer=Answer("", 0, failed=False))
+    assert [(each.sha, each.subject, each.body) for each in state.commits] == [
+        ("", "fix: round totals", "Per file, not per row.")
+    ]
+    assert (
+        "Nothing was changed after commit “fix: round totals”" in render(state)["critical_context"]["state"]
+    )
+    loud = add_call(
+        State(), Ran("git commit -m 'fix: x'"), answer=Answer("nothing to commit", 1, failed=True)
+    )
+    assert loud.commits == []
+
+
+def test_what_is_in_progress_for_many_files_explains_none_of_them() -> None:
+    todo = call("todo", {"items": [{"text": "Review all of the code", "status": "in_progress"}]})
+    story = Story(project="/p").asked("Go").replied("", todo)
+    story.replied("", *(call("write", {"path": f"/p/{n}.py", "content": "x"}) for n in range(5)))
+    files = session_state_of(story)["critical_context"]["files"]
+    assert sum("Review all of the code" in text for text in files.values()) == 3
+
+
 def test_a_push_counts_for_the_commits_before_it() -> None:
     state = State()
     for command, output in (
@@ -144,10 +168,10 @@ def test_a_push_counts_for_the_commits_before_it() -> None:
         ("git push origin main", "main -> main"),
     ):
         add_call(state, Ran(command), answer=Answer(output, 0, failed=False))
-    assert "The last commit, `1a2b3c4`, was pushed" in render(state)["critical_context"]["state"]
+    assert "The last commit, `1a2b3c4` (“Add it”), was pushed" in render(state)["critical_context"]["state"]
     add_call(state, Ran("git commit -m 'More'"), answer=Answer("[main 2a2b3c4] More", 0, failed=False))
     assert (
-        "The last commit, `2a2b3c4`, was not pushed in this session"
+        "The last commit, `2a2b3c4` (“More”), was not pushed in this session"
         in (render(state)["critical_context"]["state"])
     )
 

@@ -8,7 +8,7 @@ from tests.resume_logs.sample_logs import log
 
 FAILING = log(next_steps=["Failing check: `make test` → “1 failed”"])
 DIRTY = log(critical_context={"state": ["Not committed, as git said when this was saved: `a.py`"]})
-NO_COMMIT = log(critical_context={"state": ["Changed: `a.py`; no commit was made in this session"]})
+NO_COMMIT = log(critical_context={"state": ["Changed: `a.py`; no commit was seen in this session"]})
 GUESSED = log(
     key_findings=["The importer probably loses rows because the connection pool closes cursors early."]
 )
@@ -28,7 +28,7 @@ CAUSE = "Root cause identified: the connection pool closes cursors early, and th
         (FAILING, "The build passes and all 12 checks are green.", "when last run"),
         (DIRTY, "All changes have been committed.", "but: Not committed, as git said"),
         (DIRTY, "Everything is committed and pushed.", "but: Not committed"),
-        (NO_COMMIT, "All changes were committed.", "but: Changed: `a.py`; no commit was made"),
+        (NO_COMMIT, "All changes were committed.", "but: Changed: `a.py`; no commit was seen"),
         (GUESSED, CAUSE, "the agent had only guessed: “The importer probably loses rows"),
     ],
 )

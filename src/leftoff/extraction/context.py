@@ -11,7 +11,7 @@ from leftoff.core.provenance import Ground
 from leftoff.core.quantities import count
 from leftoff.core.resume_log import ResumeLog
 from leftoff.extraction import checks
-from leftoff.extraction.state import Command, File, Ref, Rule, State
+from leftoff.extraction.state import Command, Commit, File, Ref, Rule, State
 from leftoff.extraction.wording import quote, relative_path, shorten
 
 _CONTEXT_QUARTERS = ResumeLog.TOKEN_BUDGET["critical_context"] * 4
@@ -82,16 +82,21 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
     elif since:
         names = _name_files([relative_path(file.path, state.project) for file in reversed(since)])
         yield (
-            f"Changed since commit `{last.sha}`: {names}"
+            f"Changed since commit {_name_commit(last)}: {names}"
             if last is not None
-            else f"Changed: {names}; no commit was made in this session",
+            else f"Changed: {names}; no commit was seen in this session",
             refs,
         )
     elif last is not None:
-        yield f"Nothing was changed after commit `{last.sha}` ({quote(last.subject, 80)})", refs
+        yield f"Nothing was changed after commit {_name_commit(last)}", refs
     if last is not None:
         pushed = "was pushed" if state.pushed_at >= last.call else "was not pushed in this session"
-        yield f"The last commit, `{last.sha}`, {pushed}", [last.ref]
+        yield f"The last commit, {_name_commit(last)}, {pushed}", [last.ref]
+
+
+def _name_commit(commit: Commit) -> str:
+    """Name a commit; one that was made quietly has no known hash."""
+    return f"`{commit.sha}` ({quote(commit.subject, 80)})" if commit.sha else quote(commit.subject, 80)
 
 
 def _name_files(names: Sequence[str]) -> str:

@@ -43,6 +43,7 @@ _MAX_PARAGRAPH_CHARS = 1_600
 _RECENT_TURNS = 3  # whose requests are quoted at length
 _MAX_DECISION_CHARS = 600
 _MAX_CHOICES = 12
+_MAX_FAILURES = 12
 _MAX_SAID_CHARS = 400
 _ABOUT_CHARS = 160
 _SUPPOSES = re.compile(any_of("supposes"), re.IGNORECASE)
@@ -210,7 +211,8 @@ def _changed_files(state: State, known: str) -> Iterator[Passage]:
 
 def _commits(state: State) -> Iterator[Passage]:
     for each in state.commits:
-        text = f"Committed `{each.sha}`: {each.subject}" + (f"\n{each.body}" if each.body else "")
+        name = f"Committed `{each.sha}`" if each.sha else "Committed"
+        text = f"{name}: {each.subject}" + (f"\n{each.body}" if each.body else "")
         yield Passage(each.ref, "note", text, "done", 0, each.call)
 
 
@@ -225,8 +227,9 @@ def _fixed_failures(state: State) -> Iterator[Passage]:
 
 def _failures(state: State) -> Iterator[Passage]:
     """Yield what did not work although it is no check: how not to do something is worth knowing."""
-    for command in state.commands.values():
-        if command.outcome == "failed" and command.said and not checks.is_check(command):
+    last = {command.said: command for command in state.commands.values() if command.outcome == "failed"}
+    for command in [*last.values()][-_MAX_FAILURES:]:
+        if command.said and not checks.is_check(command):
             text = f"Did not work: `{shorten(command.text, 200)}`: {quote(command.said, 160)}"
             yield Passage(command.refs[-1], "note", text, "fixed", 0, command.call)
 

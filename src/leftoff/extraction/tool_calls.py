@@ -46,6 +46,7 @@ _WHOLE_NOTE_CHARS = 1_000
 _MAX_PURPOSES = 3  # of one file
 _PURPOSE_HOLDS_CALLS = 8  # how long what the agent announced of a file explains its edits
 _PURPOSE_OF_ANY_FILE_HOLDS_CALLS = 2
+_MAX_FILES_OF_PURPOSE = 3
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
 _COMMITTED = re.compile(r"^\[([^\]\n]*?) ?(?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _MESSAGE = re.compile(
@@ -53,6 +54,7 @@ _MESSAGE = re.compile(
     r"|-a?m\s*(?P<quote>['\"])(?P<quoted>.*?)(?<!\\)(?P=quote)",
     re.DOTALL,
 )
+_QUIET_COMMIT = re.compile(r"\bgit(?: -C \S+)? commit\b[^\n;&|]*\s(?:-q|--quiet|-[a-z]*q[a-z]*)\b")
 _TRAILER = re.compile(
     r"^(?:Co-Authored-By|Signed-off-by|🤖|[A-Z][\w-]+-(?:Id|Checkpoint|Session)): ?.*$|^🤖.*$",
     re.MULTILINE | re.IGNORECASE,
@@ -104,10 +106,10 @@ def add_call(state: State, call: Call) -> None:
 
 
 def _end_jobs(state: State, call: Call) -> None:
-    """Forget the jobs that ended; where the answer has their exit code, they count as commands that were run."""
+    """Forget the jobs that ended; checks, and those whose exit code is known, count as commands that were run."""
     for job_id in call.answer.ended_jobs:
         job = state.jobs.pop(job_id, None)
-        if job is not None and call.answer.exit_code is not None:
+        if job is not None and (call.answer.exit_code is not None or checks.is_check_text(job.command)):
             _add_command(state, call._replace(asked=job.ref), Ran(job.command))
 
 
@@ -282,7 +284,10 @@ def _add_git_state(state: State, call: Call, command: str) -> None:
     body = _TRAILER.sub("", lines[1]).strip() if len(lines) > 1 else ""
     folder = _FOLDER.search(command)
     is_elsewhere = folder is not None and not _is_near(folder[1].strip("'\""), state.project)
-    for branch, sha, subject in _COMMITTED.findall(call.answer.text[:4_000]):
+    shown = _COMMITTED.findall(call.answer.text[:4_000])
+    if not shown and lines[0] and _QUIET_COMMIT.search(command):
+        shown = [(" ", "", lines[0])]
+    for branch, sha, subject in shown:
         if " " not in branch and not is_elsewhere:
             state.branch, state.branch_ref = branch, call.answer_ref(branch)
         body = body if lines[0].strip() == subject.strip() else ""
@@ -346,7 +351,10 @@ def _purpose(state: State, path: str) -> str:
         is_about = not named or any(f"/{path}".endswith(f"/{name.removeprefix('./')}") for name in named)
         if is_about and state.calls - said.call <= calls:
             return state.announced
-    return next((truncate(todo.text, 160) for todo in state.todos if todo.status == "in_progress"), "")
+    todo = next((truncate(todo.text, 160) for todo in state.todos if todo.status == "in_progress"), "")
+    # What explains the edits of many files explains none of them.
+    is_general = sum(todo in file.purposes for file in state.files.values()) >= _MAX_FILES_OF_PURPOSE
+    return "" if is_general else todo
 
 
 def _add_change(state: State, ref: Ref, action: Changed | Wrote | Removed | Moved, *, purpose: str) -> None:

@@ -39,7 +39,7 @@ _USER_INPUT = re.compile(r"^#+ user input\s+```\w*\n(.*?)\n?```", re.DOTALL | re
 def typed_text(prompt: str) -> str:
     """Return what the user typed: of a command that expands to a form, the content of the field "User input"."""
     found = _USER_INPUT.search(prompt) if "#" in prompt and "```" in prompt else None
-    return found[1] if found else prompt
+    return found[1] if found and found[1].strip() else prompt
 
 
 def sentences(text: str) -> Iterator[str]:

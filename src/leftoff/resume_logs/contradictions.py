@@ -24,7 +24,7 @@ _COMMITTED = re.compile(
 _DENIES = re.compile(
     r"\b(?:not|never|no|yet|until|once|should|must|need|before|if|most|some|except)\b|n't\b", re.IGNORECASE
 )
-_NOT_COMMITTED = ("Not committed", "; no commit was made")
+_NOT_COMMITTED = ("Not committed", "; no commit was")
 _CAUSE = re.compile(
     r"\b(?:root cause|cause|culprit)\b[^.\n]{0,20}(?:\bis\b|\bwas\b|:|\bidentified\b|\bfound\b)",
     re.IGNORECASE,

@@ -45,6 +45,7 @@ _WEIGHTS = {
     "other": 0.6,
 }
 _GAPS_CHARS = 120  # set aside for the marks of gaps at the ends of what is told
+_FIRST_REQUEST_CHARS = 900  # where others followed it
 _READ_FILE = 0.35  # beside a changed one
 _REQUEST_CHARS = 200
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
@@ -148,7 +149,10 @@ def _asked(log: ResumeLog) -> Iterator[_Entry]:
         weight = _WEIGHTS["mission"]
         if opening is not None:
             label = f"{opening} "
-            parts = tuple(passages.split(text.removeprefix(label)))
+            asked = text.removeprefix(label)
+            if LATEST in log.mission_summary:
+                asked = passages.fit_paragraphs(asked, _FIRST_REQUEST_CHARS)
+            parts = tuple(passages.split(asked))
             yield _Entry(_ASKED, label, parts, weight * _FIRST_REQUEST)
         elif not requests and text.strip() and not text.startswith(LATEST):  # in somebody's own words
             yield _Entry(_ASKED, "", tuple(passages.split(text)), weight * _FIRST_REQUEST)

@@ -85,6 +85,23 @@ PATCHED = (
             (Planned((Todo("A", "in_progress"), Todo("B"))),),
         ),
         ("write_stdin", {"session_id": 7, "chars": ""}, ()),
+        ("wait", {"cell_id": "18", "yield_time_ms": 1000}, ()),
+        (
+            "exec",
+            'const r = await tools.exec_command({cmd:"go test ./...\\ngit status","workdir":"/p","yield_time_ms":9}); text(r.output);',
+            (Ran("go test ./...\ngit status", folder="/p"),),
+        ),
+        (
+            "exec",
+            "const [a, b] = await Promise.all([tools.exec_command({cmd: 'make \\'x\\''}), tools.exec_command({cmd: `cat a.py`})]);",
+            (Ran("make 'x'"), Ran("cat a.py"), Looked("a.py")),
+        ),
+        ("exec", f"const patch = {json.dumps(PATCH)};\ntext(await tools.apply_patch(patch));", PATCHED),
+        (
+            "exec",
+            "await tools.write_stdin({session_id: 7, chars: ''})",
+            (Other("exec", "await tools.write_stdin({session_id: 7, chars: ''})"),),
+        ),
         ("web_search", {"query": "x y"}, (Fetched("x y"),)),
         ("fetch", {"url": "https://x"}, (Fetched("https://x"),)),
         ("mcp__get", {"id": "A-1", "n": 3}, (Other("mcp__get", "A-1"),)),
@@ -170,6 +187,20 @@ def test_a_command_may_be_left_running() -> None:
     assert (polled.job_id, polled.ended_jobs) == (None, ())
     ended = answer(use("write_stdin", {"session_id": 7, "chars": ""}), back(EXITED))
     assert (ended.job_id, ended.ended_jobs, ended.exit_code) == (None, ("7",), 0)
+
+
+def test_a_script_may_be_left_running() -> None:
+    """A script is asked about by the number of its cell; its answer begins with lines of the client."""
+    running, ended = (
+        "Script running with cell ID 18\nWall time 1.0 seconds\nOutput:\n",
+        "Script completed\nWall time 2.0 seconds\nOutput:\n12 passed",
+    )
+    started = answer(use("exec", "await tools.exec_command({cmd: 'make test'})"), back(running))
+    assert (started.job_id, started.text) == ("18", "")
+    polled = answer(use("wait", {"cell_id": "18"}), back(running))
+    assert (polled.job_id, polled.ended_jobs) == (None, ())
+    done = answer(use("wait", {"cell_id": "18"}), back(ended))
+    assert (done.ended_jobs, done.text) == (("18",), "12 passed")
 
 
 def test_words_far_down_in_the_output_are_not_the_clients() -> None:

@@ -45,7 +45,8 @@ _ROLES: Mapping[str, Role] = {
 _JSON = '{"output":'
 _HEAD = re.compile(
     r"\A(?:(?:Exit code: (-?\d+)|Process exited with code (-?\d+)"
-    r"|(?:Chunk ID|Wall time|Process running|Original token count|Total output lines)\b[^\n]*)\n)+(?:Output:(?:\n|\Z))?"
+    r"|(?:Chunk ID|Wall time|Process running|Script (?:completed|running|failed)|Original token count|Total output lines)\b[^\n]*)\n)+"
+    r"(?:Output:(?:\n|\Z))?"
 )
 
 

@@ -40,6 +40,17 @@ _CAN_BE_REFUSED = (
     *_SHELLS,
     "apply_patch",
 )
+# Newer models write a script that calls the tools; what it does is in the strings that it hands to them.
+_SCRIPT, _WAIT = "exec", "wait"
+_STRING = r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`(?:[^`\\]|\\.)*`'
+_SCRIPT_COMMAND = re.compile(
+    rf"""\bexec_command\(\{{\s*["']?cmd["']?\s*:\s*({_STRING})(?:\s*,\s*["']?workdir["']?\s*:\s*({_STRING}))?""",
+    re.DOTALL,
+)
+_SCRIPT_PATCH = re.compile(rf"(?=[\"'`]\*\*\* Begin Patch)(?:{_STRING})", re.DOTALL)
+_SCRIPT_RUNNING = re.compile(r"\AScript running with cell ID (\w+)$", re.MULTILINE)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _PATCH_IN_SHELL = re.compile(r"apply_patch\s+<<\s*'?\"?(\w+)'?\"?\n(.*?)\n\1\b", re.DOTALL)
 # The beginning of a line is checked after the marker, because a pattern that begins with fixed text is many times faster.
 _FILE = re.compile(r"\*\*\* (?<=^\*\*\* )(Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -55,15 +66,16 @@ _PRINTS_FILE = re.compile(
 def actions(use: ToolUse) -> tuple[Action, ...]:
     """Return what the call does; for an unknown tool, its name and the text in its input."""
     if isinstance(use.input, str):
-        return tuple(parse_patch(use.input)) or (Other(use.tool, use.input),)
+        done = _run_script(use.input) if use.tool == _SCRIPT else tuple(parse_patch(use.input))
+        return done or (Other(use.tool, use.input),)
     if use.tool in _SHELLS:
         return _run_command(use.input)
     if use.tool == "apply_patch":
         return tuple(parse_patch(text(use.input, "input") or text(use.input, "patch") or ""))
     if use.tool == "update_plan":
         return (_plan(use.input),)
-    if use.tool == "write_stdin":
-        return ()  # polls a command that is still running
+    if use.tool in ("write_stdin", _WAIT):
+        return ()  # polls a command or script that is still running
     if query := text(use.input, "url") or text(use.input, "query"):
         return (Fetched(query),)
     return (Other(use.tool, " ".join(word for word in use.input.values() if isinstance(word, str))),)
@@ -74,10 +86,9 @@ def answer(use: ToolUse, result: ToolResult) -> Answer:
     content = result.text
     output, code = split_output(content)
     failed = result.is_error if result.is_error is not None else is_error(content)
-    running = _RUNNING.search(content[:_HEAD_CHARS])
-    polled = (
-        use.input.get("session_id") if use.tool == "write_stdin" and isinstance(use.input, dict) else None
-    )
+    running = (_SCRIPT_RUNNING if use.tool in (_SCRIPT, _WAIT) else _RUNNING).search(content[:_HEAD_CHARS])
+    asked = {"write_stdin": "session_id", _WAIT: "cell_id"}.get(use.tool)
+    polled = use.input.get(asked) if asked is not None and isinstance(use.input, dict) else None
     is_refused = use.tool in _CAN_BE_REFUSED and content.startswith(known().refused)
     return Answer(
         text=output,
@@ -87,6 +98,22 @@ def answer(use: ToolUse, result: ToolResult) -> Answer:
         job_id=running[1] if running and polled is None else None,
         ended_jobs=(str(polled),) if polled is not None and not running else (),
     )
+
+
+def _run_script(script: str) -> tuple[Action, ...]:
+    """Return what the commands and patches in a script do."""
+    commands = [
+        action
+        for command, folder in _SCRIPT_COMMAND.findall(script)
+        for action in _run_command({"cmd": _unquote(command), "workdir": _unquote(folder) or None})
+    ]
+    patches = [action for found in _SCRIPT_PATCH.findall(script) for action in parse_patch(_unquote(found))]
+    return (*commands, *patches)
+
+
+def _unquote(literal: str) -> str:
+    """Return the text of a string literal of JavaScript; rare escapes are read as the character that they name."""
+    return _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), literal[1:-1])
 
 
 def parse_patch(patch: str) -> Iterator[Action]:
