@@ -59,7 +59,7 @@ def title(prompt: str) -> str:
 
 
 def essence(prompt: str, max_chars: int) -> str:
-    """Return what a prompt says first and what it demands, in its own sentences and their order, as far as they fit."""
+    """Return what a prompt says first, what it demands and what else fits, in its own sentences and their order."""
     text = title(prompt)
     paragraphs = [*typed_paragraphs(prompt)] or [text]
     said = [sentence for paragraph in paragraphs for sentence in sentences(paragraph)]
@@ -67,7 +67,8 @@ def essence(prompt: str, max_chars: int) -> str:
         return shorten(" ".join(said) or text, max_chars)
     chosen = {0}
     room = max_chars - len(said[0])
-    for number in [n for n, each in enumerate(said) if n and _DEMANDS.search(straighten_quotes(each))]:
+    demands = [n for n, each in enumerate(said) if n and _DEMANDS.search(straighten_quotes(each))]
+    for number in dict.fromkeys([*demands, *range(1, len(said))]):
         if len(said[number]) + 3 <= room:
             chosen.add(number)
             room -= len(said[number]) + 3

@@ -13,7 +13,6 @@ from leftoff.extraction import passages
 from leftoff.extraction.next_steps import FIRST_ASKED, LATEST, TEAM_ASKED
 from leftoff.extraction.passages import Paragraph
 from leftoff.extraction.story import OPENINGS
-from leftoff.extraction.wording import shorten
 
 # What an item is worth by where it is from, which the words at its beginning tell; they stay with any paragraph of it.
 _ORIGINS = {
@@ -31,13 +30,12 @@ def _opening_pattern(origin: str) -> str:
 
 _LABEL = re.compile("|".join(map(_opening_pattern, _ORIGINS)))
 _OTHER_WEIGHT = 0.9  # of an item without such words: something the agent found on the way
-_FIRST_REQUEST = 2.5
 _OLDEST = 0.35  # what the first item is worth beside the last one
 _GROUP_SHARE = 0.3  # of the room, for one item
 _SHORT_ITEM_CHARS = 200  # told whole or not at all
 _MAX_PARAGRAPH_CHARS = 1_400
 _WEIGHTS = {
-    "mission": 1.0,
+    "mission": 3.0,
     "decisions": 1.6,
     "commands": 1.4,
     "files": 1.2,
@@ -47,7 +45,6 @@ _WEIGHTS = {
 _GAPS_CHARS = 120  # set aside for the marks of gaps at the ends of what is told
 _FIRST_REQUEST_CHARS = 900  # where others followed it
 _READ_FILE = 0.35  # beside a changed one
-_REQUEST_CHARS = 200
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
 _LATER_COUNTS = "Oldest first: where entries disagree, the later one holds."
 
@@ -153,13 +150,12 @@ def _asked(log: ResumeLog) -> Iterator[_Entry]:
             if LATEST in log.mission_summary:
                 asked = passages.fit_paragraphs(asked, _FIRST_REQUEST_CHARS)
             parts = tuple(passages.split(asked))
-            yield _Entry(_ASKED, label, parts, weight * _FIRST_REQUEST)
+            yield _Entry(_ASKED, label, parts, weight)
         elif not requests and text.strip() and not text.startswith(LATEST):  # in somebody's own words
-            yield _Entry(_ASKED, "", tuple(passages.split(text)), weight * _FIRST_REQUEST)
+            yield _Entry(_ASKED, "", tuple(passages.split(text)), weight)
         for number, request in enumerate(requests, 1):
             if not request.rstrip("” ").endswith(":"):  # that introduces what was pasted
-                shown = f"“{shorten(request.rstrip('”'), _REQUEST_CHARS)}”"
-                yield _Entry(_ASKED, "", (shown,), weight * number / len(requests))
+                yield _Entry(_ASKED, "", (f"“{request.rstrip('”')}”",), weight * number / len(requests))
 
 
 def _happened(log: ResumeLog) -> Iterator[_Entry]:
