@@ -459,3 +459,13 @@ def test_items_are_in_order_of_time() -> None:
         story.asked(f"What about part {number}, please").replied(f"Part {number} is covered by the parser.")
     told = session_state_of(story.asked("Thanks"))["accomplishments"]
     assert [re.findall(r"part (\d), please”: Part \1", text) for text in told] == [[str(n)] for n in range(5)]
+
+
+def test_a_mission_in_any_script_fits_its_budget() -> None:
+    """Korean and Chinese take several times as many tokens: the latest request would be cut off."""
+    for words in ("구독이 끝나면 무료 요금제로 내려 주세요. ", "Lower the plan to free when it ends. "):
+        story = Story()
+        for number in range(12):
+            story.asked(f"{number}: {words * 30}").replied("Good.")
+        log = from_session_state("s", session_state_of(story.asked("마지막 요청")))
+        assert "The latest request: “마지막 요청”" in log.to_markdown()

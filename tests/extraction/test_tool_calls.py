@@ -153,6 +153,40 @@ def test_a_quiet_commit_counts_although_it_prints_nothing() -> None:
     assert loud.commits == []
 
 
+def test_several_quiet_commits_of_one_call_all_count() -> None:
+    state = add_call(
+        State(), Ran("git commit -qm 'One'; git commit -qm 'Two'"), answer=Answer("", 0, failed=False)
+    )
+    assert [each.subject for each in state.commits] == ["One", "Two"]
+
+
+def test_that_no_commit_was_seen_is_only_said_of_git() -> None:
+    """And only of what the agent itself changed."""
+    state = add_call(State(), Wrote("/p/a.py", "x"), answer=Answer("", failed=False))
+    assert render(state)["critical_context"]["state"] == [
+        "Changed: `/p/a.py`; no commit was seen in this session"
+    ]
+    add_call(state, Ran("jj describe -m 'Add a'"), answer=Answer("", 0, failed=False))
+    assert render(state)["critical_context"]["state"] == ["Changed: `/p/a.py`"]
+    story = Story(project="/p").asked("Go").delegated("Write b.py", "Written.")
+    story.replied("", call("write", {"path": "/p/a.py", "content": "x"}))
+    (told,) = session_state_of(story)["critical_context"]["state"]
+    assert "what subagents changed is not in this list" in told
+
+
+def test_a_job_whose_answer_says_how_it_ended_counts_as_a_command() -> None:
+    state = add_call(State(), Ran("make test"), answer=Answer("", job_id="7"))
+    add_call(state, Other("poll", ""), answer=Answer("12 passed in 3s", ended_jobs=("7",)))
+    assert [(each.text, each.outcome, each.said) for each in state.commands.values()] == [
+        ("make test", "passed", "12 passed in 3s")
+    ]
+
+
+def test_a_search_that_finds_nothing_has_not_failed() -> None:
+    state = add_call(State(), Ran("rg 'api key' docs"), answer=Answer("", 1, failed=True))
+    assert [each.outcome for each in state.commands.values()] == ["unknown"]
+
+
 def test_what_is_in_progress_for_many_files_explains_none_of_them() -> None:
     todo = call("todo", {"items": [{"text": "Review all of the code", "status": "in_progress"}]})
     story = Story(project="/p").asked("Go").replied("", todo)

@@ -31,6 +31,7 @@ _AROUND_CHECK = re.compile(
 )
 _FAILED = re.compile(any_of("failed output"))
 _PASSED = re.compile(any_of("passed output"), re.IGNORECASE)
+ENDED = re.compile(f"{_FAILED.pattern}|(?i:{_PASSED.pattern})")  # in the output of a check
 _TROUBLE = re.compile(any_of("trouble"), re.MULTILINE)
 _MAX_SAID_CHARS = 160
 PROSE = (".md", ".markdown", ".txt", ".rst", ".adoc")  # files that no check depends on
@@ -39,6 +40,8 @@ PROSE = (".md", ".markdown", ".txt", ".rst", ".adoc")  # files that no check dep
 def read_outcome(command: str, answer: Answer) -> tuple[Outcome, str]:
     """Return how a command ended, and the line of its output that says so; empty where none does."""
     output = answer.text if len(answer.text) <= 12_000 else answer.text[:4_000] + "\n" + answer.text[-8_000:]
+    if answer.exit_code == 1 and only_reads(command):
+        return "unknown", ""  # a search that finds nothing
     if answer.failed or answer.exit_code:
         return "failed", _failure_line(output)
     hides_exit_code = _HIDES_EXIT_CODE.search(_QUOTED.sub("", command)) is not None

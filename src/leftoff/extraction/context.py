@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ _FILES_QUARTERS = _CONTEXT_QUARTERS * 5 // 16
 _COMMANDS_QUARTERS = _CONTEXT_QUARTERS * 3 // 16
 _MAX_NAMED_FILES = 15
 _HALF_LIFE_CALLS = 60
+_OTHER_VERSION_CONTROL = re.compile(r"(?:^|[;&|]\s*)(?:jj|hg|sl|svn) ", re.MULTILINE)
 
 
 def critical_context(state: State, ground: Ground | None) -> dict[str, Any]:
@@ -71,6 +73,7 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
     last = here[-1] if here else None
     changed = [file for file in state.files.values() if file.edits or file.last in ("deleted", "moved")]
     since = [file for file in changed if last is None or file.edited_at > last.call]
+    by_others = "; what subagents changed is not in this list" if state.agents or _has_reports(state) else ""
     refs = [last.ref] if last is not None else [file.ref.with_excerpt(file.path) for file in since[-1:]]
     if not refs and state.project_ref is not None:
         refs = [state.project_ref]
@@ -82,9 +85,9 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
     elif since:
         names = _name_files([relative_path(file.path, state.project) for file in reversed(since)])
         yield (
-            f"Changed since commit {_name_commit(last)}: {names}"
+            f"Changed since commit {_name_commit(last)}: {names}{by_others}"
             if last is not None
-            else f"Changed: {names}; no commit was seen in this session",
+            else f"Changed: {names}{by_others}{_without_commit(state)}",
             refs,
         )
     elif last is not None:
@@ -92,6 +95,16 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
     if last is not None:
         pushed = "was pushed" if state.pushed_at >= last.call else "was not pushed in this session"
         yield f"The last commit, {_name_commit(last)}, {pushed}", [last.ref]
+
+
+def _has_reports(state: State) -> bool:
+    return any(each.kind == "report" for each in state.passages)
+
+
+def _without_commit(state: State) -> str:
+    """Say that no commit was seen, unless another program than git may have made one."""
+    uses_other = any(_OTHER_VERSION_CONTROL.search(command.text) for command in state.commands.values())
+    return "" if uses_other else "; no commit was seen in this session"
 
 
 def _name_commit(commit: Commit) -> str:
@@ -183,7 +196,7 @@ def _describe_command(command: Command, last_edit: int) -> str:
             }[command.outcome]
         )
     said = f" ({quote(command.said, 80)})" if command.said else ""
-    if checks.is_check(command) and command.outcome != "unknown" and command.call < last_edit:
+    if checks.is_check(command) and command.call < last_edit:
         said += ", before the last change"
     purpose = f"; {shorten(command.purpose, 80)}" if command.purpose else ""
     return f"`{command.text}` → {ended}{said}{purpose}"

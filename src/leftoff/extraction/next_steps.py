@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from leftoff.core.budget import count_quarters
 from leftoff.core.markdown import NO_STEP_NAMED, NOTHING_OPEN
 from leftoff.extraction import checks, passages, user_rules, wording
 from leftoff.extraction.open_request import (
@@ -50,9 +51,13 @@ def mission(state: State) -> tuple[str, list[Ref]]:
         return _mission_of_project(state)
     first, last = asked[0], asked[-1]
     opening = TEAM_ASKED if first.by_agent else FIRST_ASKED
-    parts = [f"{opening} {quote_prompt(first, _FIRST_REQUEST_CHARS)}"]
-    latest = f"{LATEST} {quote_prompt(last, LAST_REQUEST_CHARS)}" if last is not first else ""
-    chars_left = _REQUESTS_CHARS - len(parts[0]) - len(latest)
+    typed = first.text + last.text
+    share = min(
+        1.0, 1.3 * len(typed) / count_quarters(typed)
+    )  # Chinese takes five times as many tokens as English
+    parts = [f"{opening} {quote_prompt(first, int(_FIRST_REQUEST_CHARS * share))}"]
+    latest = f"{LATEST} {quote_prompt(last, int(LAST_REQUEST_CHARS * share))}" if last is not first else ""
+    chars_left = int(_REQUESTS_CHARS * share) - len(parts[0]) - len(latest)
     between, quoted = [], [first]
     for prompt in reversed(asked[1:-1]):
         line = f"- “{wording.essence(prompt.text, _REQUEST_CHARS)}”"

@@ -51,7 +51,7 @@ _VERDICTS = {True: "approved", False: "rejected", None: ""}
 _COMMITTED = re.compile(r"^\[([^\]\n]*?) ?(?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _MESSAGE = re.compile(
     r"<<-?\s*['\"]?(?P<end>\w+)['\"]?\n(?P<heredoc>.*?)\n\s*(?P=end)\b"
-    r"|-a?m\s*(?P<quote>['\"])(?P<quoted>.*?)(?<!\\)(?P=quote)",
+    r"|-[a-z]*m\s*(?P<quote>['\"])(?P<quoted>.*?)(?<!\\)(?P=quote)",
     re.DOTALL,
 )
 _QUIET_COMMIT = re.compile(r"\bgit(?: -C \S+)? commit\b[^\n;&|]*\s(?:-q|--quiet|-[a-z]*q[a-z]*)\b")
@@ -60,6 +60,7 @@ _TRAILER = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
+_SHOWS_HOW_IT_ENDED = re.compile(rf"{_COMMITTED.pattern}|{checks.ENDED.pattern}", re.MULTILINE)
 _FOLDER = re.compile(r"(?:\bcd|\bgit -C)\s+(\S+)")
 # Files that a shell command writes: a here-document, ``tee``, ``sed -i``.
 _SHELL_WRITES = re.compile(
@@ -106,10 +107,11 @@ def add_call(state: State, call: Call) -> None:
 
 
 def _end_jobs(state: State, call: Call) -> None:
-    """Forget the jobs that ended; checks, and those whose exit code is known, count as commands that were run."""
+    """Forget the jobs that ended; where the answer says how, they count as commands that were run."""
     for job_id in call.answer.ended_jobs:
         job = state.jobs.pop(job_id, None)
-        if job is not None and (call.answer.exit_code is not None or checks.is_check_text(job.command)):
+        is_worth_it = call.answer.exit_code is not None or _SHOWS_HOW_IT_ENDED.search(call.answer.text)
+        if job is not None and is_worth_it:
             _add_command(state, call._replace(asked=job.ref), Ran(job.command))
 
 
@@ -285,8 +287,9 @@ def _add_git_state(state: State, call: Call, command: str) -> None:
     folder = _FOLDER.search(command)
     is_elsewhere = folder is not None and not _is_near(folder[1].strip("'\""), state.project)
     shown = _COMMITTED.findall(call.answer.text[:4_000])
-    if not shown and lines[0] and _QUIET_COMMIT.search(command):
-        shown = [(" ", "", lines[0])]
+    if not shown and _QUIET_COMMIT.search(command):
+        texts = (each["heredoc"] or each["quoted"] or "" for each in _MESSAGE.finditer(command))
+        shown = [(" ", "", subject) for text in texts if (subject := text.strip().split("\n", 1)[0])]
     for branch, sha, subject in shown:
         if " " not in branch and not is_elsewhere:
             state.branch, state.branch_ref = branch, call.answer_ref(branch)

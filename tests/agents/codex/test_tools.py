@@ -199,6 +199,11 @@ def test_a_script_may_be_left_running() -> None:
     assert (started.job_id, started.text) == ("18", "")
     polled = answer(use("wait", {"cell_id": "18"}), back(running))
     assert (polled.job_id, polled.ended_jobs) == (None, ())
+    shown = "Script completed\nWall time 1.0 seconds\nOutput:\nstarting\nSESSION_ID=39017"
+    assert answer(use("exec", "await tools.exec_command({cmd: 'make test'})"), back(shown)).job_id == "39017"
+    poll = "const r = await tools.write_stdin({session_id:39017,chars:''}); text(r.output)"
+    assert answer(use("exec", poll), back(shown)).ended_jobs == ()
+    assert answer(use("exec", poll), back(ended)).ended_jobs == ("39017",)
     done = answer(use("wait", {"cell_id": "18"}), back(ended))
     assert (done.ended_jobs, done.text) == (("18",), "12 passed")
 

@@ -49,6 +49,10 @@ _SCRIPT_COMMAND = re.compile(
 )
 _SCRIPT_PATCH = re.compile(rf"(?=[\"'`]\*\*\* Begin Patch)(?:{_STRING})", re.DOTALL)
 _SCRIPT_RUNNING = re.compile(r"\AScript running with cell ID (\w+)$", re.MULTILINE)
+_SCRIPT_POLL = re.compile(r"\bwrite_stdin\(\{\s*[\"']?session_id[\"']?\s*:\s*(\d+)")
+_SESSION_SHOWN = re.compile(
+    r"\bsession[_ ]?id\W{1,3}(\d+)", re.IGNORECASE
+)  # scripts print it in words of their own
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _PATCH_IN_SHELL = re.compile(r"apply_patch\s+<<\s*'?\"?(\w+)'?\"?\n(.*?)\n\1\b", re.DOTALL)
@@ -86,18 +90,35 @@ def answer(use: ToolUse, result: ToolResult) -> Answer:
     content = result.text
     output, code = split_output(content)
     failed = result.is_error if result.is_error is not None else is_error(content)
-    running = (_SCRIPT_RUNNING if use.tool in (_SCRIPT, _WAIT) else _RUNNING).search(content[:_HEAD_CHARS])
-    asked = {"write_stdin": "session_id", _WAIT: "cell_id"}.get(use.tool)
-    polled = use.input.get(asked) if asked is not None and isinstance(use.input, dict) else None
+    running, polled = _running(use, content), _polled(use)
     is_refused = use.tool in _CAN_BE_REFUSED and content.startswith(known().refused)
     return Answer(
         text=output,
         exit_code=code,
         failed=failed or is_refused,
         refused=is_refused,
-        job_id=running[1] if running and polled is None else None,
-        ended_jobs=(str(polled),) if polled is not None and not running else (),
+        job_id=running if polled is None else None,
+        ended_jobs=(polled,) if polled is not None and running is None else (),
     )
+
+
+def _running(use: ToolUse, content: str) -> str | None:
+    """Return the id of the command or script that is still running; None if it has ended."""
+    if use.tool not in (_SCRIPT, _WAIT):
+        found = _RUNNING.search(content[:_HEAD_CHARS])
+    else:
+        found = _SCRIPT_RUNNING.search(content[:_HEAD_CHARS]) or _SESSION_SHOWN.search(content[-_HEAD_CHARS:])
+    return found[1] if found else None
+
+
+def _polled(use: ToolUse) -> str | None:
+    """Return the id of the running command or script that a call asks about."""
+    if isinstance(use.input, str):
+        found = _SCRIPT_POLL.search(use.input) if use.tool == _SCRIPT else None
+        return found[1] if found else None
+    asked = {"write_stdin": "session_id", _WAIT: "cell_id"}.get(use.tool)
+    value = use.input.get(asked) if asked is not None else None
+    return None if value is None else str(value)
 
 
 def _run_script(script: str) -> tuple[Action, ...]:
