@@ -74,7 +74,8 @@ def answer(use: ToolUse, result: ToolResult) -> Answer:
     content = result.text
     output, code = split_output(content)
     failed = result.is_error if result.is_error is not None else is_error(content)
-    running = _RUNNING.search(content[:_HEAD_CHARS])
+    head = content[:_HEAD_CHARS]
+    running = _RUNNING.search(head) if "Process running" in head else None
     polled = (
         use.input.get("session_id") if use.tool == "write_stdin" and isinstance(use.input, dict) else None
     )
