@@ -46,7 +46,10 @@ _Line = tuple[int, int, bytes]  # number, first byte, bytes
 
 
 class Piece(NamedTuple):
-    """Some bytes of a file. ``value`` is None for a blank line and for a broken piece; only the latter has a ``note``."""
+    """Some bytes of a file.
+
+    ``value`` is None for a blank line, a line that was not to be parsed, and a broken piece; only the latter has a ``note``.
+    """
 
     place: Place
     raw: bytes
@@ -54,11 +57,13 @@ class Piece(NamedTuple):
     note: str | None
 
 
-def pieces(path: Path, after: Place | None = None) -> Iterator[Piece]:
-    """Read the pieces of a file, or those that follow ``after``."""
+def pieces(
+    path: Path, after: Place | None = None, *, unparsed: Callable[[bytes], bool] | None = None
+) -> Iterator[Piece]:
+    """Read the pieces of a file, or those that follow ``after``. Lines for which ``unparsed`` is true are not parsed."""
     name = str(path)
     with open_transcript(path, buffer_bytes=_BUFFER_BYTES) as file:
-        yield from _parse(name, _lines(file, *_seek_after(file, after)))
+        yield from _parse(name, _lines(file, *_seek_after(file, after)), unparsed)
 
 
 def oldest_first(path: Path) -> Iterator[Piece]:
@@ -170,8 +175,13 @@ def _lines(file: IO[bytes], line_idx: int, start: int) -> Iterator[_Line]:
         line_idx += line.endswith(b"\n")
 
 
-def _parse(name: str, lines: Iterable[_Line]) -> Iterator[Piece]:
+def _parse(
+    name: str, lines: Iterable[_Line], unparsed: Callable[[bytes], bool] | None = None
+) -> Iterator[Piece]:
     for line_idx, start, line in lines:
+        if unparsed is not None and unparsed(line):
+            yield Piece(Place(name, line_idx, start, start + len(line)), line, None, None)
+            continue
         try:
             value = loads(line)
         except ValueError:

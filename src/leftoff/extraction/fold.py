@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -12,7 +11,7 @@ from leftoff.core.own_phrases import CONTINUE_PROJECT, HANDED_OVER, continued_pr
 from leftoff.core.records import Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.core.session import restored_session
 from leftoff.core.wire import JsonValue
-from leftoff.extraction import rewinds, tool_calls, user_rules, wording
+from leftoff.extraction import rewinds, tool_calls, user_rules
 from leftoff.extraction.passages import GAP
 from leftoff.extraction.state import (
     Passage,
@@ -31,7 +30,6 @@ _MAX_PROMPT_CHARS = 6_000
 _MAX_TEXT_CHARS = 8_000
 _MAX_SUMMARY_CHARS = 20_000
 _MIN_INSTRUCTIONS_CHARS = 200
-_MAX_ANNOUNCED_CHARS = 160
 _MAX_INPUT_CHARS = 20_000
 _MAX_INPUT_PARTS = 1_000  # of one list or object
 _MAX_INPUT_DEPTH = 20
@@ -42,13 +40,6 @@ _SIDE, _REPLY, _RESULT = RecordKind.SIDE, RecordKind.REPLY, RecordKind.RESULT
 _PROMPT, _COMPACTION, _BROKEN = RecordKind.PROMPT, RecordKind.COMPACTION, RecordKind.BROKEN
 _CONTEXT = RecordKind.CONTEXT
 _MAY_REPORT_JOBS = (RecordKind.PROMPT, RecordKind.CONTEXT, RecordKind.SIDE)
-# What comes before the verb when an agent says what it does next.
-_LEAD_IN = re.compile(
-    r"\A(?:(?:now|next|then|first|good|great|perfect|ok|okay|also)[,.!]? )*(?:let me|let's|I'll|I will|I need to|I'm going to)(?: now| also)? ",
-    re.IGNORECASE,
-)
-_FEW_WORDS = 5
-_CONTENT_WORD = re.compile(r"\w{7}|[`_.]\w")  # not in "fix it" and "make all the edits now"
 _HANDED_OVER = HANDED_OVER.encode()
 _LIMIT_PASSAGES_EVERY = 256  # counting them takes longer
 _LIMIT_EVERY = 8  # lines of the transcript, so that any partition of the records gives the same state
@@ -163,7 +154,7 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     ref = make_ref(record, typed)
     state.turns += 1
     state.tip = state.turns
-    state.announced, state.queued, state.seen = "", "", []
+    state.queued, state.seen = "", []
     project = continued_project(typed) or ""
     state.prompts.append(
         Prompt(
@@ -286,10 +277,6 @@ def _drop_interrupted_calls(state: State) -> None:
 def _fold_text(state: State, ref: Ref, text: str) -> None:
     text = truncate(text.strip(), _MAX_TEXT_CHARS)
     state.passages.append(Passage(ref, "reply", text, "", state.turns, state.calls))
-    last = [*wording.sentences(text.rstrip("`\n ").rpartition("\n")[2])][-1:]
-    words = _LEAD_IN.sub("", last[0].strip("#*-:> ")) if last else ""
-    has_content = len(words.split()) > _FEW_WORDS or not words.isascii() or _CONTENT_WORD.search(words)
-    state.announced = truncate(words, _MAX_ANNOUNCED_CHARS) if has_content else ""
 
 
 def _fold_results(state: State, record: Record, reader: Reader) -> None:

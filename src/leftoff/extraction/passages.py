@@ -53,14 +53,15 @@ def split(text: str) -> list[str]:
     """Split a text into paragraphs; headings become bold lines, because a passage has no headings of its own in a log."""
     blocks: list[list[str]] = [[]]
     fence = ""
+    has_code = "```" in text or "~~~" in text
     for line in text.strip().split("\n"):
-        mark = _FENCE.match(line)
+        mark = _FENCE.match(line) if has_code else None
         if mark and not fence:
             fence = mark[1]
         elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
         if line.strip() or fence:
-            heading = None if fence else _HEADING.match(line)
+            heading = _HEADING.match(line) if line[:1] == "#" and not fence else None
             blocks[-1].append(f"**{heading[1].strip('* ')}**" if heading else line)
         elif blocks[-1]:
             blocks.append([])
@@ -75,8 +76,9 @@ def split(text: str) -> list[str]:
 
 def _split_long_list(block: str) -> Iterable[str]:
     """Split a long list between entries of its outer level; tables and code stay whole."""
-    is_numbered = _NUMBERED.search(block) is not None and len(block) <= 2 * _LONG_CHARS
-    if len(block) <= _LONG_CHARS or is_numbered or "```" in block or "~~~" in block or "\n|" in block:
+    if len(block) <= _LONG_CHARS or "```" in block or "~~~" in block or "\n|" in block:
+        return [block]
+    if len(block) <= 2 * _LONG_CHARS and _NUMBERED.search(block):
         return [block]
     pieces: list[str] = [""]
     for line in block.split("\n"):
@@ -150,9 +152,10 @@ def words(text: str) -> set[str]:
         if word.isascii() or not _UNSPACED.search(word):
             found.add(word)
             if not word.isalnum():
-                found.update(part for part in _PARTS.split(word) if len(part) > 1)
-    for run in _UNSPACED.findall(lowered):
-        found.update(run[at : at + 2] for at in range(len(run) - 1))
+                found.update([part for part in _PARTS.split(word) if len(part) > 1])
+    if not lowered.isascii():
+        for run in _UNSPACED.findall(lowered):
+            found.update(run[at : at + 2] for at in range(len(run) - 1))
     return found
 
 
@@ -220,13 +223,16 @@ class _Choice:
         self.word_sets = [words(each.text) for each in self.paragraphs]
         self.values = _word_values(self.word_sets)
         # fsum: the order of a set differs from process to process, and the same log must be told alike in all of them.
-        self.totals = [math.fsum(self.values[word] for word in found) for found in self.word_sets]
+        self.totals = [math.fsum([self.values[word] for word in found]) for found in self.word_sets]
 
     def gain(self, number: int) -> float:
         """Return what a paragraph would add for its length."""
         paragraph, total = self.paragraphs[number], self.totals[number]
-        new = math.fsum(self.values[word] for word in self.word_sets[number] if word not in self.covered)
-        if new < paragraph.novelty * total or paragraph.text in self.told:
+        if paragraph.text in self.told:
+            return 0.0
+        values = self.values
+        new = math.fsum([values[word] for word in self.word_sets[number] - self.covered])
+        if new < paragraph.novelty * total:
             return 0.0
         return paragraph.weight * (new + _REPEATED_VALUE * total) / self.costs[number]
 
@@ -273,6 +279,9 @@ def _short_leads(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
 
 def _word_values(word_sets: Sequence[set[str]]) -> Mapping[str, float]:
     """Value each word by how rare it is: what nearly every paragraph has says nothing."""
-    counts = Counter(word for found in word_sets for word in found)
+    counts = Counter[str]()
+    for found in word_sets:
+        counts.update(found)
     total = len(word_sets) + 1
-    return {word: math.sqrt(math.log(total / count)) for word, count in counts.items()}
+    value_of = {count: math.sqrt(math.log(total / count)) for count in {*counts.values()}}
+    return {word: value_of[count] for word, count in counts.items()}

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
+from pathlib import Path
 
 _HEADING = re.compile(r"\[([a-z][a-z:, -]*)\]")
 
@@ -14,7 +14,7 @@ _HEADING = re.compile(r"\[([a-z][a-z:, -]*)\]")
 def _load() -> dict[str, list[str]]:
     lists: dict[str, list[str]] = {}
     entries: list[str] = []
-    for line in resources.files(__package__).joinpath("phrases.txt").read_text("utf-8").splitlines():
+    for line in Path(__file__).with_name("phrases.txt").read_text("utf-8").splitlines():
         if heading := _HEADING.fullmatch(line):
             entries = lists.setdefault(heading[1], [])
         elif line and not line.startswith("# "):

@@ -211,7 +211,6 @@ class State:
     answered_early: list[str] = field(
         default_factory=list
     )  # calls whose answer comes before them in the file
-    announced: str = ""  # what the agent last said it was about to do
 
     @property
     def last_reply(self) -> Passage | None:
@@ -234,7 +233,8 @@ class State:
     def from_dict(cls, data: JsonValue, *, where: str = "extraction") -> State:
         """Return the state of a JSON form; DocumentError makes the caller read the whole transcript again."""
         known: dict[str, Any] = dict(upgrade_document("extraction", data, where=where))
-        known.pop("schema", None)
+        for name in ("schema", "announced"):  # the latter was kept until it was found to be in the last reply
+            known.pop(name, None)
         try:
             for name, read in _READERS.items():
                 known[name] = read(known[name])

@@ -326,8 +326,8 @@ def _choices(state: State) -> list[Item]:
         if len(part) <= _MAX_DECISION_CHARS
         and "\n" not in part
         and not any(mark in part for mark in _QUESTION_MARKS)
-        and _DECIDES.search(part)
         and _REASON.search(part)
+        and _DECIDES.search(part)
     ]
     return found[-_MAX_CHOICES:]
 

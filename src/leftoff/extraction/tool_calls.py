@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple, assert_never
 
 from leftoff.core.actions import (
@@ -42,6 +43,7 @@ _MIN_OUTPUT_CHARS = 40
 _MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
 _MAX_SEEN_CHARS = 600  # from either end of what a call printed
 _MAX_EDIT_CHARS = 600
+_MAX_ANNOUNCED_CHARS = 160
 _WHOLE_NOTE_CHARS = 1_000
 _MAX_PURPOSES = 3  # of one file
 _PURPOSE_HOLDS_CALLS = 8  # how long what the agent announced of a file explains its edits
@@ -67,9 +69,17 @@ _SHELL_WRITES = re.compile(
     r"\bcat\s*>>?\s*([^\s<>|;&]+)\s*<<|<<-?\s*['\"]?\w+['\"]?\s*>>?\s*([^\s<>|;&]+)|\btee\s+(?:-a\s+)?([^\s<>|;&-][^\s<>|;&]*)"
     r"|\bsed\s+-i\S*\s+(?:'[^']*'|\"[^\"]*\")\s+([^\s<>|;&]+)"
 )
+_SHELL_WRITE_MARKS = ("<<", "tee", "sed")  # one of which each of them has: looking for these takes less time
 _DELETES = re.compile(r"(?:^|[;&|]\s*)(?:git )?rm (?:-\w+ )*([^;&|\n]+)")
 # What shows files or lists them, which can be done again.
 _SHOWS_FILES = re.compile(r"(?:cd [^&;|]+&&\s*)?(?:cat|sed -n|head|tail|nl|bat|ls|find|tree|pwd)\b")
+# What comes before the verb when an agent says what it does next.
+_LEAD_IN = re.compile(
+    r"\A(?:(?:now|next|then|first|good|great|perfect|ok|okay|also)[,.!]? )*(?:let me|let's|I'll|I will|I need to|I'm going to)(?: now| also)? ",
+    re.IGNORECASE,
+)
+_FEW_WORDS = 5
+_CONTENT_WORD = re.compile(r"\w{7}|[`_.]\w")  # not in "fix it" and "make all the edits now"
 _LINE_NUMBER = re.compile(r"^\s*\d+[→\t|]", re.MULTILINE)
 
 
@@ -277,7 +287,7 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
 
 def _add_git_state(state: State, call: Call, command: str) -> None:
     """Note what was committed and pushed."""
-    if _PUSHED.search(command):
+    if "push" in command and _PUSHED.search(command):
         state.pushed_at = state.calls
     if "commit" not in command:
         return
@@ -330,14 +340,21 @@ def _add_file(state: State, ref: Ref, action: Action, *, failed: bool, is_main: 
         case Searched(_, str(path)) if "." in path.rsplit("/", 1)[-1].strip("*.") and "*" not in path:
             _store_file(state, _touch_file(state, ref, path)._replace(last="searched"))
         case Ran(command, folder, _):
-            for found in _SHELL_WRITES.findall(command):
-                path = _below(folder, "".join(found))
-                _add_change(state, ref, Changed(path, "", ""), purpose=_purpose(state, path))
-            _delete_known_files(state, ref, command, folder)
+            _add_shell_changes(state, ref, command, folder)
         case Changed() | Wrote() | Removed() | Moved():
             _add_change(state, ref, action, purpose=_purpose(state, action.path) if is_main else "")
         case _:
             pass
+
+
+def _add_shell_changes(state: State, ref: Ref, command: str, folder: str | None) -> None:
+    """Add the files that a shell command writes and removes."""
+    if any(mark in command for mark in _SHELL_WRITE_MARKS):
+        for found in _SHELL_WRITES.findall(command):
+            path = _below(folder, "".join(found))
+            _add_change(state, ref, Changed(path, "", ""), purpose=_purpose(state, path))
+    if "rm " in command:
+        _delete_known_files(state, ref, command, folder)
 
 
 def _below(folder: str | None, path: str) -> str:
@@ -348,16 +365,28 @@ def _below(folder: str | None, path: str) -> str:
 def _purpose(state: State, path: str) -> str:
     """Return why a file is edited now: what the agent announced of it, or just before, else the to-do in progress."""
     said = state.last_reply
-    if state.announced and said is not None and said.turn == state.turns:
-        named = wording.FILE_NAME.findall(state.announced)
-        calls = _PURPOSE_HOLDS_CALLS if named else _PURPOSE_OF_ANY_FILE_HOLDS_CALLS
-        is_about = not named or any(f"/{path}".endswith(f"/{name.removeprefix('./')}") for name in named)
-        if is_about and state.calls - said.call <= calls:
-            return state.announced
+    calls = state.calls - said.call if said is not None else 0
+    if said is not None and said.turn == state.turns and calls <= _PURPOSE_HOLDS_CALLS:
+        announced, named = _announced(said.text)
+        is_about = any(f"/{path}".endswith(f"/{name.removeprefix('./')}") for name in named)
+        if announced and (is_about if named else calls <= _PURPOSE_OF_ANY_FILE_HOLDS_CALLS):
+            return announced
     todo = next((truncate(todo.text, 160) for todo in state.todos if todo.status == "in_progress"), "")
     # What explains the edits of many files explains none of them.
     is_general = sum(todo in file.purposes for file in state.files.values()) >= _MAX_FILES_OF_PURPOSE
     return "" if is_general else todo
+
+
+@lru_cache(maxsize=1)  # several edits often follow one text
+def _announced(text: str) -> tuple[str, list[str]]:
+    """Return what an agent says at the end of a text that it does next, and the files that this names."""
+    last = [*wording.sentences(text.rstrip("`\n ").rpartition("\n")[2])][-1:]
+    said = last[0].strip("#*-:> ") if last else ""
+    lead_in = _LEAD_IN.match(said)
+    words = said[lead_in.end() :] if lead_in else said
+    has_content = len(words.split()) > _FEW_WORDS or not words.isascii() or _CONTENT_WORD.search(words)
+    announced = truncate(words, _MAX_ANNOUNCED_CHARS) if has_content else ""
+    return announced, wording.FILE_NAME.findall(announced)
 
 
 def _add_change(state: State, ref: Ref, action: Changed | Wrote | Removed | Moved, *, purpose: str) -> None:

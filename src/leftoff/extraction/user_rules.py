@@ -72,7 +72,7 @@ def add_prompt(state: State, ref: Ref, typed: str) -> None:
         return
     if asked := _answered_question(state, typed):
         _add(state, Rule(ref.with_excerpt(typed), typed.strip(), "choice", asked, state.calls))
-    typed = _PLAN.sub("", typed)  # the agent wrote the plan before the user handed it back
+    typed = "" if _PLAN.match(typed) else typed  # the agent wrote the plan before the user handed it back
     paragraphs = [*wording.typed_paragraphs(typed)]
     sentences = [said for paragraph in paragraphs for said in wording.sentences(paragraph)]
     announced = {*wording.announced_rules(typed), *(said for said in sentences if _takes_back(state, said))}
@@ -302,6 +302,8 @@ def _stance(text: str) -> _Stance:
 
 def cancel_todos(state: State, said: str) -> None:
     """Cancel the to-dos that the user takes off the list."""
+    if not _CANCELLATION.search(said):
+        return
     for number, todo in enumerate(state.todos):
         if todo.status in ("pending", "in_progress") and is_cancelled(todo.text, said):
             state.todos[number] = todo._replace(status="cancelled", call=state.calls)

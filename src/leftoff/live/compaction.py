@@ -24,12 +24,12 @@ from leftoff.live.saving import caught_up_message, end_pause, log_errors, rearm,
 from leftoff.platform import paths
 from leftoff.platform.log import write_line
 from leftoff.platform.register import Register
-from leftoff.resume_logs.restore import Candidate, left_at, logs_to_offer, restore_log
 from leftoff.sessions.live_state import CompactionState, restoration_file
 from leftoff.storage import file_store
 
 if TYPE_CHECKING:
     from leftoff.resume_logs.receipt import Replacement
+    from leftoff.resume_logs.restore import Candidate
 
 # An agent may show on screen what this hook prints, after a line of its own, when the user has asked for the compaction.
 _MOST_SHOWN_CHARS = 130
@@ -161,12 +161,16 @@ def own_left_at(context: EventContext) -> datetime | None:
     path = own_log_file(context)
     if path is None:
         return None
+    from leftoff.resume_logs.restore import left_at  # saving before a compaction does not need it
+
     saved_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return left_at(file_store.parse_log(path, file_store.read_log_file(path)), saved_at)
 
 
 def offer(context: EventContext, prompt: str = "") -> Offer:
     """Find the logs of sessions of this project that are no longer running."""
+    from leftoff.resume_logs.restore import logs_to_offer
+
     running = {context.event.session_id, *(each.session_id for each in context.running_sessions)}
     choice = logs_to_offer(context.workspace, prompt, without=running)
     return Offer(candidates=choice.offered, waiting=choice.waiting)
@@ -202,6 +206,8 @@ def full_text(candidate: Candidate, context: EventContext, also_sent: str | None
 
     ``also_sent`` and the messages waiting for the agent go with it, so it gets the room that they leave.
     """
+    from leftoff.resume_logs.restore import restore_log
+
     others = filter(None, (*context.state.to_agent, also_sent))
     room = MAX_HOOK_CHARS - sum(markdown.utf16_length(each) + 2 for each in others)
     return restore_log(

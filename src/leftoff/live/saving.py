@@ -342,7 +342,8 @@ def save_before_compaction(ref: SessionRef, workspace: Workspace, of_project: st
     room = workspace.settings.restore.max_chars * _BRIEF_PERCENT // 100
     text = brief_text(saved.log, max_chars=room, log_path=str(saved.markdown_file))
     content = "\n\n".join(filter(None, [text, of_project]))
-    files.write_file(restoration_file(ref.agent.id, saved.log.session_id), content.encode("utf-8", "replace"))
+    path = restoration_file(ref.agent.id, saved.log.session_id)
+    files.write_file(path, content.encode("utf-8", "replace"), sync=False)  # of use only while the agent runs
     return saved
 
 

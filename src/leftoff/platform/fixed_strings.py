@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Final, TypeAlias
 
 _ESCAPE: Final = r"(?:[nrtbf]|u[0-9a-fA-F]{4}|[0-9A-F]{2}|[0-9]{1,2}m)"
@@ -19,8 +19,8 @@ class Heads:
     """Searches for any of the heads at the edge of a word, or also after an escape, which takes longer."""
 
     def __init__(self, heads: Sequence[str]) -> None:
-        tree = _any_of(heads) or "(?!)"
-        first = "".join(sorted({re.escape(head[0]) for head in heads})) or r"\0"
+        self._tree = _any_of(heads) or "(?!)"
+        self._first = "".join(sorted({re.escape(head[0]) for head in heads})) or r"\0"
         self.beginnings = frozenset(
             beginning.encode()
             for head in heads
@@ -28,8 +28,18 @@ class Heads:
                 [head[:3]] if len(head) > 2 else [head + last for last in TOKEN_CHARACTERS.decode()]
             )
         )
-        self.next = re.compile(rf"[^A-Za-z0-9_](?=[{first}])({tree})".encode()).search
-        self.escaped = re.compile(rf"(?:\A|[^A-Za-z0-9_]){_ESCAPE}??({tree})".encode())
+
+    # Compiling each takes longer than searching a log, which often needs neither.
+
+    @cached_property
+    def next(self) -> re.Pattern[bytes]:
+        """The pattern of a head at the edge of a word."""
+        return re.compile(rf"[^A-Za-z0-9_](?=[{self._first}])({self._tree})".encode())
+
+    @cached_property
+    def escaped(self) -> re.Pattern[bytes]:
+        """The pattern of a head at the beginning, at the edge of a word or after an escape."""
+        return re.compile(rf"(?:\A|[^A-Za-z0-9_]){_ESCAPE}??({self._tree})".encode())
 
 
 @cache

@@ -114,7 +114,7 @@ def dirty(root: Path) -> tuple[str, ...] | None:
             next(entries, None)  # a rename is followed by the old name
         changed.append(entry[3:].decode("utf-8", "surrogateescape"))
     # git names files from the top of its tree; the project's root can be below it.
-    prefix = _line(root, "rev-parse", "--show-prefix") or ""
+    prefix = "" if (root / ".git").exists() else _line(root, "rev-parse", "--show-prefix") or ""
     return tuple(name.removeprefix(prefix) for name in changed)
 
 

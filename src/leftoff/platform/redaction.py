@@ -220,12 +220,12 @@ class Redactor:
             if plain[start : start + 3] in beginnings or plain[start - 2 : start] in unusual or start == 1:
                 head = self._first_head(plain, start, end)
             elif plain.find(b"-", start, end) >= 0 and not _is_uuid(plain, start, end):
-                head = heads.next(plain, start, end)
+                head = heads.next.search(plain, start, end)
             while head:
                 place = head.start(1)
                 past = self._try_kinds(head[1].decode(), text, place, found)
-                look = heads.next if place >= start else heads.escaped.search
-                head = look(plain, max(past, place + 1), end)
+                look = heads.next if place >= start else heads.escaped
+                head = look.search(plain, max(past, place + 1), end)
             start = find_class(_RUN, end)
 
     def _first_head(self, plain: bytes, start: int, end: int) -> re.Match[bytes] | None:
@@ -234,7 +234,7 @@ class Redactor:
         ahead = max(0, start - _BEFORE_RUN) if plain.endswith(_MIDDLES, 0, start) else start
         if ahead == 0 or _ESCAPES.search(plain, ahead - 1, start):
             return heads.escaped.search(plain, max(0, ahead - 1), end)
-        return heads.next(plain, ahead - 1, end)
+        return heads.next.search(plain, ahead - 1, end)
 
     @cached_property
     def _heads(self) -> Heads:

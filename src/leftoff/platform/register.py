@@ -63,7 +63,11 @@ class Register(NamedTuple):
 
     def note_part(self, path: Path, part: bytes, document_id: str, at: datetime) -> None:
         """Record that this machine wrote this part of a growing document, of which only this part is used."""
-        self._add([_entry_of("written", path, part, document_id, at)])
+        self.note_contents({path: part}, document_id, at)
+
+    def note_contents(self, written: Mapping[Path, bytes], document_id: str, at: datetime) -> None:
+        """Record that this machine wrote these contents, in one write, whatever the files hold by now."""
+        self._add([_entry_of("written", path, content, document_id, at) for path, content in written.items()])
 
     def trust(self, path: Path, at: datetime) -> None:
         """Record that the user trusts the current content of the document."""

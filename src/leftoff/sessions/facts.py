@@ -33,7 +33,7 @@ def extract_facts(ref: SessionRef, workspace: Workspace) -> State:
     state = _redact(extracted, workspace)
     if known is None or state.after != known.after:
         files.make_folder(state_file.parent)
-        files.write_file(state_file, encode_json(state.to_dict()))
+        files.write_file(state_file, encode_json(state.to_dict()), sync=False)  # if lost, all is read again
     return state
 
 

@@ -208,9 +208,9 @@ class FileStore:
 
     def _register_files(self, session_id: str, written: Mapping[str, bytes]) -> None:
         """Register what was written, not what is there now: something from elsewhere may have replaced it."""
-        for name, content in written.items():
-            if self._register is not None:
-                self._register.note_part(self.folder / name, content, session_id, clock.now())
+        if self._register is not None:
+            contents = {self.folder / name: content for name, content in written.items()}
+            self._register.note_contents(contents, session_id, clock.now())
 
 
 def _name(session_id: str, part: Part) -> str:

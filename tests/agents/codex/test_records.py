@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from leftoff.agents.codex import Codex
+from leftoff.agents.codex.records import is_plain_event
 from leftoff.core.records import (
     Image,
     Message,
@@ -476,3 +477,30 @@ def test_blank_and_broken_lines_are_kept(codex: Codex, rollout: Callable[..., Pa
         RecordKind.BROKEN,
     ]
     assert b"".join(record.raw for record in records) == path.read_bytes()
+
+
+def test_an_event_that_is_not_parsed_is_the_same_record(read: Callable[..., Record]) -> None:
+    """Of most events a record has the type and the time alone: they are read from the beginning of the line."""
+    event = line("event_msg", {"type": "item_completed", "item": {"text": "a}{b"}})
+    numbered = {"timestamp": AT, "ordinal": 8, "type": "event_msg", "payload": event["payload"]}
+    for written in (event, numbered):
+        compact = json.dumps(written, separators=(",", ":")).encode() + b"\n"
+        assert is_plain_event(compact)
+        spaced = json.dumps(written).encode() + b"\n"  # parsed, because Codex does not write it so
+        assert not is_plain_event(spaced)
+        assert read(compact)._replace(place=None, raw=b"") == read(spaced)._replace(place=None, raw=b"")
+
+
+@pytest.mark.parametrize("kept", [None, -1, -30])
+def test_an_event_that_a_crash_tore_or_glued_hides_no_record(
+    codex: Codex, rollout: Callable[..., Path], kept: int | None
+) -> None:
+    """An event whose end is missing, or that another line follows without a line break, is parsed as every other line."""
+    event = json.dumps(
+        line("event_msg", {"type": "agent_message", "message": "x" * 99}), separators=(",", ":")
+    )
+    prompt = json.dumps(message_line("user", "one"), separators=(",", ":"))
+    glued = f"{event[:kept]}{prompt}\n".encode()
+    kinds = [record.kind for record in codex.read(rollout([glued]))]
+    assert kinds == ([RecordKind.SIDE, RecordKind.PROMPT] if kept is None else [RecordKind.BROKEN])
+    assert [record.kind for record in codex.read(rollout([event[:-1].encode()]))] == [RecordKind.BROKEN]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from leftoff.agents.base import CallsHooks, JsonlAgent, StartsFromCommandLine
 from leftoff.agents.claude import usage, user_text
-from leftoff.agents.claude.records import read_record
+from leftoff.agents.claude.records import queued_prompt, read_record
 from leftoff.core.records import Text
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def rewound(self, record: Record) -> int | str | None:
         """Return the id of the record that the client will continue from, where this record says so."""
+        if record.type != "last-prompt":
+            return None
         from leftoff.agents.claude import chain
 
         return chain.named_leaf(record)
@@ -115,9 +117,7 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def queued(self, record: Record) -> str | None:
         """Return the prompt that was typed while the agent worked and is not sent yet."""
-        from leftoff.agents.claude import records
-
-        return records.queued_prompt(record) if record.type == "queue-operation" else None
+        return queued_prompt(record) if record.type == "queue-operation" else None
 
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
         """Return the size of the context window and where the client compacts."""

@@ -98,8 +98,8 @@ def opens(record: Record) -> int | None:
 
 
 def named_leaf(record: Record) -> str | None:
-    """Return the id of the record that the client will continue from, where this record says so."""
-    return text(_line(record), "leafUuid") if record.type == "last-prompt" else None
+    """Return the id of the record that the client will continue from, as a ``last-prompt`` line says it."""
+    return text(_line(record), "leafUuid")
 
 
 def _add(index: _Index, record: Record) -> None:

@@ -49,6 +49,7 @@ _CREATED = re.compile(r"Task #(\S+) created")
 _STARTED = re.compile(
     r"(?:Command running in background with ID: |Async agent launched successfully\.\s+agentId: )(\w+)"
 )
+_STARTED_BEGINNINGS = ("Command running", "Async agent launched")
 _DELEGATES = ("Task", "Agent")
 # What the client adds below a subagent's report.
 _AFTER_REPORT = re.compile(r"\n*agentId: \w+ \(.*\Z|\n*<usage>.*\Z", re.DOTALL)
@@ -76,7 +77,7 @@ def actions(use: ToolUse) -> tuple[Action, ...]:
 def answer(use: ToolUse, result: ToolResult) -> Answer:
     """Return what came back from the call."""
     output = without_reminders(result.text)
-    started = _STARTED.match(output)
+    started = _STARTED.match(output) if output.startswith(_STARTED_BEGINNINGS) else None
     if use.tool in _DELEGATES:
         output = _AFTER_REPORT.sub("", output)
     if result.is_error:

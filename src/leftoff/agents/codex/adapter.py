@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from leftoff.agents import jsonl
 from leftoff.agents.base import CallsHooks, JsonlAgent, StartsFromCommandLine
+from leftoff.agents.codex.versions import ROLLED_BACK
 from leftoff.core.records import Place, Record, Text
 from leftoff.core.session import Session, strip_leftoff_text
 from leftoff.platform import zstd
@@ -77,9 +78,9 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
     def read(self, transcript: Path, after: Place | None = None) -> Iterator[Record]:
         """Read all records of this one file, or those that follow ``after``."""
         from leftoff.agents.codex import rollouts
-        from leftoff.agents.codex.records import read_record
+        from leftoff.agents.codex.records import is_plain_event, read_record
 
-        return map(read_record, jsonl.pieces(rollouts.readable(transcript), after))
+        return map(read_record, jsonl.pieces(rollouts.readable(transcript), after, unparsed=is_plain_event))
 
     def entry(self, transcript: Path) -> SessionEntry:
         """Return what a list shows of the session, from the head and tail of its rollout."""
@@ -123,9 +124,11 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def rewound(self, record: Record) -> int | str | None:
         """Return how many turns a rollback removes."""
+        if record.type != ROLLED_BACK:
+            return None
         from leftoff.agents.codex import chain
 
-        return chain.turns_rolled_back(record) if record.type == chain.ROLLED_BACK else None
+        return chain.turns_rolled_back(record)
 
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:  # noqa: ARG002 - the same in all projects
         """Return the size of the context window and where Codex compacts."""

@@ -13,14 +13,13 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from leftoff.agents.codex.versions import known
+from leftoff.agents.codex.versions import ROLLED_BACK, known
 from leftoff.agents.jsonl import count, table
 from leftoff.core.records import Message, Place, Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.core.session import LiveChain
 from leftoff.core.wire import JsonObject
 
 _NEW_TURN = frozenset({"response_item/agent_message", "inter_agent_communication"})
-ROLLED_BACK = "event_msg/thread_rolled_back"
 _CHARS_PER_TOKEN = 4  # as the client estimates
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from leftoff.agents.codex import items
@@ -20,6 +20,10 @@ from leftoff.core.records import Compaction, Message, Record, RecordKind, Text, 
 from leftoff.core.wire import JsonObject, JsonValue
 
 _SIDE, _CONTEXT = RecordKind.SIDE, RecordKind.CONTEXT
+# The beginning of an event as Codex writes it: its time and its type.
+_EVENT_HEAD = re.compile(
+    rb'\{"timestamp":"([^"\\]+)",(?:"ordinal":\d+,)?"type":"event_msg","payload":\{"type":"(\w+)"'
+)
 _CWD = re.compile(r"<cwd>([^<]+)</cwd>|Current working directory: (.+)")
 
 
@@ -27,12 +31,39 @@ def read_record(piece: Piece) -> Record:
     """Return the record of a piece."""
     line = piece.value
     if line is None:
-        return _broken_or_blank(piece)
+        return _plain_event(piece) or _broken_or_blank(piece)
     payload = line.get("payload")
     if not isinstance(payload, dict):
         return _bare(piece, line)
     name = line.get("type")
     return (_PARSERS.get(name, _other) if isinstance(name, str) else _other)(piece, line, payload)
+
+
+def is_plain_event(line: bytes) -> bool:
+    """Say whether a line is an event of which a record has only the type and the time: it is long, and need not be parsed.
+
+    A line that was torn, or glued to another one by a crash, is parsed: only in such a line does a second one begin.
+    """
+    head = _EVENT_HEAD.match(line)
+    return (
+        head is not None
+        and head[2].decode() in _plain_events()
+        and line.endswith(b"}}\n")
+        and line.find(b'{"timestamp":', 1) < 0
+    )
+
+
+@cache
+def _plain_events() -> frozenset[str]:
+    return known().events - _EVENTS.keys()
+
+
+def _plain_event(piece: Piece) -> Record | None:
+    """Return the record of an event that was not parsed; None for any other piece."""
+    head = _EVENT_HEAD.match(piece.raw) if piece.note is None else None
+    if head is None:
+        return None
+    return _side(piece, {"timestamp": head[1].decode()}, f"event_msg/{head[2].decode()}")
 
 
 def usage(numbers: JsonObject) -> Usage | None:

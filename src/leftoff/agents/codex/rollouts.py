@@ -14,7 +14,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.agents import jsonl
-from leftoff.agents.codex.records import read_record
+from leftoff.agents.codex.records import is_plain_event, read_record
 from leftoff.agents.jsonl import JsonLines, Piece, count, table, text
 from leftoff.core.records import Place, Record, RecordKind
 from leftoff.core.session import DERIVED_BY, Parent
@@ -318,10 +318,13 @@ def missing(segments: tuple[Segment, ...], home: Path) -> str | None:
     return f"continues {base.rollout_id[:60]}, which {why}: what it inherits is missing"
 
 
-def oldest_first(segments: tuple[Segment, ...]) -> Iterator[Piece]:
-    """Read all pieces of the session, each with its place in its own rollout."""
+def oldest_first(
+    segments: tuple[Segment, ...], *, unparsed: Callable[[bytes], bool] | None = None
+) -> Iterator[Piece]:
+    """Read all pieces of the session, each with its place in its own rollout; see ``jsonl.pieces`` for ``unparsed``."""
     for segment in segments:
-        found = jsonl.pieces(segment.path)
+        # Where another rollout continues, the numbers in the lines may say so.
+        found = jsonl.pieces(segment.path, unparsed=unparsed if segment.end is None else None)
         if segment.end is not None:
             found = takewhile(lambda piece: _is_before(piece, segment.end), found)  # noqa: B023
         yield from found
@@ -358,4 +361,4 @@ class RecordsOfSegments:
         if note:
             place = Place(str(self.segments[0].path), 0, 0, 0)
             yield Record(place=place, kind=RecordKind.BROKEN, type="missing", raw=b"", note=note)
-        yield from map(read_record, oldest_first(self.segments))
+        yield from map(read_record, oldest_first(self.segments, unparsed=is_plain_event))

@@ -17,6 +17,7 @@ from orjson import loads
 from leftoff.core.records import RecordKind
 
 Version = tuple[int, ...]
+ROLLED_BACK = "event_msg/thread_rolled_back"  # the record of a rollback, which removes the last turns
 
 
 class KnownModel(NamedTuple):
