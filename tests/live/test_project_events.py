@@ -438,7 +438,7 @@ def test_after_a_compaction_a_decision_of_the_session_is_said_once(live, project
     decisions = context.partition("\nDecisions:\n")[2]
     assert "SQLite: nothing to start" in decisions
     assert "Redis" not in context
-    live.hook("PostCompact", compact_summary="It was about skills.")
+    live.compacted("It was about skills.")
     assert agent_context(live.hook("PostToolBatch")).count("Redis") == 1
 
 

@@ -1,10 +1,9 @@
 """Answer the events that an agent's hooks report during a session. One function answers each kind of event:
 
-    start               offer unfinished work; after a compaction, restore what it lost      live/start.py
+    start               offer unfinished work; after a compaction, restore what it lost      live/start.py, compaction.py
     prompt              typed triggers; the log that the first prompt asks for; warnings     live/prompt.py
     tools, stop         check the gauge, warn once per threshold, record the running pause   live/turns.py
     before_compaction   end the pause, save the log, tell the summariser what to keep        live/compaction.py
-    after_compaction    the receipt: what was dropped and restored; else at the next event   live/compaction.py
     end                 end the pause, save the log, note the reason                         live/start.py
 
 The fast path (``leftoff.live.fast``) runs first and passes on only events that need more than a look at the gauge.
@@ -87,8 +86,6 @@ def _respond(context: EventContext) -> HookResponse:
             from leftoff.live.turns import on_stop as respond
         case "before_compaction":
             from leftoff.live.compaction import before_compaction as respond
-        case "after_compaction":
-            from leftoff.live.compaction import after_compaction as respond
         case "end":
             from leftoff.live.start import on_end as respond
         case _:

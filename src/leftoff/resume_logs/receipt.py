@@ -85,10 +85,10 @@ class Replacement(NamedTuple):
 
 
 def find_replacement(records: Iterable[Record]) -> Replacement | None:
-    """Return what the first compaction among the records left, up to the next reply; None if there is no compaction."""
+    """Return what the first compaction among the records left, up to the next reply; None if there is none, or not all of it."""
     summary: str | None = None
     texts: list[str] = []
-    is_compacted = False
+    is_compacted = is_whole = False
     for record in records:
         if record.actor is not None:
             continue
@@ -97,11 +97,12 @@ def find_replacement(records: Iterable[Record]) -> Replacement | None:
             if is_compacted and compaction.summary is None:
                 break  # the next one
             is_compacted, summary = True, summary or compaction.summary
+            is_whole = is_whole or bool(record.messages)  # without them, its summary is on a line of its own
         elif is_compacted and record.kind is RecordKind.REPEATED:
             texts += _texts_of(record)
         elif is_compacted and record.kind is RecordKind.REPLY:
             break
-    if not is_compacted:
+    if not (is_whole or summary or texts):
         return None
     return Replacement(text=summary or "\n\n".join(texts) or None, has_summary=not texts)
 

@@ -51,8 +51,11 @@ def warnings_and_restore(agent: Agent, sandbox: Sandbox) -> None:
     for text in (PIN, RULE, FILE, COMMAND, f"\n- To do: {TODO}\n"):
         assert text in restored, (text, restored)
     if agent.name == "claude":  # it comes with the next prompt, once the summary is in the transcript
+        assert not any("The summary dropped" in message for message in messages), messages
         require_success(agent.resume(sandbox, agent.latest_transcript(sandbox), "Carry on.\n#say ok"))
         messages = shown_to_user(agent, sandbox, run)
+    else:
+        assert handed_over_with(sandbox, "The summary dropped") == restored
     check_receipt(sandbox, "\n".join(messages), restored)
     if agent.name == "claude":  # Codex takes no instructions for its summary
         body = json.dumps(summary_request.body, ensure_ascii=False)
@@ -115,6 +118,15 @@ def restore_after_opaque_compaction(agent: Agent, sandbox: Sandbox) -> None:
     assert "The summary of this compaction cannot be read; leftoff restored 1 rule" in messages, messages
     (restored,) = restored_texts(run.last_messages)
     assert RULE in restored
+    assert handed_over_with(sandbox, "cannot be read") == restored
+
+
+def handed_over_with(sandbox: Sandbox, message: str) -> str:
+    """Return what the hook gave the agent in the one answer that tells the user this."""
+    outputs = read_lines(hook_output(sandbox))
+    (answer,) = (each for each in outputs if message in each.get("systemMessage", ""))
+    text: str = answer["hookSpecificOutput"]["additionalContext"]
+    return text
 
 
 def record_hook_output(sandbox: Sandbox) -> None:

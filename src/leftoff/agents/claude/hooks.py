@@ -117,7 +117,6 @@ class ClaudeHooks:
             payload,
             hears_user=_HEARS_USER,
             hears_agent=_HEARS_AGENT,
-            summary=jsonl_text(payload, "compact_summary"),
             is_headless=self._environment.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"),
             client_pid=int(pid) if pid.isascii() and pid.isdecimal() and len(pid) < 10 else None,
         )
