@@ -198,7 +198,7 @@ def test_around_a_compaction_nothing_is_lost(live):
     live.compacted("They fixed src/lock.py.")
     answer = live.hook("PostToolBatch")
     assert "leftoff: The summary dropped your rule, your pin and 1 command" in answer["systemMessage"]
-    assert "leftoff restored 1, 1 and 1" in answer["systemMessage"]
+    assert "leftoff restored all of it." in answer["systemMessage"]
     rest = agent_context(answer)
     assert "pytest -q tests/test_lock.py" in rest
     assert RULE not in rest, "it was handed over before"
@@ -228,11 +228,20 @@ def test_where_the_summary_is_on_disk_at_once_the_receipt_comes_with_everything_
     live.compacted("They fixed src/lock.py.")
     assert live.hook("PostCompact", trigger="auto") == {}, "wired by an older leftoff"
     answer = live.hook("SessionStart", source="compact")
-    assert "The summary dropped your rule and 1 command; leftoff restored 1 and 1." in answer["systemMessage"]
+    assert "The summary dropped your rule and 1 command; leftoff restored all of it." in answer["systemMessage"]
     given = agent_context(answer)
     assert len(given) <= 9900
     assert given.index(RULE) < given.index("pytest -q tests/test_lock.py")
     assert live.hook("PostToolUse") == {}
+
+
+def test_where_the_log_has_nothing_to_count_there_is_no_receipt(isolated_home):
+    live = LiveSession(isolated_home, "codex")
+    live.story.asked("What is the capital of France?").replied("Paris.", used=160_000)
+    live.write()
+    live.hook("PreCompact", trigger="auto")
+    live.compacted("They talked about France.")
+    assert "systemMessage" not in live.hook("SessionStart", source="compact")
 
 
 def test_a_summary_that_is_not_whole_yet_is_waited_for(live):

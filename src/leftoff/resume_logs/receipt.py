@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -66,10 +66,17 @@ class Receipt(NamedTuple):
         who = "The summary" if self.has_summary else "The compaction"
         dropped = [line for line in lines if line.lost]
         if dropped:
-            restored = _join(str(len(line.put_back)) for line in dropped)
-            return f"{who} dropped {_join(map(str, dropped))}; leftoff restored {restored}"
+            return f"{who} dropped {_join(map(str, dropped))}; leftoff restored {_describe_restored(dropped)}"
         kept = _join(count_items(line.total, line.kind) for line in lines)
         return f"{who} kept {kept}" if kept else f"{who} had nothing of the log to drop"
+
+
+def _describe_restored(dropped: Sequence[Line]) -> str:
+    """Return words where all or nothing was restored; else numbers, in the order of what was dropped."""
+    lost, back = sum(len(line.lost) for line in dropped), sum(len(line.put_back) for line in dropped)
+    if back == lost:
+        return "it" if lost == 1 else "all of it"
+    return _join(str(len(line.put_back)) for line in dropped) if back else "none of it"
 
 
 def count_items(number: int, kind: Kind) -> str:
