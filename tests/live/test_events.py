@@ -235,6 +235,19 @@ def test_where_the_summary_is_on_disk_at_once_the_receipt_comes_with_everything_
     assert live.hook("PostToolUse") == {}
 
 
+def test_a_session_left_right_after_its_compaction_gets_everything_when_it_is_resumed(isolated_home):
+    """Codex announces a compaction that the user asked for with the next prompt; a session that was left starts otherwise."""
+    live = LiveSession(isolated_home, "codex")
+    live.turn(160_000)
+    live.hook("PreCompact", trigger="manual")
+    assert RULE not in agent_context(live.hook("SessionStart", source="resume")), "it was not compacted"
+    live.compacted("They fixed src/lock.py.")
+    answer = live.hook("SessionStart", source="resume")
+    assert "The summary dropped your rule and 1 command" in answer["systemMessage"]
+    assert RULE in agent_context(answer)
+    assert RULE not in agent_context(live.hook("SessionStart", source="resume"))
+
+
 def test_where_the_log_has_nothing_to_count_there_is_no_receipt(isolated_home):
     live = LiveSession(isolated_home, "codex")
     live.story.asked("What is the capital of France?").replied("Paris.", used=160_000)
@@ -308,6 +321,17 @@ def test_what_neither_summary_nor_text_holds_goes_to_the_agent_at_the_next_event
 
 
 # Beginning
+
+
+def test_the_lines_of_one_event_are_one_message(isolated_home, live):
+    """They come from several places, but leftoff is named once."""
+    finished(isolated_home)
+    live_state.change(
+        "claude", SESSION, lambda state: (state.with_messages(to_user="leftoff: the wind is up."), None)
+    )
+    message = live.message_to_user("SessionStart", source="startup")
+    assert message.startswith("leftoff: the wind is up.\nLeft off ")
+    assert message.count("leftoff:") == 1
 
 
 def finished(isolated_home, session_id=OTHER, agent_id="claude", *, minutes_ago=0):

@@ -109,6 +109,13 @@ def restore_compacted(context: EventContext) -> HookResponse:
     return report._replace(to_agent="\n\n".join(filter(None, [text, report.to_agent])))
 
 
+def restore_resumed(context: EventContext) -> HookResponse:
+    """Return the same for a session that was left between its compaction and the next prompt: it starts as a resumed one."""
+    if context.state.compaction != "saved" or _find_replacement(context) is None:
+        return NO_RESPONSE
+    return restore_compacted(context)
+
+
 def check_losses(context: EventContext) -> None:
     """After a compaction, queue what it dropped for the agent, and the receipt for the user, from what is on disk by now."""
     if context.state.compaction not in {"restored", "withheld"} or context.session_ref is None:

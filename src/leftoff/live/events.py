@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from leftoff.pause.folders import PauseHome
 
 Result = TypeVar("Result")
+_PREFIX = "leftoff: "
 
 
 @locks.limit_waits(fast.LOCK_WAIT_SECONDS)
@@ -70,7 +71,8 @@ def answer(agent: Agent, event: HookEvent, folder: Path) -> HookResponse:
         from leftoff.live.compaction import check_losses  # imported when it is needed, as in _respond
 
         check_losses(context)
-    return context.with_pending(_respond(context))
+    response = context.with_pending(_respond(context))
+    return response._replace(to_user=_as_one_message(response.to_user)) if response.to_user else response
 
 
 def _respond(context: EventContext) -> HookResponse:
@@ -91,6 +93,13 @@ def _respond(context: EventContext) -> HookResponse:
         case _:
             return NO_RESPONSE
     return respond(context) or NO_RESPONSE
+
+
+def _as_one_message(text: str) -> str:
+    """Return the lines of one event as one message, which names leftoff once: they come from several places."""
+    before, prefix, rest = text.partition(_PREFIX)
+    lines = rest.split(f"\n{_PREFIX}")
+    return before + prefix + "\n".join([lines[0], *(line[:1].upper() + line[1:] for line in lines[1:])])
 
 
 def _session_folder(event: HookEvent, state: LiveState) -> Path:

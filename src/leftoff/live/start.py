@@ -62,15 +62,16 @@ def _note_ends() -> None:
 
 def _greet_resumed(context: EventContext) -> HookResponse:
     """Tell about a threshold, other sessions, and what has changed in the files since this session's log was saved."""
+    from leftoff.live.compaction import restore_resumed
     from leftoff.live.turns import measure
 
     reading = measure(context)
     warning = reading.response if reading is not None else NO_RESPONSE
-    changed = _drift(context)
+    restored, changed = restore_resumed(context), _drift(context)
     others = [] if context.event.is_headless else [_other_sessions(context), _later_work(context)]
     return HookResponse(
-        to_user="\n".join(filter(None, [warning.to_user, *others, changed])) or None,
-        to_agent="\n\n".join(filter(None, [warning.to_agent, changed])) or None,
+        to_user="\n".join(filter(None, [warning.to_user, restored.to_user, *others, changed])) or None,
+        to_agent="\n\n".join(filter(None, [restored.to_agent, warning.to_agent, changed])) or None,
     )
 
 
