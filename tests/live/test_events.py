@@ -326,11 +326,12 @@ def test_what_neither_summary_nor_text_holds_goes_to_the_agent_at_the_next_event
 def test_the_lines_of_one_event_are_one_message(isolated_home, live):
     """They come from several places, but leftoff is named once."""
     finished(isolated_home)
-    live_state.change(
-        "claude", SESSION, lambda state: (state.with_messages(to_user="leftoff: the wind is up."), None)
-    )
+    for text in ("leftoff: the wind is up.", "leftoff: steps.md: cannot be read."):
+        live_state.change(
+            "claude", SESSION, lambda state, text=text: (state.with_messages(to_user=text), None)
+        )
     message = live.message_to_user("SessionStart", source="startup")
-    assert message.startswith("leftoff: the wind is up.\nLeft off ")
+    assert message.startswith("leftoff: the wind is up.\nsteps.md: cannot be read.\nLeft off ")
     assert message.count("leftoff:") == 1
 
 

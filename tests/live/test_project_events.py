@@ -481,9 +481,9 @@ def test_save_progress_and_done_for_today(live, project):
     tick(project, "one")
     message = live.message_to_user("UserPromptSubmit", prompt="save progress")
     assert "the log is saved" in message
-    assert 'the state of 01-skills is saved; next: Continue Task 2 - "two"' in message
+    assert '\nThe state of 01-skills is saved; next: Continue Task 2 - "two"' in message
     assert "(Current)" in project.state.read_text(encoding="utf-8")
-    assert "the state of 01-skills is closed" in live.message_to_user(
+    assert "\nThe state of 01-skills is closed" in live.message_to_user(
         "UserPromptSubmit", prompt="Done for today."
     )
     assert "(Current)" not in project.state.read_text(encoding="utf-8")

@@ -99,7 +99,12 @@ def _as_one_message(text: str) -> str:
     """Return the lines of one event as one message, which names leftoff once: they come from several places."""
     before, prefix, rest = text.partition(_PREFIX)
     lines = rest.split(f"\n{_PREFIX}")
-    return before + prefix + "\n".join([lines[0], *(line[:1].upper() + line[1:] for line in lines[1:])])
+    return before + prefix + "\n".join([lines[0], *map(_capitalise, lines[1:])])
+
+
+def _capitalise(line: str) -> str:
+    """Begin a sentence with a capital letter; a name, such as that of a file, stays as it is."""
+    return line[:1].upper() + line[1:] if line.partition(" ")[0].isalpha() else line
 
 
 def _session_folder(event: HookEvent, state: LiveState) -> Path:
