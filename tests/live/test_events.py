@@ -228,7 +228,9 @@ def test_where_the_summary_is_on_disk_at_once_the_receipt_comes_with_everything_
     live.compacted("They fixed src/lock.py.")
     assert live.hook("PostCompact", trigger="auto") == {}, "wired by an older leftoff"
     answer = live.hook("SessionStart", source="compact")
-    assert "The summary dropped your rule and 1 command; leftoff restored all of it." in answer["systemMessage"]
+    assert (
+        "The summary dropped your rule and 1 command; leftoff restored all of it." in answer["systemMessage"]
+    )
     given = agent_context(answer)
     assert len(given) <= 9900
     assert given.index(RULE) < given.index("pytest -q tests/test_lock.py")
