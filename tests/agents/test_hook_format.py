@@ -28,7 +28,6 @@ def event(whose, name, /, **fields):
         ("PostToolUse", "tools"),
         ("Stop", "stop"),
         ("PreCompact", "before_compaction"),
-        ("PostCompact", "after_compaction"),
         ("SessionEnd", "end"),
         ("SomethingNew", "other"),
     ],
@@ -79,7 +78,6 @@ def test_nothing_to_say_prints_nothing(agent_id):
         "PostToolUse",
         "Stop",
         "PreCompact",
-        "PostCompact",
         "SessionEnd",
     ):
         assert AGENTS[agent_id]().reply(event(agent_id, name), NO_RESPONSE) == b""
@@ -137,30 +135,17 @@ def test_claude_code_names_its_process_and_headless_runs(monkeypatch):
     assert (found.client_pid, found.is_headless) == (None, False)
 
 
-def test_the_event_of_claude_code_has_the_summary():
-    """Codex leaves it in the rollout."""
-    assert event("claude", "PostCompact", compact_summary="all of it").summary == "all of it"
-
-
 def rollout(path: Path, *lines) -> str:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return str(path)
 
 
 def test_codex_is_known_by_its_rollout(tmp_path):
-    """The source says whether it is headless; the last compaction has the summary, unless it is opaque."""
+    """The source says whether it is headless."""
     meta = {"type": "session_meta", "payload": {"id": "s", "source": "exec"}}
     path = tmp_path / "r.jsonl"
-    old = {"type": "compacted", "payload": {"message": "old"}}
-    new = {"type": "compacted", "payload": {"message": "new"}}
-    opaque = {"type": "compacted", "payload": {"message": ""}}
-    named = rollout(path, meta, old, new, {"type": "event_msg", "payload": {}})
-    found = event("codex", "PostCompact", transcript_path=named)
-    assert (found.is_headless, found.summary) == (True, "new")
-    assert event("codex", "PostCompact", transcript_path=rollout(path, meta, old, opaque)).summary is None
-    assert event("codex", "PostCompact", transcript_path=rollout(path, meta)).summary is None
-    gone = event("codex", "PostCompact", transcript_path="/nowhere")
-    assert (gone.is_headless, gone.summary) == (False, None)
+    assert event("codex", "Stop", transcript_path=rollout(path, meta)).is_headless is True
+    assert event("codex", "Stop", transcript_path="/nowhere").is_headless is False
     assert hooks._source(Path(rollout(path))) is None
     assert event("codex", "Stop", transcript_path=None).is_headless is False
 
@@ -198,11 +183,11 @@ def test_events_of_the_real_clients_are_parsed(agent_id, real_transcripts):
         assert understood is not None
         assert Path(understood.folder).is_absolute()
         kinds.add(understood.kind)
-    assert {"start", "prompt", "tools", "stop", "before_compaction", "after_compaction", "end"} <= kinds
+    assert {"start", "prompt", "tools", "stop", "before_compaction", "end"} <= kinds
 
 
 def sent(*names):
-    kinds = ("start", "prompt", "tools", "stop", "before_compaction", "after_compaction", "end")
+    kinds = ("start", "prompt", "tools", "stop", "before_compaction", "end")
     return {kind: COMMON | {"hook_event_name": name} for kind, name in zip(kinds, names, strict=True)}
 
 
@@ -217,7 +202,6 @@ class TestClaude(EventPromises):
             "PostToolBatch",
             "Stop",
             "PreCompact",
-            "PostCompact",
             "SessionEnd",
         )
 
@@ -233,6 +217,5 @@ class TestCodex(EventPromises):
             "PostToolUse",
             "Stop",
             "PreCompact",
-            "PostCompact",
             "SessionEnd",
         )

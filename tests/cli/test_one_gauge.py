@@ -15,6 +15,7 @@ from leftoff.agents.registry import agent_of
 from leftoff.cli.main import run
 from leftoff.live.events import handle_event
 from leftoff.live.status_line import status_line
+from leftoff.platform import paths
 from leftoff.testing.builders import Story, call
 from tests.support.long_sessions import LONG, copy_into_agent_home
 
@@ -205,6 +206,23 @@ def test_a_window_learned_later_holds_for_the_copy_of_a_copy(home, capsys):
     restored = Path(machine._json("untrim", trimmed)["output_file"])
     machine.do("status line 1M")
     assert machine.gauges(restored)["status"][1] == machine.gauges(machine.transcript)["status"][1] > 900_000
+
+
+def test_where_the_user_set_the_window_a_compaction_counts_whether_the_client_has_reported_it_or_not(
+    home, capsys
+):
+    """The agent's table takes a model that it does not know for one of a million tokens, in which 140,000 are few."""
+    settings = paths.config_folder() / "configuration.yaml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("context_management:\n  windows:\n    house-model: 200000\n", encoding="utf-8")
+    machine = Machine(home, capsys, _CLAUDE)
+    machine.story.model = "house-model"
+    machine.do("automatic compaction")
+    machine.do("short turn")
+    before = machine.gauges(machine.transcript)
+    machine.do("status line 200k")
+    assert {*before.values()} == {*machine.gauges(machine.transcript).values()}
+    assert before["status"][1] == 140_000
 
 
 def test_the_own_compaction_of_a_session_counts_on_the_first_look(home, capsys):

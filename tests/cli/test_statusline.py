@@ -77,18 +77,18 @@ def build_status(used=120_000, *, saved=None, turns=4, level=Level.CAUTION, ahea
         ),
         (
             build_status(turns=1, saved=timedelta(seconds=3)),
-            "█████████░┊┊ 75% caution · ~1 turn to warning · saved now",
+            "█████████░┊┊ 75% caution · ~1 turn to warning · saved just now",
         ),
-        (build_status(turns=None), "█████████░┊┊ 75% caution · not saved yet"),
+        (build_status(turns=None), "█████████░┊┊ 75% caution"),
         (
             build_status(146_000, level=Level.AUTO_PAUSE, ahead=Level.CRITICAL),
-            "██████████┊┊ 91% pause · ~4 turns to critical · not saved yet",
+            "██████████┊┊ 91% pause · ~4 turns to critical",
         ),
         (
             build_status(170_000, level=Level.CRITICAL, ahead=None, turns=None),
-            "████████████ 106% critical · not saved yet",
+            "████████████ 106% critical",
         ),
-        (build_status(None, level=None, turns=None), "leftoff: no reply to measure yet · not saved yet"),
+        (build_status(None, level=None, turns=None), "leftoff: the gauge starts with the next reply"),
     ],
 )
 def test_the_line_says_gauge_level_turns_and_save(status, expected):
@@ -102,7 +102,7 @@ def test_a_window_that_is_not_known_is_reported_as_such():
         total_budget=None, used_tokens=12_000, stop_reason="", model="m", basis="reported"
     )
     text = line(build_status(level=None, turns=None)._replace(metrics=metrics), coloured=True)
-    assert text == "leftoff: 12,000 tokens used of a window that is not known · not saved yet"
+    assert text == "leftoff: 12,000 tokens used of a window that is not known"
 
 
 def test_colours_are_of_the_level_and_only_the_bar_has_them():
@@ -117,7 +117,7 @@ def test_one_line_comes_out(client_json):
     coloured = run_statusline(client_json, TERM="xterm")
     assert coloured.count("\n") == 1
     assert "\x1b[33m" in coloured
-    assert "71% caution · not saved yet" in coloured
+    assert coloured.endswith("71% caution\n")
     for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert "\x1b" not in run_statusline(client_json, **{"TERM": "xterm", **plain})
 

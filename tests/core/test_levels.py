@@ -92,5 +92,20 @@ def test_without_a_pace_there_is_no_forecast(ends):
     assert left[Level.WARNING] is None
 
 
+@pytest.mark.parametrize(
+    "ends", [[88_000, 90_000], [80_000, 85_000, 90_000], [89_700, 89_800, 89_900, 90_000]]
+)
+def test_a_forecast_that_nobody_would_believe_is_not_made(ends):
+    """Two turns are no pace, and three say nothing about five hundred more."""
+    assert set(turns_left(at(90_000), Thresholds(), ends).values()) == {None}
+
+
+def test_a_forecast_reaches_farther_the_more_turns_are_known():
+    ends = [*range(50_000, 91_000, 5_000)]
+    assert turns_left(at(90_000), Thresholds(), ends[-4:])[Level.CRITICAL] == 20
+    assert turns_left(at(90_000), Thresholds(), [*range(82_000, 91_000, 1_000)])[Level.CAUTION] == 50
+    assert turns_left(at(90_000), Thresholds(), [87_000, 88_000, 89_000, 90_000])[Level.CAUTION] is None
+
+
 def test_without_usage_there_is_no_forecast():
     assert set(turns_left(at(None), Thresholds(), [1, 2]).values()) == {None}

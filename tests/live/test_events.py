@@ -195,10 +195,10 @@ def test_around_a_compaction_nothing_is_lost(live):
     assert len(back) <= 9900
     for each in ("The release is frozen until Friday.", RULE, "src/lock.py"):
         assert each in back
-    assert live.hook("PostCompact", trigger="auto", compact_summary="They fixed src/lock.py.") == {}
+    live.compacted("They fixed src/lock.py.")
     answer = live.hook("PostToolBatch")
     assert "leftoff: The summary dropped your rule, your pin and 1 command" in answer["systemMessage"]
-    assert "leftoff restored 1, 1 and 1" in answer["systemMessage"]
+    assert "leftoff restored all of it." in answer["systemMessage"]
     rest = agent_context(answer)
     assert "pytest -q tests/test_lock.py" in rest
     assert RULE not in rest, "it was handed over before"
@@ -211,20 +211,68 @@ def test_an_opaque_summary_is_reported_as_such(isolated_home):
     live = LiveSession(isolated_home, "codex")
     live.turn(160_000)
     assert live.hook("PreCompact", trigger="auto") == {}
-    assert "cannot be read; leftoff restored 1 rule" in live.message_to_user("PostCompact", trigger="auto")
-    assert RULE in agent_context(live.hook("SessionStart", source="compact"))
+    live.compacted("")
+    assert live.hook("PostCompact", trigger="auto") == {}
+    answer = live.hook("SessionStart", source="compact")
+    assert "cannot be read; leftoff restored 1 rule" in answer["systemMessage"]
+    assert RULE in agent_context(answer)
 
 
-def test_the_summary_of_a_rollout_is_read_from_it(isolated_home):
-    """The event does not carry it."""
+def test_where_the_summary_is_on_disk_at_once_the_receipt_comes_with_everything_that_is_handed_over(
+    isolated_home,
+):
+    """Nothing is said before: the receipt would not be true yet. The rules come first, then what else was dropped."""
     live = LiveSession(isolated_home, "codex")
     live.turn(160_000)
     live.hook("PreCompact", trigger="auto")
-    live.story.compacted(f"The user said: {RULE} They run pytest -q tests/test_lock.py.")
+    live.compacted("They fixed src/lock.py.")
+    assert live.hook("PostCompact", trigger="auto") == {}, "wired by an older leftoff"
+    answer = live.hook("SessionStart", source="compact")
+    assert (
+        "The summary dropped your rule and 1 command; leftoff restored all of it." in answer["systemMessage"]
+    )
+    given = agent_context(answer)
+    assert len(given) <= 9900
+    assert given.index(RULE) < given.index("pytest -q tests/test_lock.py")
+    assert live.hook("PostToolUse") == {}
+
+
+def test_a_session_left_right_after_its_compaction_gets_everything_when_it_is_resumed(isolated_home):
+    """Codex announces a compaction that the user asked for with the next prompt; a session that was left starts otherwise."""
+    live = LiveSession(isolated_home, "codex")
+    live.turn(160_000)
+    live.hook("PreCompact", trigger="manual")
+    assert RULE not in agent_context(live.hook("SessionStart", source="resume")), "it was not compacted"
+    live.compacted("They fixed src/lock.py.")
+    answer = live.hook("SessionStart", source="resume")
+    assert "The summary dropped your rule and 1 command" in answer["systemMessage"]
+    assert RULE in agent_context(answer)
+    assert RULE not in agent_context(live.hook("SessionStart", source="resume"))
+
+
+def test_where_the_log_has_nothing_to_count_there_is_no_receipt(isolated_home):
+    live = LiveSession(isolated_home, "codex")
+    live.story.asked("What is the capital of France?").replied("Paris.", used=160_000)
     live.write()
-    message = live.message_to_user("PostCompact", trigger="auto")
-    assert "of 1 rules" not in message
-    assert "of 1 commands" not in message
+    live.hook("PreCompact", trigger="auto")
+    live.compacted("They talked about France.")
+    assert "systemMessage" not in live.hook("SessionStart", source="compact")
+
+
+def test_a_summary_that_is_not_whole_yet_is_waited_for(live):
+    """The client writes that it compacted before it writes the summary: until then nothing is called unreadable."""
+    live.turn(165_000)
+    live.hook("PreCompact", trigger="auto")
+    live.compacted(f"The user said: {RULE}")
+    whole = live.transcript.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    (boundary,) = (number for number, line in enumerate(lines) if b'"compact_boundary"' in line)
+    live.transcript.write_bytes(b"".join(lines[: boundary + 1]))
+    answer = live.hook("SessionStart", source="compact")
+    assert RULE in agent_context(answer)
+    assert "systemMessage" not in answer
+    live.transcript.write_bytes(whole)
+    assert "The summary dropped 1 command" in live.message_to_user("PostToolBatch")
 
 
 def test_where_nothing_was_saved_before_it_is_saved_afterwards(live):
@@ -242,7 +290,6 @@ def test_without_logs_a_compaction_is_left_alone(live, monkeypatch):
     live.hook("PostToolBatch")
     assert live.hook("PreCompact", trigger="auto") == {}
     assert live.hook("SessionStart", source="compact") == {}
-    assert live.hook("PostCompact", compact_summary="x") == {}
     assert snapshots()
 
 
@@ -266,7 +313,7 @@ def test_what_neither_summary_nor_text_holds_goes_to_the_agent_at_the_next_event
         )
     live.hook("PreCompact", trigger="auto")
     back = agent_context(live.hook("SessionStart", source="compact"))
-    live.hook("PostCompact", compact_summary="nothing")
+    live.compacted("nothing")
     rest = agent_context(live.hook("PostToolBatch"))
     assert "<leftoff-record-" in rest
     assert "Never rename alpha29" in back
@@ -276,6 +323,18 @@ def test_what_neither_summary_nor_text_holds_goes_to_the_agent_at_the_next_event
 
 
 # Beginning
+
+
+def test_the_lines_of_one_event_are_one_message(isolated_home, live):
+    """They come from several places, but leftoff is named once."""
+    finished(isolated_home)
+    for text in ("leftoff: the wind is up.", "leftoff: steps.md: cannot be read."):
+        live_state.change(
+            "claude", SESSION, lambda state, text=text: (state.with_messages(to_user=text), None)
+        )
+    message = live.message_to_user("SessionStart", source="startup")
+    assert message.startswith("leftoff: the wind is up.\nsteps.md: cannot be read.\nLeft off ")
+    assert message.count("leftoff:") == 1
 
 
 def finished(isolated_home, session_id=OTHER, agent_id="claude", *, minutes_ago=0):

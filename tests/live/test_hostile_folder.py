@@ -73,4 +73,4 @@ def test_the_status_line_is_ours(clone: tuple[Path, dict[str, str]]) -> None:
         "model": {"id": "claude-sonnet-4-5"},
         "context_window": {"context_window_size": 200000, "current_usage": {"input_tokens": 120000}},
     }
-    assert "saved" in run(["sh", "-c", statusline_command(sys.executable)], clone, event)
+    assert "leftoff: the gauge starts" in run(["sh", "-c", statusline_command(sys.executable)], clone, event)

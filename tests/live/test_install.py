@@ -89,7 +89,7 @@ def test_an_upgrade_replaces_ours_and_uninstalls_byte_for_byte(settings, monkeyp
     assert put_in(agent).changes_settings
     text = file.read_text(encoding="utf-8")
     assert "/old/python" not in text
-    assert text.count("/new/python -I -S") == (5 if agent == "claude" else 7)
+    assert text.count("/new/python -I -S") == (5 if agent == "claude" else 6)
     take_out()
     assert content(file) == before
 

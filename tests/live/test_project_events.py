@@ -438,7 +438,7 @@ def test_after_a_compaction_a_decision_of_the_session_is_said_once(live, project
     decisions = context.partition("\nDecisions:\n")[2]
     assert "SQLite: nothing to start" in decisions
     assert "Redis" not in context
-    live.hook("PostCompact", compact_summary="It was about skills.")
+    live.compacted("It was about skills.")
     assert agent_context(live.hook("PostToolBatch")).count("Redis") == 1
 
 
@@ -481,9 +481,9 @@ def test_save_progress_and_done_for_today(live, project):
     tick(project, "one")
     message = live.message_to_user("UserPromptSubmit", prompt="save progress")
     assert "the log is saved" in message
-    assert 'the state of 01-skills is saved; next: Continue Task 2 - "two"' in message
+    assert '\nThe state of 01-skills is saved; next: Continue Task 2 - "two"' in message
     assert "(Current)" in project.state.read_text(encoding="utf-8")
-    assert "the state of 01-skills is closed" in live.message_to_user(
+    assert "\nThe state of 01-skills is closed" in live.message_to_user(
         "UserPromptSubmit", prompt="Done for today."
     )
     assert "(Current)" not in project.state.read_text(encoding="utf-8")

@@ -69,7 +69,6 @@ def test_three_compactions_make_three_snapshots_and_nothing_between_is_recorded(
         assert len(archives()) == number + 1
         live.story.compacted("A summary.", after=20_000)
         live.write()
-        live.hook("PostCompact", trigger="auto", compact_summary="A summary.")
         live.hook("SessionStart", source="compact")
         tool(live, f"between{number}")
         assert not pause_file().is_active()

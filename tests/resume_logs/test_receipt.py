@@ -51,6 +51,19 @@ def test_the_sentence_counts_lost_and_put_back():
     assert line(found, "files").put_back == ("src/b.py",)
 
 
+def test_where_all_or_nothing_was_restored_words_say_so():
+    """A row of numbers would have to be compared with another one."""
+    context = {"user_rules": ["“never push to main”"], "commands": ["`make lint`"]}
+    dropped = "The summary dropped your rule and 1 command; leftoff restored"
+    found = log(critical_context=context)
+    assert str(build_receipt(found, "x", "never push to main; make lint")) == f"{dropped} all of it"
+    assert str(build_receipt(found, "x")) == f"{dropped} none of it"
+    assert str(build_receipt(found, "x", "make lint")) == f"{dropped} 0 and 1"
+    assert str(build_receipt(found, "make lint", "never push to main")).endswith(
+        "your rule; leftoff restored it"
+    )
+
+
 def test_two_kinds_are_joined_by_and():
     """The sentence has the form of the specification."""
     context = {

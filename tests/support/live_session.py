@@ -14,6 +14,7 @@ SESSION = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 OTHER = "1c54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b22"
 AGENTS = {"claude": claude.here, "codex": codex.here}
 RULE = "Never push to main."
+_COMPACTED = (b'"subtype":"compact_boundary"', b'"type":"compacted"')
 
 
 class LiveSession:
@@ -38,6 +39,15 @@ class LiveSession:
         new = self.transcript.with_suffix(".new")
         write_transcript(self.agent, self.story.script(), new)
         new.replace(self.transcript)  # a background process may be reading it
+
+    def compacted(self, summary: str) -> None:
+        """Append a compaction to the transcript, as clients do."""
+        before = self.transcript.read_bytes()
+        self.story.compacted(summary)
+        self.write()
+        lines = self.transcript.read_bytes().splitlines(keepends=True)
+        (first,) = (number for number, line in enumerate(lines) if any(mark in line for mark in _COMPACTED))
+        self.transcript.write_bytes(before + b"".join(lines[first:]))
 
     def hook(self, name: str, **fields: object) -> dict:
         """Return what the hook prints: its JSON, or its plain text as ``plain``."""

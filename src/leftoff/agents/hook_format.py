@@ -38,7 +38,6 @@ KINDS: Mapping[str, EventKind] = {
     "PostToolBatch": "tools",
     "Stop": "stop",
     "PreCompact": "before_compaction",
-    "PostCompact": "after_compaction",
     "SessionEnd": "end",
 }
 FAST_EVENTS: dict[str, FastKind] = {
@@ -65,7 +64,6 @@ def event(
     *,
     hears_user: Collection[str],
     hears_agent: Collection[str],
-    summary: str | None = None,
     is_headless: bool,
     client_pid: int | None,
 ) -> HookEvent | None:
@@ -83,7 +81,6 @@ def event(
         source=_SOURCES.get(text(payload, "source") or ""),
         prompt=text(payload, "prompt"),
         tools=tuple(_tools(payload)),
-        summary=summary,
         reason=text(payload, "reason"),
         is_automatic=text(payload, "trigger") == "auto",
         is_headless=is_headless,

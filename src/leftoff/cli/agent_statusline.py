@@ -7,7 +7,7 @@ import sys
 from leftoff.cli import gauge
 from leftoff.cli.agent_hook import log_error
 from leftoff.core.metrics import Level
-from leftoff.core.quantities import age, count
+from leftoff.core.quantities import ago, count
 from leftoff.live.status_line import StatusLine, status_line
 from leftoff.platform import paths
 
@@ -37,33 +37,33 @@ def run_statusline() -> int:
 
 
 def line(found: StatusLine, *, coloured: bool) -> str:
-    """Return ``████████┊░┊┊ 72% caution · ~4 turns to warning · saved 5 min ago``."""
+    """Return ``████████┊░┊┊ 72% caution · ~4 turns to warning · saved 5 min ago``.
+
+    What is not known is left out. The client may show the line long after it was made, so it never says that nothing is saved.
+    """
     metrics = found.metrics
     if metrics.used_tokens is None:  # before the first reply, or right after a compaction
-        return " · ".join(["leftoff: no reply to measure yet", _describe_saved(found)])
+        return " · ".join(["leftoff: the gauge starts with the next reply", *_describe_saved(found)])
     bar = gauge.bar(metrics, found.thresholds, _BAR_COLUMNS)
     if coloured and found.level is not None:
         bar = f"\x1b[{_COLOURS[found.level]}m{bar}\x1b[0m"
     if metrics.shown_percentage is None:
         used = f"leftoff: {metrics.used_tokens:,} tokens used of a window that is not known"
-        return " · ".join([used, _describe_saved(found)])
+        return " · ".join([used, *_describe_saved(found)])
     share = f"{int(metrics.shown_percentage)}%"
     mark = "~" if metrics.basis == "estimated" else ""
     level = "" if found.level is None else f" {_level_name(found.level)}"
-    return " · ".join([f"{bar} {mark}{share}{level}", *_turns_ahead(found), _describe_saved(found)])
+    return " · ".join([f"{bar} {mark}{share}{level}", *_turns_ahead(found), *_describe_saved(found)])
 
 
 def _turns_ahead(found: StatusLine) -> list[str]:
-    if found.turns_left is None or found.next_level is None or found.turns_left > gauge.MOST_TURNS:
+    if found.turns_left is None or found.next_level is None:
         return []
     return [f"~{count(found.turns_left, 'turn')} to {_level_name(found.next_level)}"]
 
 
-def _describe_saved(found: StatusLine) -> str:
-    if found.saved_at is None:
-        return "not saved yet"
-    since = age(found.at, found.saved_at)
-    return "saved now" if since == "now" else f"saved {since} ago"
+def _describe_saved(found: StatusLine) -> list[str]:
+    return [] if found.saved_at is None else [f"saved {ago(found.at, found.saved_at)}"]
 
 
 def _level_name(level: Level) -> str:

@@ -7,7 +7,6 @@ from typing import TypedDict
 
 from leftoff.core.metrics import ContextMetrics, Level, Thresholds
 
-MOST_TURNS = 99  # a forecast beyond that is shown nowhere: the pace of a few turns says nothing about so many
 _STYLES: Mapping[Level | None, Style] = {
     None: {"dim": True},
     Level.OK: {"fg": "green"},

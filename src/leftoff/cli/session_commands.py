@@ -91,9 +91,9 @@ def status_lines(found: Status) -> list[output.Line]:
 
 
 def _next_threshold(found: Status) -> str | None:
-    """Say how many turns are left to the next threshold; None if that is not known, very many, or all are crossed."""
+    """Say how many turns are left to the next threshold; None if that is not known, or all are crossed."""
     for level, turns in found.turns_left.items():
-        if turns and turns <= gauge.MOST_TURNS:
+        if turns:
             return f"About {count(turns, 'turn')} to {gauge.level_name(level)} at this pace."
     return None
 

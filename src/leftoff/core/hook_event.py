@@ -14,9 +14,7 @@ from typing import Literal, NamedTuple
 
 from leftoff.core.wire import JsonObject
 
-EventKind = Literal[
-    "start", "prompt", "tools", "stop", "before_compaction", "after_compaction", "end", "other"
-]
+EventKind = Literal["start", "prompt", "tools", "stop", "before_compaction", "end", "other"]
 StartSource = Literal["startup", "resume", "compact", "clear"]
 Scope = Literal["user", "project"]
 Origin = Literal["settings", "plugin"]
@@ -43,7 +41,7 @@ class HookEvent(NamedTuple):
     """The event that an agent passes to its hook. None means that the event does not say, or that it does not apply.
 
     ``actor`` is the subagent in which the event happened. ``hears_user`` and ``hears_agent`` say whom a reply to this
-    event reaches. ``summary`` is a compaction's; it is None if it is encrypted or missing.
+    event reaches.
     """
 
     kind: EventKind
@@ -55,7 +53,6 @@ class HookEvent(NamedTuple):
     source: StartSource | None = None
     prompt: str | None = None
     tools: tuple[CalledTool, ...] = ()
-    summary: str | None = None
     reason: str | None = None  # why the session ended
     is_automatic: bool = False  # a compaction that the user did not ask for
     is_headless: bool = False

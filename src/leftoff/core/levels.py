@@ -25,6 +25,8 @@ _ADVICE = {
 }
 _RECORDING = "actions are being recorded for the next session."  # the advice at auto_pause while that is true
 FORECAST_TURNS = 8
+_FEWEST_TURNS = 3  # that make a pace: one or two may be anything
+_FARTHEST = 10  # times as far as the turns it is made from, a forecast is worth nothing
 
 
 class Crossing(NamedTuple):
@@ -81,8 +83,10 @@ def tokens_per_turn(turn_ends_tokens: Sequence[int]) -> float | None:
 def turns_left(
     metrics: ContextMetrics, thresholds: Thresholds, turn_ends_tokens: Sequence[int]
 ) -> Mapping[Level, int | None]:
-    """Return the turns left until each threshold: 0 if it is crossed, None if growth or usage is not known."""
+    """Return the turns left until each threshold: 0 if it is crossed, None if usage is not known, or growth not well enough."""
     pace = tokens_per_turn(turn_ends_tokens)
+    known_turns = min(len(turn_ends_tokens) - 1, FORECAST_TURNS)
+    most = known_turns * _FARTHEST if known_turns >= _FEWEST_TURNS else 0
     left: dict[Level, int | None] = {}
     for threshold in thresholds.in_order:
         if metrics.total_budget is None or metrics.used_tokens is None:
@@ -90,5 +94,6 @@ def turns_left(
         elif (missing := threshold.at_tokens(metrics.total_budget) - metrics.used_tokens) <= 0:
             left[threshold.level] = 0
         else:
-            left[threshold.level] = None if pace is None else math.ceil(missing / pace)
+            turns = None if pace is None else math.ceil(missing / pace)
+            left[threshold.level] = turns if turns is not None and turns <= most else None
     return left

@@ -338,20 +338,23 @@ def usable_window(
     basis: WindowBasis = "setting" if own is not None else agent_window.window_basis
     if tokens is None:
         return Window(window_tokens=None, usable_tokens=None, basis="unknown")
-    point = _compaction_point(agent_window, observed)
-    if own is not None and agent_window.compaction_basis == "table":
-        point = _scale_compaction_point(point, agent_window.window_tokens, own)
+    point = _compaction_point(agent_window, own, observed)
     usable = tokens if point is None else min(tokens, point)
     return Window(window_tokens=tokens, usable_tokens=usable, basis=basis)
 
 
-def _compaction_point(agent_window: AgentWindow, observed: int | None) -> int | None:
+def _compaction_point(agent_window: AgentWindow, own: int | None, observed: int | None) -> int | None:
     """Return the point of automatic compaction: a setting wins over an observation, which wins over the table.
 
-    An observation of less than half of what the table says is of another window: the session has changed its model since.
+    An observation of less than half of what the table says for this window is of another window: the session has changed its
+    model since. ``own`` is the user's own size of the window.
     """
     table = agent_window.compacts_at_tokens
-    if agent_window.compaction_basis == "setting" or observed is None:
+    if agent_window.compaction_basis == "setting":
+        return table
+    if own is not None:
+        table = _scale_compaction_point(table, agent_window.window_tokens, own)
+    if observed is None:
         return table
     return table if table is not None and observed < table / 2 else observed
 

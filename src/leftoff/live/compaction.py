@@ -87,28 +87,56 @@ def summariser_instructions(log: ResumeLog, *, is_shown: bool) -> str:
     return " ".join([_QUOTED, *kept, sentence]) if kept else sentence
 
 
-def after_compaction(context: EventContext) -> HookResponse:
-    """Answer where the agent reports the end of a compaction with its summary; other agents are asked at the next event."""
-    if context.event.actor is not None or context.state.compaction not in {"saved", "restored"}:
-        return NO_RESPONSE  # no summary was asked for: what replaces the conversation is not on disk yet
-    from leftoff.resume_logs.receipt import Replacement  # the start of a session does not need it
+def restore_compacted(context: EventContext) -> HookResponse:
+    """Return the text that was written before the compaction; where no log was saved, the project alone.
 
-    return _report(context, Replacement(text=context.event.summary, has_summary=True))
+    What the compaction dropped besides, and the receipt, go with it if the transcript has what replaces the conversation
+    already; otherwise they wait for the next event. Where nothing was written before, a plugin of the agent may have answered the
+    compaction in its place and kept much of the conversation. Then everything is saved now, and all that was dropped waits.
+    """
+    if context.state.compaction != "saved":
+        save_all(context, "withheld")
+        return HookResponse(to_agent=project_events.save_around_compaction(context))
+    context.update(lambda state: state._replace(compaction="restored"))
+    try:
+        text = restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
+    except OSError:
+        return HookResponse(to_agent=project_events.save_around_compaction(context))
+    left = _find_replacement(context)
+    if left is None:
+        return HookResponse(to_agent=text)
+    report = _report(context, left)
+    return report._replace(to_agent="\n\n".join(filter(None, [text, report.to_agent])))
+
+
+def restore_resumed(context: EventContext) -> HookResponse:
+    """Return the same for a session that was left between its compaction and the next prompt: it starts as a resumed one."""
+    if context.state.compaction != "saved" or _find_replacement(context) is None:
+        return NO_RESPONSE
+    return restore_compacted(context)
 
 
 def check_losses(context: EventContext) -> None:
     """After a compaction, queue what it dropped for the agent, and the receipt for the user, from what is on disk by now."""
-    state, ref = context.state, context.session_ref
-    if state.compaction not in {"restored", "withheld"} or ref is None:
+    if context.state.compaction not in {"restored", "withheld"} or context.session_ref is None:
         return
     if context.event.actor is not None or not context.event.hears_agent:
         return  # the receipt comes with what is handed over: only then is it true
-    from leftoff.resume_logs.receipt import Replacement, find_replacement
+    from leftoff.resume_logs.receipt import Replacement  # the start of a session does not need it
 
-    before = Place(str(ref.transcript), 0, 0, state.compaction_at_bytes)
-    found = find_replacement(context.agent.read(ref.transcript, before))
-    response = _report(context, found or Replacement(text=None, has_summary=True))
+    response = _report(context, _find_replacement(context) or Replacement(text=None, has_summary=True))
     context.update(lambda now: now.with_messages(to_user=response.to_user, to_agent=response.to_agent))
+
+
+def _find_replacement(context: EventContext) -> Replacement | None:
+    """Return what the compaction put in place of the conversation; None while the transcript does not have it."""
+    from leftoff.resume_logs.receipt import find_replacement
+
+    ref = context.session_ref
+    if ref is None:
+        return None
+    before = Place(str(ref.transcript), 0, 0, context.state.compaction_at_bytes)
+    return find_replacement(context.agent.read(ref.transcript, before))
 
 
 def _report(context: EventContext, left: Replacement) -> HookResponse:
@@ -117,8 +145,7 @@ def _report(context: EventContext, left: Replacement) -> HookResponse:
     from leftoff.resume_logs.restore_text import lost_text
 
     phase = context.state.compaction
-    # Where no text has been handed over yet, the next start may still do it.
-    context.update(lambda state: state._replace(compaction="checked" if phase == "saved" else None))
+    context.update(lambda state: state._replace(compaction=None))
     path = own_log_file(context)
     log = None if path is None else load_log(path)
     if log is None:
@@ -132,7 +159,8 @@ def _report(context: EventContext, left: Replacement) -> HookResponse:
     room = context.settings.restore.max_chars - markdown.utf16_length(handed_over)
     rest = lost_text(log, summary=left.text, given=handed_over, max_chars=room)
     counted = build_receipt(log, left.text, f"{handed_over}\n\n{rest or ''}", has_summary=left.has_summary)
-    return HookResponse(to_user=f"leftoff: {counted}.", to_agent=rest)
+    has_items = any(line.total for line in counted.lines)  # otherwise there is nothing to count
+    return HookResponse(to_user=f"leftoff: {counted}." if has_items else None, to_agent=rest)
 
 
 def _texts(value: Any) -> list[str]:

@@ -1,10 +1,9 @@
 """Answer the events that an agent's hooks report during a session. One function answers each kind of event:
 
-    start               offer unfinished work; after a compaction, restore what it lost      live/start.py
+    start               offer unfinished work; after a compaction, restore what it lost      live/start.py, compaction.py
     prompt              typed triggers; the log that the first prompt asks for; warnings     live/prompt.py
     tools, stop         check the gauge, warn once per threshold, record the running pause   live/turns.py
     before_compaction   end the pause, save the log, tell the summariser what to keep        live/compaction.py
-    after_compaction    the receipt: what was dropped and restored; else at the next event   live/compaction.py
     end                 end the pause, save the log, note the reason                         live/start.py
 
 The fast path (``leftoff.live.fast``) runs first and passes on only events that need more than a look at the gauge.
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from leftoff.pause.folders import PauseHome
 
 Result = TypeVar("Result")
+_PREFIX = "leftoff: "
 
 
 @locks.limit_waits(fast.LOCK_WAIT_SECONDS)
@@ -71,7 +71,8 @@ def answer(agent: Agent, event: HookEvent, folder: Path) -> HookResponse:
         from leftoff.live.compaction import check_losses  # imported when it is needed, as in _respond
 
         check_losses(context)
-    return context.with_pending(_respond(context))
+    response = context.with_pending(_respond(context))
+    return response._replace(to_user=_as_one_message(response.to_user)) if response.to_user else response
 
 
 def _respond(context: EventContext) -> HookResponse:
@@ -87,13 +88,23 @@ def _respond(context: EventContext) -> HookResponse:
             from leftoff.live.turns import on_stop as respond
         case "before_compaction":
             from leftoff.live.compaction import before_compaction as respond
-        case "after_compaction":
-            from leftoff.live.compaction import after_compaction as respond
         case "end":
             from leftoff.live.start import on_end as respond
         case _:
             return NO_RESPONSE
     return respond(context) or NO_RESPONSE
+
+
+def _as_one_message(text: str) -> str:
+    """Return the lines of one event as one message, which names leftoff once: they come from several places."""
+    before, prefix, rest = text.partition(_PREFIX)
+    lines = rest.split(f"\n{_PREFIX}")
+    return before + prefix + "\n".join([lines[0], *map(_capitalise, lines[1:])])
+
+
+def _capitalise(line: str) -> str:
+    """Begin a sentence with a capital letter; a name, such as that of a file, stays as it is."""
+    return line[:1].upper() + line[1:] if line.partition(" ")[0].isalpha() else line
 
 
 def _session_folder(event: HookEvent, state: LiveState) -> Path:

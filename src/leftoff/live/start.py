@@ -35,7 +35,9 @@ def on_start(context: EventContext) -> HookResponse:
     _note_ends()
     match context.event.source:
         case "compact":
-            response = HookResponse(to_agent=_restoration(context))
+            from leftoff.live.compaction import restore_compacted  # most sessions start otherwise
+
+            response = restore_compacted(context)
         case "resume":
             context.update(lambda state: saving.as_begun(state)._replace(may_continue=False))
             response = _greet_resumed(context)
@@ -58,36 +60,18 @@ def _note_ends() -> None:
             saving.note_end(state)
 
 
-def _restoration(context: EventContext) -> str | None:
-    """Return the text that was written before the compaction. Where no log was saved: the project alone.
-
-    Where nothing was written, a plugin of the agent may have answered the compaction in its place and kept much of the conversation.
-    Then everything is saved now, and what was dropped is handed over at the next event, when the transcript shows it.
-    """
-    from leftoff.live import compaction, project_events
-
-    if context.state.compaction not in {"saved", "checked"}:
-        compaction.save_all(context, "withheld")
-        return project_events.save_around_compaction(context)
-    context.update(
-        lambda state: state._replace(compaction="restored" if state.compaction == "saved" else None)
-    )
-    with suppress(OSError):
-        return live_state.restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
-    return project_events.save_around_compaction(context)
-
-
 def _greet_resumed(context: EventContext) -> HookResponse:
     """Tell about a threshold, other sessions, and what has changed in the files since this session's log was saved."""
+    from leftoff.live.compaction import restore_resumed
     from leftoff.live.turns import measure
 
     reading = measure(context)
     warning = reading.response if reading is not None else NO_RESPONSE
-    changed = _drift(context)
+    restored, changed = restore_resumed(context), _drift(context)
     others = [] if context.event.is_headless else [_other_sessions(context), _later_work(context)]
     return HookResponse(
-        to_user="\n".join(filter(None, [warning.to_user, *others, changed])) or None,
-        to_agent="\n\n".join(filter(None, [warning.to_agent, changed])) or None,
+        to_user="\n".join(filter(None, [warning.to_user, restored.to_user, *others, changed])) or None,
+        to_agent="\n\n".join(filter(None, [restored.to_agent, warning.to_agent, changed])) or None,
     )
 
 

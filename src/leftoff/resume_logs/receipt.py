@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -66,10 +66,17 @@ class Receipt(NamedTuple):
         who = "The summary" if self.has_summary else "The compaction"
         dropped = [line for line in lines if line.lost]
         if dropped:
-            restored = _join(str(len(line.put_back)) for line in dropped)
-            return f"{who} dropped {_join(map(str, dropped))}; leftoff restored {restored}"
+            return f"{who} dropped {_join(map(str, dropped))}; leftoff restored {_describe_restored(dropped)}"
         kept = _join(count_items(line.total, line.kind) for line in lines)
         return f"{who} kept {kept}" if kept else f"{who} had nothing of the log to drop"
+
+
+def _describe_restored(dropped: Sequence[Line]) -> str:
+    """Return words where all or nothing was restored; else numbers, in the order of what was dropped."""
+    lost, back = sum(len(line.lost) for line in dropped), sum(len(line.put_back) for line in dropped)
+    if back == lost:
+        return "it" if lost == 1 else "all of it"
+    return _join(str(len(line.put_back)) for line in dropped) if back else "none of it"
 
 
 def count_items(number: int, kind: Kind) -> str:
@@ -85,10 +92,10 @@ class Replacement(NamedTuple):
 
 
 def find_replacement(records: Iterable[Record]) -> Replacement | None:
-    """Return what the first compaction among the records left, up to the next reply; None if there is no compaction."""
+    """Return what the first compaction among the records left, up to the next reply; None if there is none, or not all of it."""
     summary: str | None = None
     texts: list[str] = []
-    is_compacted = False
+    is_compacted = is_whole = False
     for record in records:
         if record.actor is not None:
             continue
@@ -97,11 +104,12 @@ def find_replacement(records: Iterable[Record]) -> Replacement | None:
             if is_compacted and compaction.summary is None:
                 break  # the next one
             is_compacted, summary = True, summary or compaction.summary
+            is_whole = is_whole or bool(record.messages)  # without them, its summary is on a line of its own
         elif is_compacted and record.kind is RecordKind.REPEATED:
             texts += _texts_of(record)
         elif is_compacted and record.kind is RecordKind.REPLY:
             break
-    if not is_compacted:
+    if not (is_whole or summary or texts):
         return None
     return Replacement(text=summary or "\n\n".join(texts) or None, has_summary=not texts)
 

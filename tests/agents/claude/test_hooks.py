@@ -98,7 +98,9 @@ def test_with_a_plugin_only_the_status_line_is_wired():
     """The plugin calls at every event; a status line it cannot bring."""
     commands = claude_hooks.AgentCommands(hook=None, statusline="ours")
     done = HOOKS.wired("{}", commands, (), where=HERE)
-    assert json.loads(done.text) == {"statusLine": {"type": "command", "command": "ours"}}
+    assert json.loads(done.text) == {
+        "statusLine": {"type": "command", "command": "ours", "refreshInterval": 30}
+    }
 
 
 def test_a_status_line_keeps_all_its_fields_but_the_command():

@@ -55,7 +55,6 @@ def test_the_events_that_codex_has_are_wired():
         "PostToolUse": 10,
         "Stop": 10,
         "PreCompact": 60,
-        "PostCompact": 20,
         "SessionEnd": 3,
     }
 
@@ -147,4 +146,4 @@ def test_hooks_of_both_files_and_of_config_toml_are_seen(home, tmp_path):
     )
     found = Codex(home).hooks_here(project)
     assert [hook.command for hook in found if hook.origin is None] == ["project", "config"]
-    assert sum(hook.origin == "settings" for hook in found) == 7
+    assert sum(hook.origin == "settings" for hook in found) == 6

@@ -16,7 +16,7 @@ USERS_HOOK = "touch $HOME/own-hook-ran"
 USERS_SETTINGS = json.dumps(
     {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": USERS_HOOK}]}]}}, indent=4
 ).encode()
-STATUS_LINE = "leftoff: no reply to measure yet"
+STATUS_LINE = "leftoff: the gauge starts with the next reply"
 EVENTS_OF_2_0_76 = {
     *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "PreCompact"),
     *("SessionEnd", "statusLine"),

@@ -6,6 +6,9 @@ from drive import Agent
 from installation import agent_settings, run_leftoff, state_folder
 from sandbox import Sandbox
 from scenario import scenario
+from screens import open_client, submit
+
+BEFORE_THE_FIRST_REPLY = "the gauge starts with the next reply"
 
 
 @scenario(clients=("claude",))
@@ -16,8 +19,8 @@ def status_line(agent: Agent, sandbox: Sandbox) -> None:
     settings.write_bytes(before)
     run_leftoff(sandbox, "install", "claude")
     with sandbox.open_screen() as screen:
-        shown = screen.wait_for("not saved yet")
-        assert shown.index("the-old-line") < shown.index("not saved yet")
+        shown = screen.wait_for(BEFORE_THE_FIRST_REPLY)
+        assert shown.index("the-old-line") < shown.index(BEFORE_THE_FIRST_REPLY)
         screen.type("Look around.\n#usage 800000\n#say seen")
         screen.wait_for("82% caution")  # of the 967,000 at which the client compacts
     (window,) = (state_folder(sandbox) / "windows").glob("claude-*.json")
@@ -25,3 +28,15 @@ def status_line(agent: Agent, sandbox: Sandbox) -> None:
     assert window.stem.removeprefix("claude-") == agent.latest_transcript(sandbox).stem
     run_leftoff(sandbox, "uninstall", "claude")
     assert settings.read_bytes() == before
+
+
+@scenario(clients=("claude",))
+def status_line_after_a_save(agent: Agent, sandbox: Sandbox) -> None:
+    """A save between two replies is on the status line soon, before any other reply; until then nothing on it is wrong."""
+    run_leftoff(sandbox, "install", "claude")
+    with open_client(agent, sandbox) as screen:
+        shown = submit(agent, screen, "Look around.\n#usage 800000", "seen")
+        assert "saved" not in shown, shown
+        screen.wait_for("82% caution")
+        screen.type(">resume")
+        screen.wait_for("82% caution · saved", seconds=60)

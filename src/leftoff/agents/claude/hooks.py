@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from leftoff.agents.claude.clients import Client
 
 STATUS_LINE = "statusLine"
+# The client also runs the line after each reply, but not after a save between two replies; clients before 2.1.197 ignore this.
+_REFRESH_SECONDS = 30
 # Seconds. The fast path needs milliseconds; these are for the full program on a busy machine. At the end of a session the
 # client gives hooks little time unless they ask for more.
 TIMEOUTS = {
@@ -117,7 +119,6 @@ class ClaudeHooks:
             payload,
             hears_user=_HEARS_USER,
             hears_agent=_HEARS_AGENT,
-            summary=jsonl_text(payload, "compact_summary"),
             is_headless=self._environment.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"),
             client_pid=int(pid) if pid.isascii() and pid.isdecimal() and len(pid) < 10 else None,
         )
@@ -307,8 +308,12 @@ def _add_status_line(draft: Draft, ours: str, beneath: Sequence[str], created: l
     present = json_edit.member(draft.text, at, STATUS_LINE)
     if present is None:
         inherited = next(filter(None, map(status_line_in, reversed(beneath))), None)
-        command = compose_statusline(ours, inherited) if inherited else ours
-        draft.add_member(at, STATUS_LINE, {"type": "command", "command": command})
+        entry: JsonObject = {"type": "command"}
+        if inherited:
+            entry["command"] = compose_statusline(ours, inherited)
+        else:
+            entry |= {"command": ours, "refreshInterval": _REFRESH_SECONDS}
+        draft.add_member(at, STATUS_LINE, entry)
         created.append(STATUS_LINE)
         return ["Your status line is shown first, ours below it."] if inherited else []
     old = status_line_in(draft.text)

@@ -3,8 +3,8 @@
 ``config.toml`` is only read. Codex ignores a hook until the user has approved it, when it asks at its start or in ``/hooks``; it
 then records the hash of exactly that entry at exactly that place as ``trusted_hash``. Our entries therefore stay the same from
 version to version, at the end of each event. A version of Codex ignores events and fields that it does not know (seen with 0.128,
-0.145 and 0.166), so all get the same entries. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent, and the
-summary of a compaction is in the rollout, empty where only the provider can read it.
+0.145 and 0.166), so all get the same entries. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent; the
+summary of a compaction, empty where only the provider can read it, is in the rollout at the SessionStart that follows it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 from leftoff.agents import hook_format, json_edit
 from leftoff.agents.hook_format import read_text
-from leftoff.agents.jsonl import count, newest_first, oldest_first, table
+from leftoff.agents.jsonl import count, oldest_first, table
 from leftoff.agents.jsonl import text as jsonl_text
 from leftoff.core.fast_path import FastPathRules
 from leftoff.core.hook_event import (
@@ -43,7 +42,6 @@ _TIMEOUTS = {
     "PostToolUse": 10,
     "Stop": 10,
     "PreCompact": 60,
-    "PostCompact": 20,
     "SessionEnd": 3,
 }
 # Their answers must arrive whole: without additionalContextLimit, Codex puts more than some 2,500 tokens into a file.
@@ -65,10 +63,9 @@ FAST_PATH: FastPathRules = {
     "compaction": [{"where": {"type": "compacted"}}],
 }
 # Which events show an answer to the user, and which pass it on to the agent (0.166).
-_HEARS_USER = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PostCompact")
+_HEARS_USER = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
 _HEARS_AGENT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
 _HEADLESS = "exec"
-_LINES_SINCE_COMPACTION = 200
 
 
 class CodexHooks:
@@ -83,12 +80,10 @@ class CodexHooks:
         """Parse the event that a hook is called with."""
         path = jsonl_text(payload, "transcript_path")
         rollout = Path(path) if path else None
-        is_compacted = payload.get("hook_event_name") == "PostCompact"
         return hook_format.event(
             payload,
             hears_user=_HEARS_USER,
             hears_agent=_HEARS_AGENT,
-            summary=_newest_summary(rollout) if rollout and is_compacted else None,
             is_headless=rollout is not None and _source(rollout) == _HEADLESS,
             client_pid=process.grandparent_pid(),  # the parent is the shell that runs the hook
         )
@@ -207,17 +202,6 @@ def _read_toml(file: Path) -> JsonObject:
         return tomllib.loads(read_text(file))
     except ValueError:
         return {}
-
-
-def _newest_summary(rollout: Path) -> str | None:
-    """Return the summary of the last compaction; None where it cannot be read."""
-    try:
-        for piece in islice(newest_first(rollout), _LINES_SINCE_COMPACTION):
-            if piece.value and piece.value.get("type") == "compacted":
-                return jsonl_text(table(piece.value, "payload"), "message")
-    except TranscriptError:
-        return None
-    return None
 
 
 def _source(rollout: Path) -> str | None:
