@@ -179,7 +179,7 @@ def test_a_session_is_as_old_as_its_last_activity(isolated_home, live):
     start_session(live)  # which catches it up
     wait_for((LOGS / f"session-{OTHER}.json").exists)
     again = LiveSession(isolated_home, session_id=SESSION.replace("0b54", "4b54"))
-    assert "left off 20 days ago" in start_session(again)["systemMessage"]
+    assert "eft off 20 days ago" in start_session(again)["systemMessage"]
     assert (clock.now() - find_resume_point("latest", Workspace.open()).last_session).days == 20
 
 

@@ -33,9 +33,9 @@ LAST_REQUEST_CHARS = 1_500
 _LAST_REPLY_CHARS = 2_000
 _LAST_TEXTS = 6
 _CLEAR_ALONE_CHARS = 400  # a shorter request may speak of "those changes", which the reply before it names
-_BEFORE_CHARS = 700
+_BEFORE_CHARS = 500
 _MIN_BEFORE_CHARS = 80  # less says nothing about what came before
-_SEEN_CHARS = 1_200
+_SEEN_CHARS = 900
 _SEEN_OF_ONE_CHARS = 400
 _MAX_LINE_CHARS = 200
 

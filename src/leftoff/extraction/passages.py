@@ -29,6 +29,7 @@ _NUMBERED = re.compile(r"^\d{1,3}[.)]\s", re.MULTILINE)
 _INTRODUCES = re.compile(r".*[::]\s*\**\Z|\s*#{1,6}\s.*\Z|\s*\*\*[^*]+\*\*:?\s*\Z", re.DOTALL)
 _REPEATED_VALUE = 0.15  # of a word that is known already: more of the same is better than unused space
 _CODE_WORTH = 0.4
+_FIRST_WEIGHT = 3.0  # of the first paragraph of a text that is made to fit
 _LEAD_CHARS = 300
 _PROSE_BYTES = bytes(
     byte for byte in range(256) if byte >= 0x80 or chr(byte).isalpha() or chr(byte).isspace()
@@ -107,9 +108,9 @@ def join(chosen: Iterable[tuple[int, str]], total: int = 0) -> str:
     return out
 
 
-def fit_paragraphs(text: str, max_chars: int, first_weight: float = 3.0) -> str:
+def fit_paragraphs(text: str, max_chars: int) -> str:
     """Return the text, or where it is too long its first paragraph and those that say most."""
-    return fit(text, max_chars, lambda number, _: first_weight if number == 0 else 1.0, max_chars // 2)
+    return fit(text, max_chars, lambda number, _: _FIRST_WEIGHT if number == 0 else 1.0, max_chars // 2)
 
 
 def fit(text: str, max_chars: int, weight: Callable[[int, str], float], longest: int) -> str:

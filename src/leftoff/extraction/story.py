@@ -120,11 +120,10 @@ def tell(state: State, room: int, *, known: Iterable[str]) -> list[Item]:
 def _candidates(state: State, known: str) -> Iterator[tuple[Passage, list[str], float]]:
     """Yield what may be told, with its paragraphs and the weight of its place; of the last turns, what is not known yet."""
     finished = {each.turn for each in state.passages if each.kind == "outcome"}
-    objected = _objections(state)
     for number, each in enumerate(state.passages):
         is_under_way = each.turn == state.turns and each.turn not in finished
         is_passing = each.kind == "reply" and not is_under_way
-        was_refused = each.kind == "outcome" and each.turn in objected
+        was_refused = _objection(state, each) is not None
         text = wording.without_last_announcement(each.text) if is_passing else each.text
         parts = _told_parts(each, text)[: 1 if was_refused else None]
         if each.kind in ("reply", "outcome") and each.turn >= state.turns - 1:
@@ -162,16 +161,12 @@ def _told_parts(passage: Passage, text: str) -> list[str]:
     return parts
 
 
-def _objections(state: State) -> dict[int, Prompt]:
-    """Return the prompts that object to the outcome of a turn, by that turn; a "no" to a question is an answer."""
-    asked = {
-        each.turn for each in state.passages if each.kind == "outcome" and each.text.endswith(_QUESTION_MARKS)
-    }
-    return {
-        prompt.previous_turn: prompt
-        for prompt in state.prompts
-        if prompt.previous_turn not in asked and _OBJECTS.match(wording.straighten_quotes(prompt.text))
-    }
+def _objection(state: State, passage: Passage) -> Prompt | None:
+    """Return the prompt that objects to the outcome of a turn; a "no" to a question is an answer."""
+    if passage.kind != "outcome" or passage.text.endswith(_QUESTION_MARKS):
+        return None
+    after = (each for each in state.prompts if each.previous_turn == passage.turn)
+    return next((each for each in after if _OBJECTS.match(wording.straighten_quotes(each.text))), None)
 
 
 def _requests(state: State, known: str) -> Iterator[tuple[Passage, list[str], float]]:
@@ -268,7 +263,7 @@ def _with_request(
     if section == "key_findings":
         seen_turns.add(passage.turn)
     asked = [wording.essence(prompt.text, max_chars)]
-    objection = _objections(state).get(prompt.turn) if passage.kind == "outcome" else None
+    objection = _objection(state, passage)
     if objection is not None:
         asked.append(shorten(wording.title(objection.text), 160))
     opening = OPENINGS["objected" if objection is not None else passage.kind].format(*asked)

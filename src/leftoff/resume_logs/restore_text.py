@@ -30,7 +30,7 @@ Profile = Literal["fresh", "after_compaction"]
 _MIN_BODY_CHARS = 200  # with less, the path of the full log is more useful
 _SHORT_BELOW_CHARS = 2000  # a long introduction would leave little space
 _MAX_LINE_CHARS = 120
-_STANDING_SHARE = 0.4  # of the room, for where things stand
+_STANDING_SHARE = 0.3  # of the room, for where things stand
 _RULES_SHARE = 0.3
 _LOST_NOVELTY = 0.15  # of the words of a paragraph that the summary must lack
 _MIN_NEW_WORDS = 3
@@ -237,7 +237,8 @@ def _is_new(line: str, known: str, flat: str) -> bool:
 def _shorten_line(line: str, room: int) -> str:
     """Return a bullet with its paragraphs that say most; they are found in the text as it was before it was indented."""
     text = line.removeprefix("- ").replace("\n  ", "\n")
-    fitting = passages.fit_paragraphs(text, max(0, room - 2 * text.count("\n")), first_weight=2.0)
+    indented = len(text) + 2 * text.count("\n")
+    fitting = passages.fit_paragraphs(text, max(0, room) * len(text) // max(1, indented))
     return f"- {markdown.escape_item(fitting)}" if fitting else ""
 
 
