@@ -14,7 +14,7 @@ from installation import agent_settings, approve_hooks, check_nothing_logged, re
 from sandbox import Request, Sandbox
 from scenario import scenario, shell_call
 from scenarios.full_window import PIN, RULE
-from screens import open_client, submit
+from screens import ANSWER_MARK, open_client, submit
 
 import leftoff
 
@@ -46,6 +46,10 @@ def upgrade_in_place(agent: Agent, sandbox: Sandbox) -> None:
         sandbox.wait_until(
             lambda: bool(requests_after_compaction(sandbox)), "a request after the compaction", seconds=60
         )
+        mark = ANSWER_MARK[agent.name]
+        screen.wait_for(f"{mark} late answer", f"{mark} done")
+        if agent.name == "claude":  # it comes with the next prompt, once the summary is in the transcript
+            screen.type("And now?\n#say the end")
         screen.wait_for("restored")
     restored = "\n".join(restored_texts(requests_after_compaction(sandbox)[0].messages))
     for text in (PIN, RULE):
