@@ -81,7 +81,7 @@ def load_agent_file(file: Path, attribute: str | None = None) -> PythonAgent:
     if not path.is_file():
         raise NotFoundError(
             f"{file}: no such agent file. One line makes one: def agent(prompt): return prompt.upper() - "
-            "leftoff chat --help tells what else can be named."
+            "leftoff chat --help shows what else can be named."
         )
 
     def create() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def _show_plan(plan: forget_module.ForgetPlan) -> None:
     output.say(f"To erase: {output.visible(what)}")
     if plan.shared is not None:
         output.say(
-            f"  {output.visible(str(plan.shared))} is shared with other worktrees: only the logs and pauses of these sessions go"
+            f"  {output.short_path(plan.shared)} is shared with other worktrees: only the logs and pauses of these sessions go"
             " there; pins, chats, pauses made by hand and what is of other worktrees stay"
         )
     _list_files("to be deleted:", plan.documents)
@@ -104,8 +105,12 @@ def _list_files(words: str, files: list[Path] | tuple[Path, ...]) -> None:
     if not files:
         return
     output.say(f"  {words}")
+    folder = None
     for each in files[:_MOST_SHOWN]:
-        output.say(f"    {output.visible(str(each))}")
+        if each.parent != folder:
+            folder = each.parent
+            output.say(f"    {output.short_path(folder)}{os.sep}")
+        output.say(f"      {output.visible(each.name)}")
     if len(files) > _MOST_SHOWN:
         output.say(f"    and {len(files) - _MOST_SHOWN} more")
 
@@ -123,7 +128,7 @@ def _not_done(plan: forget_module.ForgetPlan, *, dry_run: bool, as_json: bool) -
     if plan.is_empty:
         why, code = f"leftoff keeps nothing of it{', but for your settings' if plan.settings else ''}.", 3
     elif dry_run:
-        why, code = "Nothing was erased. Without --dry-run it is done.", 0
+        why, code = "Nothing was erased. To erase it, leave out --dry-run.", 0
     else:
         why, code = "Nothing was erased. To erase it without being asked: leftoff forget … --yes", 1
     if as_json:

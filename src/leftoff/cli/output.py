@@ -10,11 +10,11 @@ import json
 import os
 import shutil
 import sys
-import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -42,6 +42,9 @@ _HIDDEN = (
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _LAST_PLAIN = 0xFFFF
+_MARKS = ("- ", "> ", "| ", "+ ", "→ ", *(f"{number}. " for number in range(1, 10)))  # of an item in a list
+# Letters that begin no line, in scripts that are written without spaces.
+_NEVER_FIRST = "、。，．・：；？！）〕］｝〉》」』】”’ー々"  # noqa: RUF001 - meant as they are
 
 
 def prepare_output() -> None:
@@ -53,14 +56,20 @@ def prepare_output() -> None:
 
 
 def say(text: str, style: Style | None = None) -> None:
-    """Write text to standard output; it is styled on a terminal that can, unless NO_COLOR is set."""
-    write(f"{apply_style(text, style) if style else text}\n")
+    """Write text to standard output; on a terminal its lines are wrapped, and styled unless NO_COLOR is set."""
+    fitted = fit(text) if sys.stdout.isatty() else text
+    write(f"{apply_style(fitted, style) if style else fitted}\n")
 
 
 def write(text: str) -> None:
     """Write text as it is, without a line end, and flush it, so that a full disk is noticed here."""
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def page(text: str) -> None:
+    """Show a long text in the user's pager, with lines that fit; elsewhere write it as it is."""
+    click.echo_via_pager(fit(text) if sys.stdout.isatty() else text)
 
 
 def apply_style(text: str, style: Style) -> str:
@@ -84,23 +93,50 @@ def is_interactive() -> bool:
 
 
 def wrap(text: str, *, indent: str) -> str:
-    """Break text into lines that fit the terminal, each indented."""
-    wrapper = textwrap.TextWrapper(
-        max(_NARROWEST, width() - 1), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    """Break text into lines that fit the terminal, each indented; a long path stays whole, so that it can be copied."""
+    room = max(_NARROWEST, width() - 1) - len(indent)
+    return "\n".join(
+        (indent + part).rstrip() for line in text.splitlines() for part in _fold(line, room, cuts_words=False)
     )
-    return "\n".join(part for line in text.splitlines() for part in wrapper.wrap(line) or [""])
+
+
+def fit(text: str) -> str:
+    """Break the lines that are wider than the terminal; the rest of an item is indented like its beginning."""
+    return "\n".join(part for line in text.split("\n") for part in _fit_line(line))
+
+
+def _fit_line(line: str) -> list[str]:
+    if columns_of(line) <= width() or "\x1b" in line:
+        return [line]
+    rest = line.lstrip()
+    mark = next((mark for mark in _MARKS if rest.startswith(mark)), "")
+    head = line[: len(line) - len(rest)] + mark
+    parts = _fold(rest.removeprefix(mark), max(10, width() - columns_of(head)), cuts_words=False)
+    return [head + parts[0], *(" " * columns_of(head) + part for part in parts[1:])]
 
 
 def hanging(head: str, text: str) -> str:
     """Return text after a head, in lines that fit the terminal; the lines below the first are indented by the head's width."""
     room = max(10, width() - 1 - columns_of(head))
-    first, *rest = _fold(text, room) or [""]
+    first, *rest = _fold(text, room, cuts_words=False) or [""]
     return "\n".join([head + first, *(" " * columns_of(head) + line for line in rest)])
 
 
 def short_path(path: object) -> str:
     """Return a path, or a text with paths in it, as a person writes it: with ~ for the home folder."""
     return visible(str(path).replace(f"{paths.home()}/", "~/"))
+
+
+def end_of_path(path: object) -> str:
+    """Return a path on one line of the terminal: of a long one the end, which has the name of the file."""
+    shown, room = short_path(path), max(_NARROWEST, width() - 4)
+    return f"…{shown[-room:]}" if sys.stdout.isatty() and columns_of(shown) > room else shown
+
+
+def near_path(path: Path) -> str:
+    """Return a path as seen from the working folder if it is in there, else with ~ for the home folder."""
+    folder = paths.working_folder()
+    return visible(str(path.relative_to(folder))) if path.is_relative_to(folder) else short_path(path)
 
 
 def height() -> int:
@@ -158,7 +194,8 @@ def error(message: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(escape_json(json.dumps({"error": message}, ensure_ascii=False)))
     else:
-        click.echo(f"leftoff: {visible(message)}", err=True)
+        words = f"leftoff: {visible(message)}"
+        click.echo(fit(words) if sys.stderr.isatty() else words, err=True)
 
 
 def table(
@@ -222,22 +259,34 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
         yield (" " + "   ".join(padded)).rstrip()
 
 
-def _fold(cell: str, width: int) -> list[str]:
-    """Break a cell into lines of at most ``width`` columns, between words if possible."""
+def _fold(cell: str, width: int, *, cuts_words: bool = True) -> list[str]:
+    """Break a cell into lines of at most ``width`` columns, between words if possible; longer words are cut if asked for."""
     if columns_of(cell) <= width and "\n" not in cell:
         return [cell]
     lines = []
     for line in cell.splitlines():
         taken = ""
-        for word in line.split(" "):
-            longer = f"{taken} {word}" if taken else word
+        for gap, word in _words(line):
+            longer = f"{taken}{gap}{word}" if taken else word
             if columns_of(longer) > width:
                 lines += [taken] if taken else []
-                *full, longer = _cut(word, width)
+                *full, longer = _cut(word, width) if cuts_words else [word]
                 lines += full
             taken = longer
         lines.append(taken)
     return lines
+
+
+def _words(line: str) -> Iterator[tuple[str, str]]:
+    """Yield the words of a line with the gap before each; scripts without spaces may be broken after any letter."""
+    for word in line.split(" "):
+        gap, start = " ", 0
+        for at in range(1, len(word)) if not word.isascii() else ():
+            is_wide = _columns(word[at - 1]) > 1 or _columns(word[at]) > 1
+            if is_wide and word[at] not in _NEVER_FIRST:
+                yield gap, word[start:at]
+                gap, start = "", at
+        yield gap, word[start:]
 
 
 def _cut(word: str, width: int) -> list[str]:

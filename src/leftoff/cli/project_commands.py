@@ -33,7 +33,7 @@ def project() -> None:
 
 def _draw_closed(closed: ClosedSession) -> None:
     task = closed.saved.document.state.execution
-    output.say(f"Closed: {output.visible(str(closed.saved.home.state))}")
+    output.say(f"Closed: {output.near_path(closed.saved.home.state)}")
     output.say(
         f"{task.progress_tasks_completed or 0}/{task.progress_tasks_total or 0} tasks; next: {output.visible(closed.saved.document.state.next_action or '?')}"
     )
@@ -104,7 +104,7 @@ def import_(*, project: str | None, as_json: bool) -> int:
                 f"{output.visible(each.home.id)}: {each.how}{f': {output.visible(each.trouble)}' if each.trouble else ''}"
             )
             if each.waits:
-                output.say(f"  Read it, then: leftoff trust {output.visible(str(each.home.state))}")
+                output.say(f"  Read it, then: leftoff trust {output.short_path(each.home.state)}")
     return 1 if any(each.how == "failed" for each in done) else 0
 
 
@@ -123,9 +123,10 @@ def init(*, name: tuple[str, ...], plain: bool, as_json: bool) -> int:
     if as_json:
         output.as_json({"id": home.id, "folder": str(home.folder), "state_file": str(home.state)})
         return 0
-    output.say(f"Started: {output.visible(home.id)}. Its resume state: {output.visible(str(home.state))}")
+    output.say(f"Started {output.visible(home.id)} in {output.near_path(home.folder)}")
     if not plain:
-        output.say(f"Next: write {home.part('research')}, then overview, plan and steps beside the state.")
+        research = output.visible(str(home.part("research").relative_to(home.folder)))
+        output.say(f"Next: write {research}, then the overview, the plan and the steps.")
     output.say(f"To continue it in any session, say: continue project {short_id(home)}")
     return 0
 
@@ -383,7 +384,7 @@ def save(*, project: str | None, session: str | None, as_json: bool) -> int:
         )
         return 0
     task = state.execution
-    output.say(f"{'Saved' if kept.is_changed else 'Nothing new'}: {output.visible(str(kept.home.state))}")
+    output.say(f"{'Saved' if kept.is_changed else 'Nothing new'}: {output.near_path(kept.home.state)}")
     output.say(
         f"{task.progress_tasks_completed or 0}/{task.progress_tasks_total or 0} tasks; next: {output.visible(state.next_action or '?')}"
     )

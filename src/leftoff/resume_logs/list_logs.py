@@ -99,7 +99,7 @@ def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
     ]
     if not logs:
         error = NothingFoundError if selector == LATEST else NotFoundError
-        raise error("This project has no resume log yet. leftoff log save makes one.")
+        raise error("This project has no resume log yet. To save one: leftoff log save")
     if selector == LATEST:
         return _latest(logs)
     exact = [each for each in logs if selector == each[0].session_id or is_file_of(selector, each[0])]

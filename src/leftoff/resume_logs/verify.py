@@ -89,7 +89,7 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
         found = [*filter(None, [file_store.latest(found)])]
     exact = [each for each in found if each.session_id == wanted_id] or found
     if not exact and selector == LATEST:
-        raise NothingFoundError("This project has no resume log yet. leftoff log save makes one.")
+        raise NothingFoundError("This project has no resume log yet. To save one: leftoff log save")
     if not exact:
         raise NotFoundError(
             f"There is no resume log {selector[:60]!r} in {folder}. leftoff log list shows what there is."

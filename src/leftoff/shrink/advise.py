@@ -80,7 +80,7 @@ def _measure(ref: SessionRef, workspace: Workspace, gauge: ContextMetrics) -> Ad
             cache_write_tokens=0,
         ),
         _trim_option(trim, "the middle of long results; both ends stay"),
-        _trim_option(smart, "what later work has overtaken; one line of each stays"),
+        _trim_option(smart, "outdated content; one line of each piece stays"),
         _rollover_option(ref, workspace),
     )
     recommended = recommend(gauge, trim.savings.after, smart.savings.after)
@@ -151,7 +151,7 @@ def recommend(
         return Recommendation("as-is", f"{full}, and there is room up to {whole_percentage(FULL_FRACTION)} %")
     if smart <= _ENOUGH_FRACTION:
         return Recommendation(
-            "smart-trim", f"{full}, and {whole_percentage(smart)} % without what later work has overtaken"
+            "smart-trim", f"{full}, and {whole_percentage(smart)} % without outdated content"
         )
     if trimmed <= _ENOUGH_FRACTION or 1 - trimmed / now >= _LARGE_RESULTS_SHARE:
         return Recommendation("trim", f"{full}, and {whole_percentage(trimmed)} % without long tool results")
