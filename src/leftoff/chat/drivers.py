@@ -170,7 +170,7 @@ def _find_unnamed(module: ModuleType, own: dict[str, Any], path: Path) -> Any:
             f"{path}: no agent in it. Call it agent, or a function that makes it create_agent."
         )
     raise UsageError(
-        f"{path}: which is the agent: {', '.join(found)}? Say it: leftoff chat {path.name}:{next(iter(found))}"
+        f"{path}: which is the agent: {', '.join(found)}? Name one: leftoff chat {path.name}:{next(iter(found))}"
     )
 
 

@@ -124,7 +124,13 @@ def hanging(head: str, text: str) -> str:
 
 def short_path(path: object) -> str:
     """Return a path, or a text with paths in it, as a person writes it: with ~ for the home folder."""
-    return visible(str(path).replace(f"{paths.home()}/", "~/"))
+    text = str(path)
+    return "~" if text == str(paths.home()) else visible(text.replace(f"{paths.home()}/", "~/"))
+
+
+def full_path(path: object) -> str:
+    """Return a path with ~ on a terminal, and whole for a file or another program."""
+    return short_path(path) if sys.stdout.isatty() else visible(str(path))
 
 
 def end_of_path(path: object) -> str:

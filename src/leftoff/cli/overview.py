@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -90,7 +91,7 @@ def overview_lines(found: Overview, workspace: Workspace) -> list[output.Line]:
     branch = f" ({output.visible(project.branch)})" if project.branch else ""
     about = f"{branch}{_describe_sessions(project)}"
     where, room = output.short_path(project.root), max(10, width - len(about))
-    is_long = output.is_interactive() and output.columns_of(where) > room
+    is_long = sys.stdout.isatty() and output.columns_of(where) > room
     title = f"…{where[-room + 1 :]}" if is_long else where
     lines: list[output.Line] = [(f"{title}{about}", {"bold": True})]
     if project.latest is not None and project.status is not None:

@@ -280,7 +280,7 @@ def _say_that_there_is_none(workspace: Workspace) -> None:
     output.say(f"No pause in this project{gone}. To start one: leftoff pause start")
     if workspace.settings.pause.enabled:
         output.say(
-            "Hooks start one when the context window is 90 % full. To see how full it is: leftoff status"
+            "Hooks start one when the context window is nearly full. To see how full it is: leftoff status"
         )
 
 

@@ -53,7 +53,7 @@ def _draw_closed(closed: ClosedSession) -> None:
 def complete(*, tasks: str | None, section: int | None, project: str | None, as_json: bool) -> int:
     """Mark TASKS as done (3, 1-5 or 1-5,8, as numbered in the steps) and update the resume state.
 
-    A task takes its sub-tasks along; those that were given up ([-]) stay so.
+    Sub-tasks are marked too, but not those that were given up ([-]).
     """
     if (tasks is None) == (section is None):
         raise UsageError("Say which tasks, or --section NUMBER. For example: leftoff project complete 1-5")
@@ -312,7 +312,7 @@ def _repeatable_option(flag: str, name: str, words: str, kind: Any = None) -> Ca
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _option("--phase", "phase", "The phase the project is in from now on.", click.Choice(PHASES)),
-    _option("--status", "status", "The status, where the tasks do not say it.", click.Choice(STATUSES)),
+    _option("--status", "status", "The status, if the tasks do not show it.", click.Choice(STATUSES)),
     _option("--skill", "skill", "Which skill is active."),
     _option("--step", "workflow_step", "Which step of its workflow.", arguments.WholeNumber(min=1)),
     _option("--next", "next_action", "What comes next, in your words; holds until the next task is done."),
@@ -322,7 +322,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "Jump to this section: its first open task comes next, until the section is done.",
         arguments.WholeNumber(min=0),
     ),
-    _repeatable_option("--done", "flags", "A document of the plan that is written.", click.Choice(FLAGS)),
+    _repeatable_option("--done", "flags", "A planning document that is finished.", click.Choice(FLAGS)),
     _repeatable_option("--decision", "decisions", "A decision and why."),
     _repeatable_option("--assumption", "assumptions", "What is taken for granted."),
     _repeatable_option("--blocker", "blockers", "What blocks the work."),

@@ -286,12 +286,12 @@ def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
         )
         return 0
     output.say(
-        f"Restored {count(len(restored), 'file')} of {archived.session_id}: {output.short_path(archived.transcript)}"
+        f"Restored {count(len(restored), 'file')} of {archived.session_id}: {output.full_path(archived.transcript)}"
     )
     output.say(f"To continue: leftoff resume {archived.session_id}")
     for each in others:
         output.say(
-            f"{output.short_path(each.transcript)} has the same id; to choose that one: "
+            f"{output.full_path(each.transcript)} has the same id; to choose that one: "
             f"leftoff archive restore {each.session_id} --copy {each.copy}"
         )
     return 0

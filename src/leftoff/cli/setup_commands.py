@@ -185,12 +185,12 @@ def _show_removals(plan: live_install.UninstallPlan | None, kept: list[KeptData]
             output.say(output.visible(removal.diff))
         else:
             gone = "removed" if removal.after is None else "removed from"
-            output.say(f"{removal.agent}: {gone} {output.short_path(removal.settings)}")
+            output.say(f"{removal.agent}: {gone} {output.full_path(removal.settings)}")
     for note in plan.notes if plan else ():
         output.say(output.visible(note))
     for each in kept:
         files = count(each.files, "file")
-        output.say(f"{output.short_path(each.path)}  {files}, {each.size_bytes:,} bytes: {each.what}")
+        output.say(f"{output.full_path(each.path)}  {files}, {each.size_bytes:,} bytes: {each.what}")
 
 
 def _say_uninstalled(kept: list[KeptData], *, dry_run: bool, purge: bool, purged: bool) -> None:
@@ -274,7 +274,7 @@ def _confirm_trust(count: int) -> bool:
 
 def _draw_documents(shown: list[live_trust.Document]) -> None:
     for each in shown:
-        output.say(f"{output.short_path(each.path)}  {each.size_bytes:,} bytes  {each.standing}")
+        output.say(f"{output.full_path(each.path)}  {each.size_bytes:,} bytes  {each.standing}")
         output.say(f"    {output.visible(each.what)}")
         if each.why:
             output.say(f"    not trusted because: {output.visible(each.why)}")

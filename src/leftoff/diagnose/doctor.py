@@ -271,10 +271,10 @@ def _check_fast_path(calling: Sequence[Hook]) -> Iterator[Finding]:
     if files.read_if_exists(place) == live_installed.fast_path_content():
         yield Finding(what=what, state="ok", detail=f"{place}, of this version")
     elif version != VERSION:
-        detail = f"{place} is of leftoff {version}, this is {VERSION}"
+        detail = f"{place} is from leftoff {version}; this is {VERSION}"
         yield Finding(what=what, state="broken", detail=detail, fix=fix)
     else:
-        detail = f"{place} is not the one of this leftoff ({shlex.quote(live_installed.interpreter())})"
+        detail = f"{place} is not from this leftoff ({shlex.quote(live_installed.interpreter())})"
         yield Finding(what=what, state="note", detail=detail, fix=fix)
 
 

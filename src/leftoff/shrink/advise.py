@@ -145,7 +145,7 @@ def recommend(
     """Choose the gentlest strategy that makes enough room, given the gauge now and after trimming."""
     now, trimmed, smart = (each.used_fraction for each in (gauge, after_trim, after_smart_trim))
     if now is None or trimmed is None or smart is None:
-        return Recommendation("as-is", "how full the window is, is not known yet")
+        return Recommendation("as-is", "it is not known yet how full the window is")
     full = f"the window is {whole_percentage(now)} % full"
     if now < FULL_FRACTION:
         return Recommendation("as-is", f"{full}, and there is room up to {whole_percentage(FULL_FRACTION)} %")
