@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
@@ -19,6 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from leftoff.cli.columns import columns_of as columns_of
+from leftoff.cli.columns import cut as cut
+from leftoff.cli.columns import fold
+from leftoff.cli.columns import pad as pad
 from leftoff.cli.gauge import Style
 from leftoff.errors import Choice
 from leftoff.platform import paths
@@ -43,8 +46,6 @@ _HIDDEN = (
 )
 _LAST_PLAIN = 0xFFFF
 _MARKS = ("- ", "> ", "| ", "+ ", "→ ", *(f"{number}. " for number in range(1, 10)))  # of an item in a list
-# Letters that begin no line, in scripts that are written without spaces.
-_NEVER_FIRST = "、。，．・：；？！）〕］｝〉》」』】”’ー々"  # noqa: RUF001 - meant as they are
 
 
 def prepare_output() -> None:
@@ -96,7 +97,7 @@ def wrap(text: str, *, indent: str) -> str:
     """Break text into lines that fit the terminal, each indented; a long path stays whole, so that it can be copied."""
     room = max(_NARROWEST, width() - 1) - len(indent)
     return "\n".join(
-        (indent + part).rstrip() for line in text.splitlines() for part in _fold(line, room, cuts_words=False)
+        (indent + part).rstrip() for line in text.splitlines() for part in fold(line, room, cuts_words=False)
     )
 
 
@@ -111,14 +112,14 @@ def _fit_line(line: str) -> list[str]:
     rest = line.lstrip()
     mark = next((mark for mark in _MARKS if rest.startswith(mark)), "")
     head = line[: len(line) - len(rest)] + mark
-    parts = _fold(rest.removeprefix(mark), max(10, width() - columns_of(head)), cuts_words=False)
+    parts = fold(rest.removeprefix(mark), max(10, width() - columns_of(head)), cuts_words=False)
     return [head + parts[0], *(" " * columns_of(head) + part for part in parts[1:])]
 
 
 def hanging(head: str, text: str) -> str:
     """Return text after a head, in lines that fit the terminal; the lines below the first are indented by the head's width."""
     room = max(10, width() - 1 - columns_of(head))
-    first, *rest = _fold(text, room, cuts_words=False) or [""]
+    first, *rest = fold(text, room, cuts_words=False) or [""]
     return "\n".join([head + first, *(" " * columns_of(head) + line for line in rest)])
 
 
@@ -221,7 +222,7 @@ def table(
     widths = _widths([max(map(columns_of, column)) for column in columns], width())
     heading, *fitting = zip(*columns, strict=True)
     lines = [
-        *([apply_style(line, {"italic": True}) for line in _fold(visible(title), width())] if title else []),
+        *([apply_style(line, {"italic": True}) for line in fold(visible(title), width())] if title else []),
         "",
         *(apply_style(line, {"bold": True}) for line in _row(heading, widths)),
         " " + "─" * (sum(widths) + 3 * (len(widths) - 1)),
@@ -259,52 +260,10 @@ def _widths(wanted: list[int], room: int) -> list[int]:
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """Return the lines of one row: a cell that is too long continues below."""
-    folded = [_fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    folded = [fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
     for parts in zip_longest(*folded, fillvalue=""):
         padded = (pad(part, width) for part, width in zip(parts, widths, strict=True))
         yield (" " + "   ".join(padded)).rstrip()
-
-
-def _fold(cell: str, width: int, *, cuts_words: bool = True) -> list[str]:
-    """Break a cell into lines of at most ``width`` columns, between words if possible; longer words are cut if asked for."""
-    if columns_of(cell) <= width and "\n" not in cell:
-        return [cell]
-    lines = []
-    for line in cell.splitlines():
-        taken = ""
-        for gap, word in _words(line):
-            longer = f"{taken}{gap}{word}" if taken else word
-            if columns_of(longer) > width:
-                lines += [taken] if taken else []
-                *full, longer = _cut(word, width) if cuts_words else [word]
-                lines += full
-            taken = longer
-        lines.append(taken)
-    return lines
-
-
-def _words(line: str) -> Iterator[tuple[str, str]]:
-    """Yield the words of a line with the gap before each; scripts without spaces may be broken after any letter."""
-    for word in line.split(" "):
-        gap, start = " ", 0
-        for at in range(1, len(word)) if not word.isascii() else ():
-            is_wide = _columns(word[at - 1]) > 1 or _columns(word[at]) > 1
-            if is_wide and word[at] not in _NEVER_FIRST:
-                yield gap, word[start:at]
-                gap, start = "", at
-        yield gap, word[start:]
-
-
-def _cut(word: str, width: int) -> list[str]:
-    """Cut a word into pieces of at most ``width`` columns, after one of the marks that paths and keys have if possible."""
-    pieces = [""]
-    for letter in word:
-        if pieces[-1] and columns_of(pieces[-1] + letter) > width:
-            whole = max(pieces[-1].rfind(mark) for mark in "/_,.-") + 1
-            kept = whole if whole > width // 2 else len(pieces[-1])
-            pieces[-1:] = [pieces[-1][:kept], pieces[-1][kept:]]
-        pieces[-1] += letter
-    return pieces
 
 
 def choose(question: str, choices: Sequence[Choice]) -> Choice:
@@ -376,42 +335,6 @@ def _escape(found: re.Match[str]) -> str:
 def one_line(text: str, width: int) -> str:
     """Return text on one line of at most ``width`` columns, with single spaces."""
     return cut(visible(" ".join(text[: width * 40].split())), width)
-
-
-def cut(line: str, width: int) -> str:
-    """Return a line with … for what exceeds ``width`` columns; some scripts take two columns per letter."""
-    if line.isascii():
-        return line if len(line) <= width else line[: max(0, width - 1)] + "…"
-    taken = 0
-    for position, letter in enumerate(line):
-        taken += _columns(letter)
-        if taken > width:
-            return _shorten(line[:position], width - 1) + "…"
-    return line
-
-
-def pad(text: str, width: int) -> str:
-    """Return text with spaces up to that many columns."""
-    return text + " " * (width - columns_of(text))
-
-
-def columns_of(text: str) -> int:
-    """Return the columns that text takes on a terminal."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def _shorten(text: str, width: int) -> str:
-    while text and columns_of(text) > width:
-        text = text[:-1]
-    return text
-
-
-def _columns(letter: str) -> int:
-    if letter.isascii():
-        return 1
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def _visible_character(found: re.Match[str]) -> str:
