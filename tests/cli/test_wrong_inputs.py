@@ -95,7 +95,7 @@ MISTAKES = [
     ("trust /nowhere", 1, "no such file"),
     ("doctor zzzz", 1, "No session has the id 'zzzz'"),
     ("forget 0b54f7aa --project", 2, "Name one thing to forget"),
-    ("pause status nope", 1, "No such pause here: 'nope'. leftoff pause list lists them."),
+    ("pause status nope", 1, "No such pause here: 'nope'. To list them: leftoff pause list"),
     ("pause discard", 3, "No pause is running"),
     ("chat nowhere.py", 1, "no such agent file"),
     ("chat", 2, "Name one thing: an AGENT to chat with"),

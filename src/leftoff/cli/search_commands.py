@@ -247,7 +247,7 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
         return output.NOTHING_TO_DO
     rows = [
         (
-            short_id(each.archived.session_id),
+            short_id(each.archived.session_id) if sys.stdout.isatty() else each.archived.session_id,
             each.archived.agent,
             output.one_line((each.archived.project or "?").rpartition("/")[2], 24),
             f"{each.archived.packed_bytes / 1000:,.0f} kB",
