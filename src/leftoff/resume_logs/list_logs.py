@@ -161,7 +161,7 @@ def _find_by_session(
         raise
     except LeftoffError:
         raise NotFoundError(
-            f"No resume log of this project is called {selector[:60]!r}. leftoff log list lists them."
+            f"No resume log of this project is called {selector[:60]!r}. To list them: leftoff log list"
         ) from None
     for each in logs:
         if each[0].session_id == session_id:

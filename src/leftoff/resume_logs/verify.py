@@ -77,7 +77,7 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
         named = Path(selector).expanduser()
         folder, session = named.parent, file_store.parse_file_name(named.name)
         if session is None or not named.is_file():
-            raise NotFoundError(f"{named}: no resume log is there. leftoff log list lists them.", path=named)
+            raise NotFoundError(f"{named}: no resume log is there. To list them: leftoff log list", path=named)
         wanted_id = session[0]
     else:
         folder = workspace.log_folder
@@ -90,7 +90,7 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
         raise NothingFoundError("This project has no resume log yet. To save one: leftoff log save")
     if not exact:
         raise NotFoundError(
-            f"There is no resume log {selector[:60]!r} in {folder}. leftoff log list lists them."
+            f"There is no resume log {selector[:60]!r} in {folder}. To list them: leftoff log list"
         )
     return exact[0].json or exact[0].path, exact[0].log()
 
