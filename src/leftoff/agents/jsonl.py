@@ -142,7 +142,9 @@ def open_transcript(path: Path, *, buffer_bytes: int = -1) -> IO[bytes]:
             raise TranscriptError(f"{path}: not a regular file, but a pipe, socket or device.", path=path)
         return path.open("rb", buffering=buffer_bytes)
     except FileNotFoundError as error:
-        raise TranscriptError(f"{path}: no such file. To list the sessions: leftoff sessions", path=path) from error
+        raise TranscriptError(
+            f"{path}: no such file. To list the sessions: leftoff sessions", path=path
+        ) from error
     except PermissionError as error:
         raise TranscriptError(f"{path}: no permission to read it.", path=path) from error
     except (OSError, ValueError) as error:

@@ -77,7 +77,9 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
         named = Path(selector).expanduser()
         folder, session = named.parent, file_store.parse_file_name(named.name)
         if session is None or not named.is_file():
-            raise NotFoundError(f"{named}: no resume log is there. To list them: leftoff log list", path=named)
+            raise NotFoundError(
+                f"{named}: no resume log is there. To list them: leftoff log list", path=named
+            )
         wanted_id = session[0]
     else:
         folder = workspace.log_folder
