@@ -19,11 +19,11 @@ from pathlib import Path
 import click
 
 import leftoff
-from leftoff.cli.main import cli
+from leftoff.cli.main import GROUPS, cli
 from leftoff.config.settings import known_keys
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/cli.md", "docs/configuration.md", "docs/api.md")
+PAGES = ("README.md", "docs/cli.md", "docs/configuration.md", "docs/api.md", "docs/screens.md")
 _PART = re.compile(r"(<!-- generated: ([\w ./-]+) -->\n)(.*?)(<!-- /generated -->)", re.DOTALL)
 
 
@@ -91,7 +91,12 @@ def commands() -> str:
 
 
 def _help(names: tuple[str, ...], command: click.Command) -> Iterator[str]:
-    context = click.Context(command, info_name=" ".join(names), max_content_width=100, terminal_width=100)
+    context = click.Context(
+        command,
+        info_name=" ".join(names),
+        terminal_width=100,
+        help_option_names=["-h", "--help"],
+    )
     yield f"## {' '.join(names)}\n\n```text\n{command.get_help(context)}\n```\n"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -120,6 +125,20 @@ def install() -> str:
         "pipx install leftoff" if published else "pipx install .            # in a clone of this repository"
     )
     return f"```console\n$ {first}\n$ leftoff install claude     # or codex; shows what it changes, and asks\n```\n"
+
+
+def screens() -> str:
+    """Return the pictures of all commands, by group; tools/pictures.py draws them."""
+    parts = []
+    for title, group in GROUPS.items():
+        parts.append(f"## {title}\n")
+        for name, entry in group.items():
+            command = cli.get_command(click.Context(cli), name)
+            inner = [*command.commands] if isinstance(command, click.Group) else []
+            parts.append(f"### leftoff {name}\n\n{entry.summary[0].upper()}{entry.summary[1:]}.\n")
+            drawn = [f"{name}-{each}" for each in inner] or [name]
+            parts += [f"![leftoff {each}](pictures/{each}-80.svg)\n" for each in drawn]
+    return "\n".join(parts)
 
 
 def python() -> str:
@@ -174,6 +193,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "install": install,
     "python": python,
+    "screens": screens,
 }
 
 if __name__ == "__main__":

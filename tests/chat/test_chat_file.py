@@ -355,7 +355,7 @@ def test_an_interrupted_change_of_an_edited_chat_concerns_that_chat_only(folder)
     (folder / f".{file.path.name}.patch").write_bytes(expected_list)
     saved = saved_chats.list_chats(folder)
     assert [each.session_id for each in saved.chats] == [other.session_id]
-    assert "somebody changed it while it was being saved" in str(saved.errors[0])
+    assert "it was changed while it was being saved" in str(saved.errors[0])
     assert (folder / f"{file.path.name}.unsaved").read_bytes() == b"words"
     saved = saved_chats.list_chats(folder)
     assert (len(saved.chats), saved.errors) == (2, ())

@@ -51,7 +51,9 @@ def test_a_file_attribute_or_a_folder_may_be_named():
     """``agent.py:name`` names one of several agents, and a folder gives the agent its name."""
     path = written("def one(p): return '1'\ndef two(p): return '2'", "simple_sue/agent.py")
     assert answer_of(find_agent(f"{path}:two")) == "2"
-    with pytest.raises(UsageError, match=r"which is the agent: one, two\? Say it: leftoff chat agent.py:one"):
+    with pytest.raises(
+        UsageError, match=r"which is the agent: one, two\? Name one: leftoff chat agent.py:one"
+    ):
         find_agent("simple_sue")
     with pytest.raises(NotFoundError, match="called three"):
         find_agent(f"{path}:three")

@@ -357,7 +357,7 @@ def test_show_export_and_delete(first):
     exported = Path(f"{last.stem}-chain.md").read_text(encoding="utf-8")
     assert exported.index("**You:** about auth") < exported.index("**You:** second")
     assert "there is such a file already; nothing was written" in out
-    assert "There is no terminal to ask on: no." in out
+    assert "There is no terminal to ask on, so: no." in out
     assert first.exists()
     _, out = talked(Agent(), "delete 2", "exit", agree=True)
     assert f"Deleted: {first.stem}" in out
@@ -424,7 +424,7 @@ def test_without_auto_save_only_what_is_asked_for_is_saved(monkeypatch):
     """The exit says so; compact and save do save."""
     monkeypatch.setenv("LEFTOFF_CHAT_AUTO_SAVE", "false")
     loop, out = talked(Agent(), "hello", "exit")
-    assert "Not saved, as the setting chat.auto_save wants it." in out
+    assert "Not saved, because chat.auto_save is off." in out
     assert (loop.code, Path(".leftoff").exists()) == (0, False)
     talked(Agent(), "one", "two", "save", "three", "exit")
     assert saved(pages()[0]).totals.queries == 2

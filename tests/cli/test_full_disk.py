@@ -110,4 +110,4 @@ def test_half_a_project_is_not_left(saved_session: Path, limit_bytes: int) -> No
     assert ended.returncode == 1
     assert "not written" in ended.stderr
     assert leftoff("project list").returncode == 3
-    assert "Started: 01-shop" in leftoff("project init Shop", limit_bytes=resource.RLIM_INFINITY).stdout
+    assert "Started 01-shop" in leftoff("project init Shop", limit_bytes=resource.RLIM_INFINITY).stdout

@@ -213,7 +213,7 @@ def test_what_a_person_changes_is_kept_and_survives_later_saves(capsys, generato
     )
     code, out, _ = run_command(capsys, "log", "edit", "s")
     assert code == 0
-    assert "Kept 3 changes in the log of s" in out
+    assert "Kept 3 changes" in out
     log = generator.load_resume_log("s")
     assert log.next_steps == ["Write the migration", "Deploy on Monday", "Tell Bob"]
     assert log.accomplishments == []
@@ -419,7 +419,7 @@ def test_cleaning_up_deletes_what_is_beyond_the_newest(capsys, generator):
     code, out, _ = run_command(capsys, "log", "cleanup", "--keep", "1")
     assert code == 0
     assert out.count("deleted: ") == 2
-    assert "2 deleted, 1 there now." in out
+    assert "2 logs deleted; 1 kept." in out
     assert [each["session_id"] for each in as_json(capsys, "log", "list")] == ["c"]
 
 
@@ -436,7 +436,7 @@ def test_old_logs_can_be_compressed_instead(capsys, generator):
         save(generator, name)
     code, out, _ = run_command(capsys, "log", "cleanup", "--keep", "1", "--compress")
     assert code == 0
-    assert "2 compressed, 3 there now." in out
+    assert "2 logs compressed; 3 kept." in out
     assert [each["compressed"] for each in as_json(capsys, "log", "list")] == [False, True, True]
     assert "compressed" in run_command(capsys, "log", "list")[1]
     assert "Add rate limits" in run_command(capsys, "log", "show", "a")[1]
@@ -469,7 +469,7 @@ def test_cleaning_that_is_switched_off_does_nothing(capsys, generator):
     )
     code, out, err = run_command(capsys, "log", "cleanup", "--keep", "0")
     assert code == 0
-    assert "1 deleted, 0 there now." in out
+    assert "1 log deleted; 0 kept." in out
     assert "nothing called 'nothing-of-the-kind'" in err
 
 

@@ -177,6 +177,32 @@ def test_a_long_word_is_broken_and_scripts_of_double_width_are_counted(capsys, m
     assert sum("short" in line for line in lines) == 400
 
 
+def test_lines_are_wrapped_on_a_terminal_like_the_item_they_belong_to(monkeypatch):
+    """Between words, and in scripts without spaces after any letter; a path stays whole, so that it can be copied."""
+    monkeypatch.setenv("COLUMNS", "30")
+    assert output.fit("  - one two three four five six seven") == "  - one two three four five\n    six seven"
+    assert output.fit("short\n\nalso short") == "short\n\nalso short"
+    path = "/home/somebody/projects/a-long-name/file.jsonl"
+    assert output.fit(f"Wrote {path} now") == f"Wrote\n{path}\nnow"
+    lines = output.fit("日本語の文はこの通りにお願いします。もう一度お試しください。").splitlines()
+    assert [columns_of(line) <= 30 for line in lines] == [True] * 2
+    assert "".join(lines) == "日本語の文はこの通りにお願いします。もう一度お試しください。"
+    assert not lines[1].startswith("。")
+
+
+def test_paths_are_short_for_people_and_whole_for_programs(monkeypatch, isolated_home, tmp_path):
+    """What is in the working folder is named as seen from there."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert output.near_path(folder / "a" / "b.md") == "a/b.md"
+    assert output.near_path(isolated_home / "x") == "~/x"
+    assert output.short_path(isolated_home) == "~"
+    assert output.full_path(isolated_home / "x") == str(
+        isolated_home / "x"
+    )  # standard output is no terminal here
+
+
 def test_the_width_without_a_terminal_is_eighty(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(sys, "__stdout__", None)

@@ -150,7 +150,7 @@ def test_a_commit_is_reported_and_so_is_its_failure(running, capsys):
         (["discard"], 3, "No pause is running"),
         (["recover"], 3, "No pause was interrupted"),
         (["compress"], 3, "older than 30 days"),
-        (["status", "nosuch"], 1, "leftoff pause list shows"),
+        (["status", "nosuch"], 1, "leftoff pause list"),
         (["record", "user_message", "x"], 1, "leftoff pause start"),
         (["start"], 2, "--context 0.9"),
         (["start", "--context", "91"], 2, "0.9 for 90 %"),

@@ -234,3 +234,40 @@ def test_ten_thousand_sessions(screen, isolated_home):
     terminal.shows(r"^> 10000 .* Task number 9999 ")
     numbers = json.loads((isolated_home / ".local/state/leftoff/last-list.json").read_text(encoding="utf-8"))
     assert len(numbers["transcripts"]) == 10_000
+
+
+_COUNT_FILES = """
+import sys
+opened = set()
+sys.addaudithook(lambda event, found: event == "open" and str(found[0]).endswith(".jsonl") and opened.add(found[0]))
+from leftoff.cli.picker import Picker
+from leftoff.workspace import Workspace
+Picker(Workspace.open()).draw()
+print("\\nopened", len(opened))
+"""
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_the_first_screen_reads_only_what_it_shows(where, tmp_path, monkeypatch):
+    """However many sessions there are: those on the screen, and the newest ones in search of the project's latest."""
+    sessions = paths.home() / ".claude" / "projects" / "-here"
+    sessions.mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    story = (
+        Story(session_id="0", project=str(tmp_path / "here")).asked("Add a test").replied("Done.", used=9_000)
+    )
+    first = sessions / "0.jsonl"
+    write_transcript(claude.here(), story.script(), first)
+    for number in range(1, 600):
+        path = sessions / f"00000000-0000-4000-8000-{number:012}.jsonl"
+        path.write_bytes(first.read_bytes())
+        os.utime(path, (number, number))
+    (tmp_path / where).mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path / where)
+    variables = paths.environment() | {"COLUMNS": "80", "LINES": "24"}
+    shown = subprocess.run(
+        [sys.executable, "-c", _COUNT_FILES], capture_output=True, text=True, check=True, env=variables
+    ).stdout
+    opened = int(shown.rpartition("opened ")[2])
+    assert opened <= (40 if where == "here" else 210)
+    assert ("Sessions of other projects" in shown) == (where == "elsewhere")

@@ -109,7 +109,7 @@ def test_a_fast_path_of_another_version_is_broken(home):
     assert "leftoff 0.0.1" in finding.detail
     installed.fast_path_file().write_text(content + "# changed\n", encoding="utf-8")
     assert hook_findings("broken") == []
-    assert "not the one of this leftoff" in hook_findings("note")[0].detail
+    assert "not from this leftoff" in hook_findings("note")[0].detail
 
 
 def test_hooks_that_run_a_fast_path_elsewhere_are_a_note(home, monkeypatch, tmp_path):

@@ -341,7 +341,7 @@ def test_pins_stay_where_worktrees_share_them(tmp_path):
     machine.leftoff("pin", "of both")
     machine.save("session-1", mission_summary="x")
     planned = machine.leftoff("forget", "--project", "--yes", check=False).stdout
-    assert "pins, chats, pauses made by hand and what is of other worktrees stay" in planned
+    assert "pins, chats, manual pauses and documents of other worktrees stay" in planned
     machine.root = tmp_path / "m" / "second"
     assert "of both" in machine.leftoff("pins").stdout
 

@@ -84,9 +84,7 @@ def test_wherever_documents_are_they_are_listed_with_what_they_are_for(spread):
         str(each.path.relative_to(spread)): each.what
         for each in trust.waiting(Workspace.open(spread)).documents
     }
-    state = (
-        "the state of project {}: handed with its reading list to an agent that is to continue the project"
-    )
+    state = "the state of project {}: given, with its reading list, to an agent that continues the project"
     log = "a resume log: offered to the next session here"
     assert purposes == {
         ".leftoff/project/_resume.md": state.format("clone"),

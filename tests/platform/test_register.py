@@ -82,7 +82,7 @@ def test_the_judgement_of_a_document_is_shown_to_people_and_scripts(
     judgement = register.judge(document)
     assert judgement.to_dict() == {"trusted": False, "waits_because": "this machine did not write it"}
     assert judgement.mark(document) == (
-        "NOT TRUSTED: this machine did not write it. No agent is given it by itself. "
+        "NOT TRUSTED: this machine did not write it. Agents do not get it. "
         f"Read it, then: leftoff trust {document}"
     )
     register.note_written(document, "session-1", AT)

@@ -52,6 +52,19 @@ def test_an_item_whose_words_are_in_its_source_is_supported():
     assert verdict("accomplishments/0", fields, {"a": ["limiter", {"b": "FINISHED"}]}).outcome == "supported"
 
 
+@pytest.mark.parametrize(
+    ("old", "outcome"), [("wait / 1000", "supported"), ("something else", "contradicted")]
+)
+def test_the_lines_of_a_diff_are_compared_one_by_one(old, outcome):
+    """Not as one quotation, which no record has."""
+    text = "Edit in `bucket.lua`:\n```diff\n- return wait / 1000\n- return nothing\n```"
+    edit = {
+        "file_path": "/a/bucket.lua",
+        "old_string": f"return {old}\n  return {'nothing' if outcome == 'supported' else old}",
+    }
+    assert verdict("accomplishments/0", {"accomplishments": [text]}, edit).outcome == outcome
+
+
 def test_an_item_whose_source_says_something_else_is_contradicted():
     """The verdict names the reason and the record that decided."""
     found = verdict(
@@ -153,6 +166,9 @@ def ran(line, failed, command="pytest -x"):
         ("pytest tests fail", True, "supported"),
         ("pytest failed, then passed", True, "supported"),
         ("pytest was written", True, "supported"),
+        ("pytest → 3 runs, 1 failed, the last worked", False, "supported"),
+        ("pytest → 3 runs, 1 failed, the last worked", True, "contradicted"),
+        ("pytest → 2 runs, 2 failed, the last failed", False, "contradicted"),
     ],
 )
 def test_a_later_run_of_the_same_command_decides(text, failed_later, outcome):

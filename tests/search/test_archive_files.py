@@ -148,3 +148,16 @@ def test_without_zstd_the_error_says_what_to_install(run_python):
     )
     assert done.stdout.startswith("False\nThe archive needs zstd")
     assert is_available()
+
+
+def test_doctor_names_an_archive_that_cannot_be_written(run_python):
+    """It is switched on, and this Python lacks what it needs."""
+    done = run_python(
+        "import sys; sys.modules['backports'] = None; sys.modules['compression'] = None\n"
+        "from leftoff.cli.main import run\n"
+        "run(['config', 'archive.enabled', 'true'])\n"
+        "print('ended with', run(['doctor']))"
+    )
+    assert "ended with 1" in done.stdout
+    assert "1 problem to fix:" in done.stdout
+    assert "-m pip install backports.zstd" in " ".join(done.stdout.split())

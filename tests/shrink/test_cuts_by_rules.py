@@ -106,7 +106,7 @@ def test_an_old_look_keeps_its_head_and_lines_near_mentioned_names() -> None:
         Message("Look at wanted_name next."),
     ]
     cut = only_cut(conversation)
-    assert cut.rationale == "of which nothing has spoken for 20 calls"
+    assert cut.rationale == "not mentioned for 20 calls"
     assert "15\tfiller 15\n…\n30\tfiller 30" in cut.replacement
     assert "90\tfiller 90\nline 3 of" in cut.replacement
 

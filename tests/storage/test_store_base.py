@@ -17,7 +17,7 @@ def test_a_packed_log_is_unpacked_as_it_was():
 def test_an_incomplete_piece_is_an_error(cut):
     """A piece may be cut anywhere."""
     piece = pack_log(a_log("s"))
-    with pytest.raises(DocumentError, match="here: half written or changed by somebody"):
+    with pytest.raises(DocumentError, match="here: incomplete, or changed since"):
         unpack_log(piece.body.encode()[:cut], piece.sha256, where="here")
 
 

@@ -148,7 +148,7 @@ def open_transcript(path: Path, *, buffer_bytes: int = -1) -> IO[bytes]:
         return path.open("rb", buffering=buffer_bytes)
     except FileNotFoundError as error:
         raise TranscriptError(
-            f"{path}: no such file. leftoff sessions lists what there is.", path=path
+            f"{path}: no such file. To list the sessions: leftoff sessions", path=path
         ) from error
     except PermissionError as error:
         raise TranscriptError(f"{path}: no permission to read it.", path=path) from error
@@ -313,7 +313,7 @@ def _parse_object(raw: bytes) -> JsonObject | None:
 
 
 def _not_an_object(value: JsonValue) -> str:
-    return f"JSON, but no object: {type(value).__name__}"
+    return f"JSON, but not an object: {type(value).__name__}"
 
 
 def _describe_damage(text: str) -> str:

@@ -96,7 +96,7 @@ class AutoPauseHandler:
                 self.tracker = ContextUsageTracker(self.project_path)
                 return self._follow(reply)
         except LeftoffError as error:
-            _log.error("Usage was not taken: %s", error)
+            _log.error("Usage was ignored: %s", error)
             return None
 
     def _follow(self, reply: Usage) -> str | None:

@@ -30,8 +30,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "resume": ("N|ID", "continue from the summary of a saved session"),
     "sessions": ("", "list the saved sessions of this folder"),
     "show": ("N|ID", "read one"),
-    "export": ("N|ID", "write a session and all it goes back to as one document"),
-    "delete": ("N|ID", "take one away for good"),
+    "export": ("N|ID", "write a session and those it continues as one document"),
+    "delete": ("N|ID", "delete one for good"),
     "save": ("", "save now, with a summary"),
     "help": ("", "this list"),
     "exit": ("", "save with a summary and leave (also: quit, Ctrl-D)"),
@@ -145,7 +145,9 @@ class PlainConsole:
         """Ask on a terminal; elsewhere return whether the user agreed beforehand."""
         if self._agree or not self._is_interactive:
             self.say(
-                question if self._agree else f"{question} There is no terminal to ask on: no. --yes agrees.",
+                question
+                if self._agree
+                else f"{question} There is no terminal to ask on, so: no. To agree: --yes",
                 "⚠️",
             )
             return self._agree

@@ -81,7 +81,7 @@ def load_agent_file(file: Path, attribute: str | None = None) -> PythonAgent:
     if not path.is_file():
         raise NotFoundError(
             f"{file}: no such agent file. One line makes one: def agent(prompt): return prompt.upper() - "
-            "leftoff chat --help tells what else can be named."
+            "leftoff chat --help shows what else can be named."
         )
 
     def create() -> Any:
@@ -170,7 +170,7 @@ def _find_unnamed(module: ModuleType, own: dict[str, Any], path: Path) -> Any:
             f"{path}: no agent in it. Call it agent, or a function that makes it create_agent."
         )
     raise UsageError(
-        f"{path}: which is the agent: {', '.join(found)}? Say it: leftoff chat {path.name}:{next(iter(found))}"
+        f"{path}: which is the agent: {', '.join(found)}? Name one: leftoff chat {path.name}:{next(iter(found))}"
     )
 
 

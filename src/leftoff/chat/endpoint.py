@@ -49,7 +49,7 @@ def parse_address(url: str, model: str | None, api: Api | None, key_variable: st
     if parts.username or parts.password or parts.query:
         raise UsageError("The address must hold no key: name the environment variable with --key-variable.")
     if not model:
-        raise UsageError(f"{url}: which model? Say it: leftoff chat {url} --model NAME")
+        raise UsageError(f"{url}: which model? Name it: leftoff chat {url} --model NAME")
     api_in_use: Api = api or (
         "anthropic" if parts.path.rstrip("/").endswith(_PATHS["anthropic"]) else "openai"
     )

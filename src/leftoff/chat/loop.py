@@ -233,14 +233,14 @@ class ChatLoop:
                     f"Nothing was said since. To continue later: resume {self.chat.parent.session_id}"
                 )
             if self.chat.unsaved:
-                self.console.say("Not saved, as the setting chat.auto_save wants it.")
+                self.console.say("Not saved, because chat.auto_save is off.")
             self.console.say("Goodbye!")
             return True
         try:
             saved = self._save()
         except LeftoffError as error:
             self._warn(f"{error} This session is not saved.")
-            return at_end_of_input or self.console.confirm("Leave anyway, without it? (y/n)")
+            return at_end_of_input or self.console.confirm("Leave anyway, without saving? (y/n)")
         self.console.say("Goodbye!")
         if saved is not None:
             self.console.say("Conversation saved successfully!", "✓")

@@ -322,5 +322,5 @@ def trusted_part(header: Header, summary: str) -> bytes:
 
 def _not_found(selector: str) -> NotFoundError:
     return NotFoundError(
-        f"There is no saved session {selector}. leftoff chat --list, or sessions in a chat, shows what there is."
+        f"There is no saved session {selector}. leftoff chat --list, or sessions in a chat, lists them."
     )

@@ -198,7 +198,7 @@ def write_summary(chat: Chat) -> SummaryResult:
             continue
         if summary:
             return SummaryResult(text=redact(summary))
-        reason = "the answer was no summary in the format that was asked for"
+        reason = "the answer was not a summary in the format that was asked for"
     return SummaryResult(text=None, error=reason)
 
 

@@ -57,6 +57,10 @@ class WholeNumber(click.IntRange):
         except click.BadParameter:
             self.fail(f"{value!r} is not a whole number{self._describe_limits()}.", param, ctx)
 
+    def _describe_range(self) -> str:
+        """Return the limits as the help shows them: only where there are two, and not as a formula."""
+        return "" if self.min is None or self.max is None else self._describe_limits().strip()
+
     def _describe_limits(self) -> str:
         if self.min is None or self.max is None:
             return "" if self.min is None else f", {self.min:,} or more"
@@ -74,6 +78,10 @@ class Fraction(click.FloatRange):
             return super().convert(value, param, ctx)
         except click.BadParameter:
             self.fail(f"{value!r} is not a fraction, 0.9 for 90 %.", param, ctx)
+
+    def _describe_range(self) -> str:
+        """Return nothing: the help says what a fraction is."""
+        return ""
 
 
 def with_json(command: Command) -> Command:

@@ -190,7 +190,7 @@ def _list(folder: Path, *, as_json: bool) -> int:
     for number, each in enumerate(saved.chats, start=1):
         output.say(describe_chat(number, each, looks))
     for error in saved.errors:
-        output.say(output.visible(str(error)))
+        output.say(output.short_path(error))
     if not saved.chats:
         output.say("No saved sessions in this folder. To start one: leftoff chat --help")
     return 0 if saved.chats else output.NOTHING_TO_DO

@@ -144,7 +144,9 @@ def _explain(dotted: str, *, changed: Path | None, as_json: bool) -> int:
         return 0
     output.say(f"{dotted}: {_text(found.value)}  ({_origin(found)})", {"bold": True})
     output.say(output.wrap(output.visible(key.declared.meaning), indent="  "))
-    takes = f"Takes: {key.takes}. Default: {_text(key.default)}. Variable: {key.variable}"
+    takes = (
+        f"Takes: {key.takes.replace(' | ', ' or ')}. Default: {_text(key.default)}. Variable: {key.variable}"
+    )
     output.say(output.wrap(output.visible(takes), indent="  "))
     if changed is not None:
         output.say(f"  Changed in {output.short_path(changed)}")

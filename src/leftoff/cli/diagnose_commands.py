@@ -96,7 +96,7 @@ def _examine_transcript(session: str, *, as_json: bool) -> int:
     if as_json:
         output.as_json(dataclasses.asdict(found))
         return 0
-    output.say(f"{found.agent} {found.session_id}: {output.visible(found.transcript)}")
+    output.say(f"{found.agent} {found.session_id}: {output.short_path(found.transcript)}")
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in found.kinds.items())
     output.say(
         f"{count(found.size_bytes, 'byte')}, {count(found.records, 'record')}: {kinds}; "
@@ -178,7 +178,7 @@ def _draw_report(found: Report, now: datetime, days: int, *, verbose: bool) -> N
         for each in listed:
             _show_lost(each)
     else:
-        output.say("leftoff report --verbose names what was lost.")
+        output.say("To see what was lost: leftoff report --verbose")
 
 
 def _draw_compaction(each: Compacted, now: datetime) -> None:
@@ -209,11 +209,15 @@ def _show_totals(found: Report) -> None:
 
 
 def _show_lost(each: Compacted) -> None:
-    output.say(output.visible(f"\n{each.transcript}, line {each.line}"))
+    output.say(f"\nTo read it: leftoff show {short_id(each.session_id)} --at {each.line}")
     for line in each.receipt.lines:
-        for item in line.lost:
-            kept = "kept" if item in line.put_back else "    "
-            output.say(f"  {kept}  {line.kind:9} {output.one_line(item, 160)}")
+        kept = [item for item in line.lost if item in line.put_back]
+        missing = [item for item in line.lost if item not in line.put_back]
+        for title, items in (("would be kept", kept), ("lost", missing)):
+            if items:
+                output.say(f"  {line.kind} {title}:", {"bold": True})
+            for item in items:
+                output.say(f"  - {output.one_line(item, 160)}")
 
 
 def _none_or_count(number: int, noun: str) -> str:

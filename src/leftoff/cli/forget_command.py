@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -75,8 +76,8 @@ def _show_plan(plan: forget_module.ForgetPlan) -> None:
     output.say(f"To erase: {output.visible(what)}")
     if plan.shared is not None:
         output.say(
-            f"  {output.visible(str(plan.shared))} is shared with other worktrees: only the logs and pauses of these sessions go"
-            " there; pins, chats, pauses made by hand and what is of other worktrees stay"
+            f"  {output.full_path(plan.shared)} is shared with other worktrees: only the logs and pauses of these sessions are"
+            " deleted there; pins, chats, manual pauses and documents of other worktrees stay"
         )
     _list_files("to be deleted:", plan.documents)
     _list_files("to be cleaned of it:", plan.holders)
@@ -84,13 +85,15 @@ def _show_plan(plan: forget_module.ForgetPlan) -> None:
         output.say("  in the library")
     if plan.named_sources:
         output.say(
-            f"  in the path or project of {plan.named_sources:,} sessions and documents: these leave the library whole, and no search"
-            " finds them again"
+            f"  in the path or project of {plan.named_sources:,} sessions and documents: these are removed from the library, and no"
+            " search finds them again"
         )
     if plan.copies.archived or plan.copies.orphans:
         output.say(f"  in the archive: {len(plan.copies.archived) + len(plan.copies.orphans)}")
     if plan.remote is not None:
-        output.say(f"  perhaps in the remote ({output.visible(plan.remote)}), which is asked when it is done")
+        output.say(
+            f"  perhaps in the remote ({output.visible(plan.remote)}), which is checked when you erase it"
+        )
     _list_files("in the agents' own files, which stay as they are:", plan.agents_own)
     _list_files("in your settings and installations, which are yours to change:", plan.settings)
     _list_files("your own documents, which stay (only ids of sessions are masked in them):", plan.stays)
@@ -104,8 +107,12 @@ def _list_files(words: str, files: list[Path] | tuple[Path, ...]) -> None:
     if not files:
         return
     output.say(f"  {words}")
+    folder, is_grouped = None, sys.stdout.isatty()  # another program gets whole paths
     for each in files[:_MOST_SHOWN]:
-        output.say(f"    {output.visible(str(each))}")
+        if is_grouped and each.parent != folder:
+            folder = each.parent
+            output.say(f"    {output.short_path(folder)}{os.sep}")
+        output.say(f"      {output.visible(each.name)}" if is_grouped else f"    {output.visible(str(each))}")
     if len(files) > _MOST_SHOWN:
         output.say(f"    and {len(files) - _MOST_SHOWN} more")
 
@@ -123,7 +130,7 @@ def _not_done(plan: forget_module.ForgetPlan, *, dry_run: bool, as_json: bool) -
     if plan.is_empty:
         why, code = f"leftoff keeps nothing of it{', but for your settings' if plan.settings else ''}.", 3
     elif dry_run:
-        why, code = "Nothing was erased. Without --dry-run it is done.", 0
+        why, code = "Nothing was erased. To erase it, leave out --dry-run.", 0
     else:
         why, code = "Nothing was erased. To erase it without being asked: leftoff forget … --yes", 1
     if as_json:
@@ -141,13 +148,11 @@ def _show_result(plan: forget_module.ForgetPlan, done: forget_module.ForgetResul
             f"{count(done.library, 'entry', 'entries')} of the library gone."
         )
     elif plan.agents_own:
-        output.say(
-            "leftoff has kept nothing of it so far, and will not: no search and no archive takes it in."
-        )
+        output.say("leftoff has stored nothing of it so far, and will not: search and archive leave it out.")
     if done.remote.erased:
         output.say(f"Deleted or masked {count(done.remote.erased, 'log')} in the remote.")
     if done.remote.trouble:
-        output.say(f"The remote may still hold it: {done.remote.trouble} Then: leftoff forget again.")
+        output.say(f"The remote may still hold it: {done.remote.trouble} Then run leftoff forget again.")
     if done.remote.others:
         output.say(
             f"{done.remote.others} logs of this project that were written elsewhere stay in the remote. leftoff log list --remote"
@@ -158,7 +163,7 @@ def _show_result(plan: forget_module.ForgetPlan, done: forget_module.ForgetResul
         output.say("Your own documents above stay. To have leftoff use one again: leftoff trust FILE")
     if plan.agents_own:
         output.say(
-            "The agents' own files above still hold it. A log that is saved from them again would hold it too."
+            "The agents' own files above still hold it. A log that is made from them later would hold it too."
         )
 
 
@@ -167,12 +172,12 @@ def _show_remaining(plan: forget_module.ForgetPlan, done: forget_module.ForgetRe
     if holding := tuple(each for each in done.left if each not in unread):
         _list_files("These files of leftoff still hold it:", holding)
         output.say(
-            "Of a library that somebody reads just now the bytes go when that ends: leftoff forget again. Remove others by hand."
+            "If another program is reading the library, run leftoff forget again when it has ended. Remove other files by hand."
         )
     if unread:
         _list_unread("These files could not be read, so they may hold it:", done.unread)
         output.say(
-            "Make them readable, or delete them if you can do without: then leftoff forget again, which looks into them."
+            "Make them readable, or delete them if you do not need them. Then run leftoff forget again."
         )
     if not done.left:
         but = ", but for your settings" if plan.settings else ""

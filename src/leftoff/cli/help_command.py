@@ -37,7 +37,7 @@ def help_(*, command: tuple[str, ...], as_json: bool) -> int:
 def _help_of(names: tuple[str, ...]) -> str:
     """Return the help of one command, as its option ``--help`` prints it."""
     found: click.Command = cli
-    context = click.Context(cli, info_name="leftoff", max_content_width=110)
+    context = click.Context(cli, info_name="leftoff", **cli.context_settings)
     for name in names:
         if not isinstance(found, click.Group):
             context.fail(f"{context.command_path} has no further commands.")

@@ -70,9 +70,11 @@ def cleanup(*, keep: int | None, compress: bool, dry_run: bool, as_json: bool) -
     did = ("would be " if dry_run else "") + ("compressed" if compress else "deleted")
     for path in done.paths:
         about = f" (open work: {output.one_line(done.open_work[path], 80)})" if path in done.open_work else ""
-        output.say(f"{did}: {output.visible(str(path))}{about}")
-    spared = f" {done.open_left} of them with open work." if done.open_left else ""
-    output.say(f"{len(done.paths)} {did}, {done.left} there{' now' if not dry_run else ''}.{spared}")
+        output.say(f"{did}: {output.near_path(path)}{about}")
+    spared = f", {done.open_left} of them with open work" if done.open_left else ""
+    output.say(
+        f"{len(done.paths) or 'No'} {'log' if len(done.paths) < 2 else 'logs'} {did}; {done.left} kept{spared}."
+    )
     for error in done.troubles:
         output.error(error.message, as_json=False)
     return 0
@@ -103,13 +105,11 @@ def edit(*, log: str, yes: bool, as_json: bool) -> int:
             }
         )
         return 0
-    output.say(
-        f"Kept {count(done.count, 'change')} in the log of {done.session_id}, also when it is saved again."
-    )
+    output.say(f"Kept {count(done.count, 'change')}; they stay when the session is saved again.")
     if done.not_kept:
         headings = " and ".join(output.visible(heading) for heading in done.not_kept)
-        output.say(f"Not kept: {headings}. It is written again at each save.")
-    output.say(output.visible(str(done.markdown_file)))
+        output.say(f"Not kept: {headings}, which leftoff writes at each save.")
+    output.say(output.near_path(done.markdown_file))
     if mark := done.judgement.mark(done.json_file):
         output.say(output.visible(mark))
     return 0
@@ -159,9 +159,9 @@ def list_(*, remote: bool, as_json: bool) -> int:
         output.as_json([log.to_dict() for log in logs])
         return 0 if logs else output.NOTHING_TO_DO
     if not logs:
-        output.say("This project has no resume log yet. leftoff log save makes one.")
+        output.say("This project has no resume log yet. To save one: leftoff log save")
         return output.NOTHING_TO_DO
-    now, room = clock.now(), max(20, output.width() - 36)
+    now, room = clock.now(), max(20, output.width() - 26)
     rows = [
         (
             short_id(log.session_id),
@@ -281,9 +281,8 @@ def save(
         return 0
     for trouble in kept.troubles:
         click.echo(f"Skipped: {trouble}", err=True)
-    click.echo(
-        f"Saved {kept.markdown_file} ({kept.estimated_tokens:,} tokens). To read it: leftoff log show {kept.log.session_id}"
-    )
+    output.say(f"Saved {output.near_path(kept.markdown_file)} ({kept.estimated_tokens:,} tokens).")
+    output.say(f"To read it: leftoff log show {short_id(kept.log.session_id)}")
     return 0
 
 
@@ -307,7 +306,7 @@ def show(*, log: str, as_json: bool) -> int:
         output.as_json(found.log().to_dict() | {"origin": found.origin, **found.judgement.to_dict()})
     else:
         mark = found.judgement.mark(found.files.path)
-        click.echo_via_pager(output.visible(f"{mark}\n\n{found.text()}" if mark else found.text()))
+        output.page(output.visible(f"{mark}\n\n{found.text()}" if mark else found.text()))
     return 0
 
 
@@ -326,18 +325,23 @@ def stats(*, as_json: bool) -> int:
         "left by a predecessor": found.predecessor_logs,
     }
     output.say(
-        f"{count(found.total_logs, 'log')}, {count(found.total_size_bytes, 'byte')}, in {output.visible(found.storage_dir)}"
+        f"{count(found.total_logs, 'log')}, {count(found.total_size_bytes, 'byte')}, in {output.near_path(Path(found.storage_dir))}"
     )
     for words, number in special.items():
         if number:
             output.say(f"  {number} {words}")
     if found.newest:
-        output.say(f"  saved from {found.oldest} to {found.newest}")
+        output.say(f"  saved {_describe_days(found.oldest, found.newest)}")
     output.say(
         f"  each takes at most {found.max_tokens:,} tokens; the newest {found.keep_count} are kept"
         + ("" if found.enabled else "; switched off: resume_logs.enabled is false")
     )
     return 0
+
+
+def _describe_days(oldest: str | None, newest: str) -> str:
+    first, last = (oldest or newest)[:10], newest[:10]
+    return f"on {last}" if first == last else f"from {first} to {last}"
 
 
 for _command in (save, list_, show, edit, verify, cleanup, stats):

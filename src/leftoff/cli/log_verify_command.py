@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING
 
 import click
 
 from leftoff.cli import arguments, output
+from leftoff.cli.gauge import Style
 from leftoff.core.quantities import count
 from leftoff.sessions.find import LATEST
 from leftoff.workspace import Workspace
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from leftoff.resume_logs.verify import CheckedText, VerifiedLog
     from leftoff.resume_logs.verify_items import Finding, Verdict
 
-_MARKS = {"supported": "supported", "contradicted": "CONTRADICTED", "source gone": "source gone"}
+_STYLES: Mapping[str, Style | None] = {"contradicted": {"fg": "red"}, "source gone": {"fg": "yellow"}}
 
 
 @click.command(epilog="Example: leftoff log verify latest")
@@ -57,22 +59,23 @@ def verify(*, log: str, everything: bool, markdown: bool, text: IO[str] | None, 
 
 
 def _draw_verdicts(found: VerifiedLog, *, everything: bool) -> None:
-    rows = [
-        (verdict.item, _MARKS[verdict.outcome], output.one_line(verdict.text, 60), _why(verdict))
-        for verdict in found.verdicts
-        if everything or verdict.outcome != "supported"
-    ]
-    if rows:
-        output.table(["item", "", "says", "why"], rows)
+    for verdict in found.verdicts:
+        if everything or verdict.outcome != "supported":
+            _draw_verdict(verdict)
     counts = ", ".join(
         f"{found.count(outcome)} {outcome}" for outcome in ("supported", "contradicted", "source gone")
     )
-    output.say(f"{output.visible(str(found.path))}: {counts}.")
+    output.say(f"{counts}: {output.near_path(found.path)}")
 
 
-def _why(verdict: Verdict) -> str:
-    at = f" (line {verdict.place.line_idx + 1:,})" if verdict.place is not None and verdict.reason else ""
-    return output.visible(f"{verdict.reason}{at}")
+def _draw_verdict(verdict: Verdict) -> None:
+    """Draw the outcome and where the item is, what it says, and why it is not supported."""
+    where = output.visible(verdict.item.replace("_", " ").replace("/", " "))
+    output.say(f"{verdict.outcome}: {where}", _STYLES.get(verdict.outcome))
+    output.say(f"  {output.one_line(verdict.text, max(40, 2 * output.width() - 8))}")
+    if verdict.reason:
+        at = f" (line {verdict.place.line_idx + 1:,})" if verdict.place is not None else ""
+        output.say(f"  → {output.visible(verdict.reason)}{at}", {"dim": True})
 
 
 def _verdict_to_dict(verdict: Verdict) -> dict[str, object]:

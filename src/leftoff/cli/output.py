@@ -10,15 +10,18 @@ import json
 import os
 import shutil
 import sys
-import textwrap
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from leftoff.cli.columns import columns_of as columns_of
+from leftoff.cli.columns import cut as cut
+from leftoff.cli.columns import fold
+from leftoff.cli.columns import pad as pad
 from leftoff.cli.gauge import Style
 from leftoff.errors import Choice
 from leftoff.platform import paths
@@ -42,6 +45,7 @@ _HIDDEN = (
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _LAST_PLAIN = 0xFFFF
+_MARKS = ("- ", "> ", "| ", "+ ", "→ ", *(f"{number}. " for number in range(1, 10)))  # of an item in a list
 
 
 def prepare_output() -> None:
@@ -53,14 +57,20 @@ def prepare_output() -> None:
 
 
 def say(text: str, style: Style | None = None) -> None:
-    """Write text to standard output; it is styled on a terminal that can, unless NO_COLOR is set."""
-    write(f"{apply_style(text, style) if style else text}\n")
+    """Write text to standard output; on a terminal its lines are wrapped, and styled unless NO_COLOR is set."""
+    fitted = fit(text) if sys.stdout.isatty() else text
+    write(f"{apply_style(fitted, style) if style else fitted}\n")
 
 
 def write(text: str) -> None:
     """Write text as it is, without a line end, and flush it, so that a full disk is noticed here."""
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def page(text: str) -> None:
+    """Show a long text in the user's pager, with lines that fit; elsewhere write it as it is."""
+    click.echo_via_pager(fit(text) if sys.stdout.isatty() else text)
 
 
 def apply_style(text: str, style: Style) -> str:
@@ -84,23 +94,56 @@ def is_interactive() -> bool:
 
 
 def wrap(text: str, *, indent: str) -> str:
-    """Break text into lines that fit the terminal, each indented."""
-    wrapper = textwrap.TextWrapper(
-        max(_NARROWEST, width() - 1), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    """Break text into lines that fit the terminal, each indented; a long path stays whole, so that it can be copied."""
+    room = max(_NARROWEST, width() - 1) - len(indent)
+    return "\n".join(
+        (indent + part).rstrip() for line in text.splitlines() for part in fold(line, room, cuts_words=False)
     )
-    return "\n".join(part for line in text.splitlines() for part in wrapper.wrap(line) or [""])
+
+
+def fit(text: str) -> str:
+    """Break the lines that are wider than the terminal; the rest of an item is indented like its beginning."""
+    return "\n".join(part for line in text.split("\n") for part in _fit_line(line))
+
+
+def _fit_line(line: str) -> list[str]:
+    if columns_of(line) <= width() or "\x1b" in line:
+        return [line]
+    rest = line.lstrip()
+    mark = next((mark for mark in _MARKS if rest.startswith(mark)), "")
+    head = line[: len(line) - len(rest)] + mark
+    parts = fold(rest.removeprefix(mark), max(10, width() - columns_of(head)), cuts_words=False)
+    return [head + parts[0], *(" " * columns_of(head) + part for part in parts[1:])]
 
 
 def hanging(head: str, text: str) -> str:
     """Return text after a head, in lines that fit the terminal; the lines below the first are indented by the head's width."""
     room = max(10, width() - 1 - columns_of(head))
-    first, *rest = _fold(text, room) or [""]
+    first, *rest = fold(text, room, cuts_words=False) or [""]
     return "\n".join([head + first, *(" " * columns_of(head) + line for line in rest)])
 
 
 def short_path(path: object) -> str:
     """Return a path, or a text with paths in it, as a person writes it: with ~ for the home folder."""
-    return visible(str(path).replace(f"{paths.home()}/", "~/"))
+    text = str(path)
+    return "~" if text == str(paths.home()) else visible(text.replace(f"{paths.home()}/", "~/"))
+
+
+def full_path(path: object) -> str:
+    """Return a path with ~ on a terminal, and whole for a file or another program."""
+    return short_path(path) if sys.stdout.isatty() else visible(str(path))
+
+
+def end_of_path(path: object) -> str:
+    """Return a path on one line of the terminal: of a long one the end, which has the name of the file."""
+    shown, room = short_path(path), max(_NARROWEST, width() - 4)
+    return f"…{shown[-room:]}" if sys.stdout.isatty() and columns_of(shown) > room else shown
+
+
+def near_path(path: Path) -> str:
+    """Return a path as seen from the working folder if it is in there, else with ~ for the home folder."""
+    folder = paths.working_folder()
+    return visible(str(path.relative_to(folder))) if path.is_relative_to(folder) else short_path(path)
 
 
 def height() -> int:
@@ -158,7 +201,8 @@ def error(message: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(escape_json(json.dumps({"error": message}, ensure_ascii=False)))
     else:
-        click.echo(f"leftoff: {visible(message)}", err=True)
+        words = f"leftoff: {visible(message)}"
+        click.echo(fit(words) if sys.stderr.isatty() else words, err=True)
 
 
 def table(
@@ -178,7 +222,7 @@ def table(
     widths = _widths([max(map(columns_of, column)) for column in columns], width())
     heading, *fitting = zip(*columns, strict=True)
     lines = [
-        *([apply_style(line, {"italic": True}) for line in _fold(visible(title), width())] if title else []),
+        *([apply_style(line, {"italic": True}) for line in fold(visible(title), width())] if title else []),
         "",
         *(apply_style(line, {"bold": True}) for line in _row(heading, widths)),
         " " + "─" * (sum(widths) + 3 * (len(widths) - 1)),
@@ -216,40 +260,10 @@ def _widths(wanted: list[int], room: int) -> list[int]:
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """Return the lines of one row: a cell that is too long continues below."""
-    folded = [_fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    folded = [fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
     for parts in zip_longest(*folded, fillvalue=""):
         padded = (pad(part, width) for part, width in zip(parts, widths, strict=True))
         yield (" " + "   ".join(padded)).rstrip()
-
-
-def _fold(cell: str, width: int) -> list[str]:
-    """Break a cell into lines of at most ``width`` columns, between words if possible."""
-    if columns_of(cell) <= width and "\n" not in cell:
-        return [cell]
-    lines = []
-    for line in cell.splitlines():
-        taken = ""
-        for word in line.split(" "):
-            longer = f"{taken} {word}" if taken else word
-            if columns_of(longer) > width:
-                lines += [taken] if taken else []
-                *full, longer = _cut(word, width)
-                lines += full
-            taken = longer
-        lines.append(taken)
-    return lines
-
-
-def _cut(word: str, width: int) -> list[str]:
-    """Cut a word into pieces of at most ``width`` columns, after one of the marks that paths and keys have if possible."""
-    pieces = [""]
-    for letter in word:
-        if pieces[-1] and columns_of(pieces[-1] + letter) > width:
-            whole = max(pieces[-1].rfind(mark) for mark in "/_,.-") + 1
-            kept = whole if whole > width // 2 else len(pieces[-1])
-            pieces[-1:] = [pieces[-1][:kept], pieces[-1][kept:]]
-        pieces[-1] += letter
-    return pieces
 
 
 def choose(question: str, choices: Sequence[Choice]) -> Choice:
@@ -321,42 +335,6 @@ def _escape(found: re.Match[str]) -> str:
 def one_line(text: str, width: int) -> str:
     """Return text on one line of at most ``width`` columns, with single spaces."""
     return cut(visible(" ".join(text[: width * 40].split())), width)
-
-
-def cut(line: str, width: int) -> str:
-    """Return a line with … for what exceeds ``width`` columns; some scripts take two columns per letter."""
-    if line.isascii():
-        return line if len(line) <= width else line[: max(0, width - 1)] + "…"
-    taken = 0
-    for position, letter in enumerate(line):
-        taken += _columns(letter)
-        if taken > width:
-            return _shorten(line[:position], width - 1) + "…"
-    return line
-
-
-def pad(text: str, width: int) -> str:
-    """Return text with spaces up to that many columns."""
-    return text + " " * (width - columns_of(text))
-
-
-def columns_of(text: str) -> int:
-    """Return the columns that text takes on a terminal."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def _shorten(text: str, width: int) -> str:
-    while text and columns_of(text) > width:
-        text = text[:-1]
-    return text
-
-
-def _columns(letter: str) -> int:
-    if letter.isascii():
-        return 1
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def _visible_character(found: re.Match[str]) -> str:

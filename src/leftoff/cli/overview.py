@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -51,11 +52,13 @@ class Overview(NamedTuple):
         }
 
 
-def find_overview(workspace: Workspace, transcripts: Sequence[TranscriptFile]) -> Overview:
-    """Look at this project: its latest session, what was left off, its pauses."""
+def find_overview(
+    workspace: Workspace, transcripts: Sequence[TranscriptFile], most: int | None = None
+) -> Overview:
+    """Look at this project: its latest session (among the ``most`` newest of all), what was left off, its pauses."""
     now, found, paused = (
         clock.now(),
-        project_overview(workspace, transcripts),
+        project_overview(workspace, transcripts, most),
         latest_manual(sessions_folder(workspace.project)),
     )
     if paused is not None and found.latest is not None and paused.paused_at <= found.latest.modified_at:
@@ -86,12 +89,9 @@ def overview_lines(found: Overview, workspace: Workspace) -> list[output.Line]:
     """Return the screen: the project, its latest session with the gauge, what was left off, and what to type next."""
     project, width = found.project, output.width() - 1
     branch = f" ({output.visible(project.branch)})" if project.branch else ""
-    sessions = (
-        f"{MAX_COUNTED}+ sessions" if project.sessions >= MAX_COUNTED else count(project.sessions, "session")
-    )
-    about = f"{branch}: {sessions if project.sessions else 'no sessions yet'}"
+    about = f"{branch}{_describe_sessions(project)}"
     where, room = output.short_path(project.root), max(10, width - len(about))
-    is_long = output.is_interactive() and output.columns_of(where) > room
+    is_long = sys.stdout.isatty() and output.columns_of(where) > room
     title = f"…{where[-room + 1 :]}" if is_long else where
     lines: list[output.Line] = [(f"{title}{about}", {"bold": True})]
     if project.latest is not None and project.status is not None:
@@ -103,6 +103,14 @@ def overview_lines(found: Overview, workspace: Workspace) -> list[output.Line]:
     for step in next_steps(found, workspace):
         lines += [(part, None) for part in output.wrap(output.visible(step), indent="").split("\n")]
     return lines
+
+
+def _describe_sessions(project: ProjectOverview) -> str:
+    if project.sessions is None:
+        return "" if project.latest is not None else ": no recent sessions"
+    if project.sessions >= MAX_COUNTED:
+        return f": {MAX_COUNTED}+ sessions"
+    return f": {count(project.sessions, 'session') if project.sessions else 'no sessions yet'}"
 
 
 def _open_work(found: Overview) -> Iterator[str]:

@@ -170,7 +170,7 @@ def finalize(
         return 1 if ended.trouble else 0
     output.say(f"Kept {ended.session_id}: {count(ended.summary.action_count, 'action')}.")
     for path in ended.files:
-        output.say(f"  {output.visible(str(path))}")
+        output.say(f"  {output.near_path(path)}")
     if ended.commit:
         output.say(f"Committed as {ended.commit[:12]}.")
     if ended.warning:
@@ -235,13 +235,13 @@ def _describe(found: RunningPause) -> None:
     output.say(f"Found incomplete pause session: {found.summary.session_id}")
     output.say(f"  - {count(found.summary.action_count, 'action')} recorded")
     output.say(f"  - Started: {found.summary.pause_started_at}")
-    output.say(f"  - Project: {output.visible(str(found.home.project.root))}")
+    output.say(f"  - Project: {output.short_path(found.home.project.root)}")
 
 
 def _show_recovered(each: RecoveredPause, *, asked: bool) -> None:
     if not asked:
         _describe(each.pause)
-    where = f": {output.visible(str(each.finalized.main))}" if each.finalized else ""
+    where = f": {output.short_path(each.finalized.main)}" if each.finalized else ""
     output.say(f"  {_DONE[each.choice]}{where}")
 
 
@@ -280,7 +280,7 @@ def _say_that_there_is_none(workspace: Workspace) -> None:
     output.say(f"No pause in this project{gone}. To start one: leftoff pause start")
     if workspace.settings.pause.enabled:
         output.say(
-            "Hooks start one when a session crosses the auto_pause threshold; leftoff status shows it."
+            "Hooks start one when the context window is nearly full. To see how full it is: leftoff status"
         )
 
 

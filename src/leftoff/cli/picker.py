@@ -26,7 +26,8 @@ from leftoff.sessions.listing import list_transcripts, remember_numbers
 from leftoff.sessions.status import ListedSession, list_sessions
 from leftoff.workspace import Workspace
 
-_BATCH = 100  # sessions read at a time
+_BATCH = 100  # sessions read at a time, after those of the first screen
+_LOOKED_AT = 200  # newest transcripts among which the project's latest is looked for, so that the screen is there at once
 _LEAST_ROWS = 6  # of the list; the part above it gives way
 _ESCAPE_SECONDS = 0.05  # the rest of an arrow key arrives at once; Escape is alone
 _KEYS = "↑↓ or number  Enter resume  s show  t trim  / search  ? help  q quit"
@@ -113,13 +114,13 @@ class Picker:
         self._source = list_sessions(self._workspace, transcripts=wanted)
         self._listed: list[tuple[ListedSession, bool]] = []
         self._at = self._top = 0
-        self._read_more()
+        self._read_more(output.height())
 
     def overview(self) -> list[output.Line]:
         """Return the lines above the list."""
         if self._overview is None:
             self._overview = overview_lines(
-                find_overview(self._workspace, self._transcripts), self._workspace
+                find_overview(self._workspace, self._transcripts, _LOOKED_AT), self._workspace
             )
         return self._overview
 
@@ -206,9 +207,9 @@ class Picker:
             pass
         self._at = max(0, min(row, len(self._listed) - 1))
 
-    def _read_more(self) -> bool:
+    def _read_more(self, size: int = _BATCH) -> bool:
         """Read the next batch; return whether there was one."""
-        batch = [*islice(self._source, _BATCH)]
+        batch = [*islice(self._source, size)]
         self._listed += group_sessions(batch)
         if batch:
             remember_numbers([each.entry.transcript for each, _ in self._listed])

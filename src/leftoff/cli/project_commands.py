@@ -33,7 +33,7 @@ def project() -> None:
 
 def _draw_closed(closed: ClosedSession) -> None:
     task = closed.saved.document.state.execution
-    output.say(f"Closed: {output.visible(str(closed.saved.home.state))}")
+    output.say(f"Closed: {output.near_path(closed.saved.home.state)}")
     output.say(
         f"{task.progress_tasks_completed or 0}/{task.progress_tasks_total or 0} tasks; next: {output.visible(closed.saved.document.state.next_action or '?')}"
     )
@@ -53,7 +53,7 @@ def _draw_closed(closed: ClosedSession) -> None:
 def complete(*, tasks: str | None, section: int | None, project: str | None, as_json: bool) -> int:
     """Mark TASKS as done (3, 1-5 or 1-5,8, as numbered in the steps) and update the resume state.
 
-    A task takes its sub-tasks along; those that were given up ([-]) stay so.
+    Sub-tasks are marked too, but not those that were given up ([-]).
     """
     if (tasks is None) == (section is None):
         raise UsageError("Say which tasks, or --section NUMBER. For example: leftoff project complete 1-5")
@@ -104,7 +104,7 @@ def import_(*, project: str | None, as_json: bool) -> int:
                 f"{output.visible(each.home.id)}: {each.how}{f': {output.visible(each.trouble)}' if each.trouble else ''}"
             )
             if each.waits:
-                output.say(f"  Read it, then: leftoff trust {output.visible(str(each.home.state))}")
+                output.say(f"  Read it, then: leftoff trust {output.short_path(each.home.state)}")
     return 1 if any(each.how == "failed" for each in done) else 0
 
 
@@ -123,9 +123,10 @@ def init(*, name: tuple[str, ...], plain: bool, as_json: bool) -> int:
     if as_json:
         output.as_json({"id": home.id, "folder": str(home.folder), "state_file": str(home.state)})
         return 0
-    output.say(f"Started: {output.visible(home.id)}. Its resume state: {output.visible(str(home.state))}")
+    output.say(f"Started {output.visible(home.id)} in {output.near_path(home.folder)}")
     if not plain:
-        output.say(f"Next: write {home.part('research')}, then overview, plan and steps beside the state.")
+        research = output.visible(str(home.part("research").relative_to(home.folder)))
+        output.say(f"Next: write {research}, then the overview, the plan and the steps.")
     output.say(f"To continue it in any session, say: continue project {short_id(home)}")
     return 0
 
@@ -311,7 +312,7 @@ def _repeatable_option(flag: str, name: str, words: str, kind: Any = None) -> Ca
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _option("--phase", "phase", "The phase the project is in from now on.", click.Choice(PHASES)),
-    _option("--status", "status", "The status, where the tasks do not say it.", click.Choice(STATUSES)),
+    _option("--status", "status", "The status, if the tasks do not show it.", click.Choice(STATUSES)),
     _option("--skill", "skill", "Which skill is active."),
     _option("--step", "workflow_step", "Which step of its workflow.", arguments.WholeNumber(min=1)),
     _option("--next", "next_action", "What comes next, in your words; holds until the next task is done."),
@@ -321,7 +322,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "Jump to this section: its first open task comes next, until the section is done.",
         arguments.WholeNumber(min=0),
     ),
-    _repeatable_option("--done", "flags", "A document of the plan that is written.", click.Choice(FLAGS)),
+    _repeatable_option("--done", "flags", "A planning document that is finished.", click.Choice(FLAGS)),
     _repeatable_option("--decision", "decisions", "A decision and why."),
     _repeatable_option("--assumption", "assumptions", "What is taken for granted."),
     _repeatable_option("--blocker", "blockers", "What blocks the work."),
@@ -383,7 +384,7 @@ def save(*, project: str | None, session: str | None, as_json: bool) -> int:
         )
         return 0
     task = state.execution
-    output.say(f"{'Saved' if kept.is_changed else 'Nothing new'}: {output.visible(str(kept.home.state))}")
+    output.say(f"{'Saved' if kept.is_changed else 'Nothing new'}: {output.near_path(kept.home.state)}")
     output.say(
         f"{task.progress_tasks_completed or 0}/{task.progress_tasks_total or 0} tasks; next: {output.visible(state.next_action or '?')}"
     )

@@ -22,6 +22,7 @@ from leftoff.workspace import Workspace
 
 _ROOMY_LINES = 34  # of a terminal; on a lower one the card has fewer items and no blank lines
 _LOW_ITEMS = 2
+_LISTED = ("In progress: ", "To do: ")  # how the steps of the agent's own list begin
 _HOWS = {
     "as-is": "as it is",
     "trim": "in a trimmed copy",
@@ -117,8 +118,7 @@ def _draw_card(where: ResumePoint, now: datetime) -> None:
     line = max(30, output.width() - 8)
     session = short_id(where.session_id)
     done, opened = where.done, where.open
-    paragraphs = [text for text in where.mission.split("\n\n") if text.strip()] or ["not known"]
-    requests = dict.fromkeys([paragraphs[0], paragraphs[-1]])  # the first and the latest
+    next_task, *later = _steps_by_use(where) or ["none noted"]
     parts = [
         [f"{pin}CURRENT STATE", rule, f"Project: {output.visible(where.folder.name)}"],
         [
@@ -127,14 +127,17 @@ def _draw_card(where: ResumePoint, now: datetime) -> None:
         ],
         [
             "Current Location:",
-            *(f"  {output.one_line(text, line)}" for text in requests),
-            f"  Next Task: {output.one_line(where.next_step or 'none noted', line - 12)}",
-            *([f"  Since then: {output.one_line(where.drift, line - 13)}"] if where.drift else []),
+            *(f"  {output.one_line(text, line)}" for text in _requests(where)),
+            f"  Next Task: {output.one_line(next_task, line - 11)}",
+            *([f"  Since then: {output.one_line(where.drift, line - 12)}"] if where.drift else []),
         ],
         [
             "Recent Progress:",
-            *(f"  {tick} {output.one_line(text, line)}" for text in where.recent[-most if most else 0 :]),
-            *([f"  {turn} {output.one_line(where.next_step, line)}"] if where.next_step else []),
+            *(
+                f"  {tick} {output.one_line(_plain(text, where), line)}"
+                for text in where.recent[-most if most else 0 :]
+            ),
+            *(f"  {turn} {output.one_line(text, line)}" for text in later[:_LOW_ITEMS]),
         ],
         ["Key Context:", *(f"  - {output.one_line(text, line)}" for text in where.key_context[:most])],
         [rule, "Ready to continue, or would you like to:", *_other_ways(where, session)],
@@ -149,6 +152,28 @@ def _draw_card(where: ResumePoint, now: datetime) -> None:
             output.say(
                 each, {"bold": True} if each.endswith(("STATE", ":")) and not each.startswith(" ") else None
             )
+
+
+def _requests(where: ResumePoint) -> list[str]:
+    """Return what was asked first and last, in the user's own words."""
+    asked = [text for text in where.mission.split("\n\n") if text.strip()] or ["not known"]
+    words = [*dict.fromkeys(_plain(output.without_opening(text), where) for text in (asked[0], asked[-1]))]
+    titles = ("Request:",) if len(words) == 1 else ("First request:", "Latest request:")
+    return [f"{title} {text}" for title, text in zip(titles, words, strict=True)]
+
+
+def _steps_by_use(where: ResumePoint) -> list[str]:
+    """Return the open steps in one line each: what is on a list of things to do comes before what the agent said at the end."""
+    steps = where.open_steps or ((where.next_step,) if where.next_step else ())
+    listed = [step for step in steps if step.startswith(_LISTED)]
+    first = [step for step in listed if step.startswith(_LISTED[0])]
+    ordered = dict.fromkeys([*first, *listed, *steps])
+    return [_plain(step, where).removeprefix(_LISTED[1]) for step in ordered]
+
+
+def _plain(text: str, where: ResumePoint) -> str:
+    """Return text of a log as a person reads it on a card: without marks of Markdown, and paths as seen from the project."""
+    return text.replace("**", "").replace(f"{where.folder}/", "")
 
 
 def _other_ways(where: ResumePoint, session: str) -> list[str]:

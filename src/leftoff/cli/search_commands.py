@@ -14,6 +14,7 @@ from leftoff.cli import arguments, output
 from leftoff.cli.gauge import Style
 from leftoff.cli.output import one_line, visible
 from leftoff.core.quantities import age, count
+from leftoff.core.session import short_id
 from leftoff.errors import UsageError
 from leftoff.platform import clock
 from leftoff.search.search import HitResult, Progress, Results, SearchRequest, SessionResult
@@ -131,10 +132,10 @@ def _progress(*, wanted: bool) -> Iterator[Progress | None]:
 
 def _show(results: Results, now: datetime) -> None:
     if not results.sessions:
-        output.write(_nothing_found(results))
+        output.say(_nothing_found(results))
         return
     if not results.complete:
-        output.write("Nothing has all of these words. The best partial matches:\n")
+        output.say("Nothing has all of these words. The best partial matches:")
     width = output.width()
     for session in results.sessions:
         _show_session(session, now, width)
@@ -142,23 +143,24 @@ def _show(results: Results, now: datetime) -> None:
     if numbered:
         first = numbered[0]
         at = f" --at {first.hits[0].hit.line}" if first.hits else ""
-        output.write(
-            f"\nTo read more: leftoff show {first.number}{at}   To continue: leftoff resume {first.number}\n"
+        output.say(
+            f"\nTo read more: leftoff show {first.number}{at}   To continue: leftoff resume {first.number}"
         )
-    output.write(_why_incomplete(results))
+    if why := _why_incomplete(results):
+        output.say(why)
 
 
 def _nothing_found(results: Results) -> str:
     """Say that nothing was found, why it may exist all the same, and what to type next."""
     if results.unread or results.cut_short:
-        return f"Nothing was found so far.\n{_why_incomplete(results)}"
+        return f"Nothing was found so far.\n{_why_incomplete(results)}".rstrip("\n")
     hint = results.reason or (f"Did you mean: {results.suggestion}" if results.suggestion else _FEWER)
-    return f"Nothing was found. {visible(hint)}\n{_LEAVES_OUT if results.leaves_out else ''}"
+    return f"Nothing was found. {visible(hint)}\n{_LEAVES_OUT if results.leaves_out else ''}".rstrip("\n")
 
 
 def _why_incomplete(results: Results) -> str:
     """Say why there may be more than was found."""
-    return (_UNREAD if results.unread else "") + (_CUT_SHORT if results.cut_short else "")
+    return ((_UNREAD if results.unread else "") + (_CUT_SHORT if results.cut_short else "")).rstrip("\n")
 
 
 def _show_session(session: SessionResult, now: datetime, width: int) -> None:
@@ -183,10 +185,12 @@ def _show_session(session: SessionResult, now: datetime, width: int) -> None:
         else ""
     )
     output.write(
-        f"{output.apply_style(head, {'bold': True})}{one_line(title, max(20, width - len(head) - 1))}{gone}\n"
+        f"{output.apply_style(head, {'bold': True})}{one_line(title, max(0, width - len(head) - 1))}{gone}\n"
     )
+    column = max((len(_label(shown)) for shown in session.hits), default=0)
     for shown in session.hits:
-        output.write(f"     {_label(shown)}  {_marked(shown, max(30, width - len(_label(shown)) - 8))}\n")
+        label = f"{_label(shown):<{column}}"
+        output.write(f"     {label}  {_marked(shown, max(12, width - len(label) - 8))}\n")
         for each in shown.follow_ups:
             ended = "" if each.exit_code is None else f" (exit {each.exit_code})"
             output.write(f"       then {each.kind}{ended}: {one_line(each.snippet, max(30, width - 28))}\n")
@@ -204,7 +208,11 @@ def _marked(shown: HitResult, width: int) -> str:
     text, marks = shown.snippet.text, shown.snippet.marks
     first = marks[0][0] if marks else 0
     start = max(0, min(first - width // 3, len(text) - width))
+    if start and (space := text.find(" ", start, first)) >= 0:
+        start = space + 1  # not in the middle of a word
     end = start + width - (1 if start else 0) - (1 if start + width < len(text) else 0)
+    if end < len(text) and (space := text.rfind(" ", marks[0][1] if marks else start, end)) >= 0:
+        end = space
     parts, past = ["…" if start else ""], start
     for begins, ends in marks:
         if begins >= past and ends <= end:
@@ -234,12 +242,12 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
         output.say(
             "The archive is empty."
             if show_all
-            else "No deleted session is in the archive. leftoff archive list --all also lists those that their agent still has."
+            else "The archive has no deleted session. To list those that their agent still has: leftoff archive list --all"
         )
         return output.NOTHING_TO_DO
     rows = [
         (
-            each.archived.session_id,
+            short_id(each.archived.session_id) if sys.stdout.isatty() else each.archived.session_id,
             each.archived.agent,
             output.one_line((each.archived.project or "?").rpartition("/")[2], 24),
             f"{each.archived.packed_bytes / 1000:,.0f} kB",
@@ -278,12 +286,12 @@ def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
         )
         return 0
     output.say(
-        f"Restored {count(len(restored), 'file')} of {archived.session_id}: {output.visible(archived.transcript)}"
+        f"Restored {count(len(restored), 'file')} of {archived.session_id}: {output.full_path(archived.transcript)}"
     )
     output.say(f"To continue: leftoff resume {archived.session_id}")
     for each in others:
         output.say(
-            f"{output.visible(each.transcript)} has the same id; to choose that one: "
+            f"{output.full_path(each.transcript)} has the same id; to choose that one: "
             f"leftoff archive restore {each.session_id} --copy {each.copy}"
         )
     return 0

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from leftoff.sessions.show import ShownRecord
 
 _WATCH_SECONDS = 2.0
+_NAMES = {"side": "bookkeeping", "repeated": "copied again"}  # kinds that need a plainer word
 _KINDS: Mapping[str, Style] = {
     "prompt": {"bold": True, "fg": "cyan"},
     "reply": {"bold": True},
@@ -78,13 +79,13 @@ def status_lines(found: Status) -> list[output.Line]:
     texts = [found.advice]
     if found.metrics.used_tokens is not None:
         level = "" if found.level in {None, Level.OK} else f" · {gauge.level_name(found.level)}"
-        texts = [f"{gauge.describe(found.metrics)}{level}{_describe_window(found)}", *texts]
+        texts = [f"{gauge.describe(found.metrics)}{level}", *_describe_window(found), *texts]
     if found.level is not None:
         width = max(20, min(60, output.width() - 4))
         lines.append((f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level)))
         lines.append((f"  {gauge.scale(found.metrics, found.thresholds, width)}", {"dim": True}))
         if ahead := _next_threshold(found):
-            texts.insert(1, ahead)
+            texts.insert(-1, ahead)
     for text in texts:
         lines += [(part, None) for part in output.wrap(output.visible(text), indent="  ").split("\n")]
     return lines
@@ -98,13 +99,13 @@ def _next_threshold(found: Status) -> str | None:
     return None
 
 
-def _describe_window(found: Status) -> str:
+def _describe_window(found: Status) -> Iterator[str]:
     """Say what the numbers are of where that is not plain."""
     metrics = found.metrics
-    notes = ["estimated"] if metrics.basis == "estimated" else []
     if metrics.window_tokens is not None and metrics.total_budget not in {None, metrics.window_tokens}:
-        notes.append(f"compacts at {metrics.total_budget:,}; window {metrics.window_tokens:,}")
-    return f" ({'; '.join(notes)})" if notes else ""
+        yield f"The window has {metrics.window_tokens:,}; the agent compacts at {metrics.total_budget:,}."
+    if metrics.basis == "estimated":
+        yield "Estimated from the length of the conversation."
 
 
 @click.command(epilog="Example: leftoff sessions --limit 5")
@@ -200,12 +201,13 @@ def _record_lines(shown: Iterable[ShownRecord]) -> Iterator[str]:
     for each in shown:
         if each.transcript != transcript:
             transcript = each.transcript
-            yield f"{output.short_path(transcript)}\n\n"
+            yield f"{output.end_of_path(transcript)}\n\n"
         who = f" ({output.visible(each.actor)})" if each.actor else ""
         at = (each.at or "")[:16].replace("T", " ")
         yield (
             output.apply_style(
-                f"{each.line:>6}  {each.kind}{who}  {at}", _KINDS.get(each.kind, {"dim": True})
+                f"{each.line:>6}  {_NAMES.get(each.kind, each.kind)}{who}  {at}".rstrip(),
+                _KINDS.get(each.kind, {"dim": True}),
             )
             + "\n"
         )

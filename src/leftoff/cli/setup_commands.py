@@ -20,6 +20,7 @@ from leftoff.search import archive
 from leftoff.workspace import Workspace
 
 _WAITING = "These are not used until you trust them. Read them, then: leftoff trust DOCUMENT"
+_NOT_TRUSTED = "Nothing was trusted. To trust without being asked: leftoff trust --yes DOCUMENT"
 _FROM_NOW_ON = (
     "You are warned at 70, 85, 90 and 95 % of the window.",
     "Before a compaction leftoff saves a resume log, and after it puts back what the summary lost.",
@@ -92,6 +93,7 @@ def _say_installed(plan: live_install.InstallPlan) -> None:
         return
     output.say(f"Installed in {output.short_path(plan.settings)}:")
     output.say(output.wrap(_events(plan), indent="  "))
+    output.say(output.wrap(f"They call {output.short_path(plan.fast_path)}", indent="  "))
     output.say(f"From your next session of {plan.agent_name} on:", {"bold": True})
     if "statusLine" in _events(plan):
         output.say("  - The status line shows how full the context window is.")
@@ -157,7 +159,7 @@ def uninstall(
     if as_json:
         output.as_json(_uninstall_to_dict(plan, kept, purged=purged, written=not dry_run))
     else:
-        _say_uninstalled(kept, dry_run=dry_run, purged=purged)
+        _say_uninstalled(kept, dry_run=dry_run, purge=purge, purged=purged)
     return 1 if kept and not purged and not dry_run else 0
 
 
@@ -183,17 +185,19 @@ def _show_removals(plan: live_install.UninstallPlan | None, kept: list[KeptData]
             output.say(output.visible(removal.diff))
         else:
             gone = "removed" if removal.after is None else "removed from"
-            output.say(f"{removal.agent}: {gone} {output.visible(str(removal.settings))}")
+            output.say(f"{removal.agent}: {gone} {output.full_path(removal.settings)}")
     for note in plan.notes if plan else ():
         output.say(output.visible(note))
     for each in kept:
         files = count(each.files, "file")
-        output.say(f"{output.visible(str(each.path))}  {files}, {each.size_bytes:,} bytes: {each.what}")
+        output.say(f"{output.full_path(each.path)}  {files}, {each.size_bytes:,} bytes: {each.what}")
 
 
-def _say_uninstalled(kept: list[KeptData], *, dry_run: bool, purged: bool) -> None:
+def _say_uninstalled(kept: list[KeptData], *, dry_run: bool, purge: bool, purged: bool) -> None:
     if dry_run:
         output.say("Nothing was changed. To do it, leave out --dry-run.")
+    elif not purge:
+        output.say("What leftoff has stored is still there. To delete it: leftoff uninstall --purge")
     elif purged:
         output.say("All of it is deleted. Other projects still have their .leftoff folders.")
     elif kept:
@@ -253,6 +257,7 @@ def _trust(shown: list[live_trust.Document], *, yes: bool, as_json: bool) -> int
             {
                 "documents": [_document_to_dict(each) for each in shown],
                 "trusted": [str(each.path) for each in trusted],
+                **({"error": _NOT_TRUSTED} if foreign and not trusted else {}),
             }
         )
     else:
@@ -269,7 +274,7 @@ def _confirm_trust(count: int) -> bool:
 
 def _draw_documents(shown: list[live_trust.Document]) -> None:
     for each in shown:
-        output.say(f"{output.visible(str(each.path))}  {each.size_bytes:,} bytes  {each.standing}")
+        output.say(f"{output.full_path(each.path)}  {each.size_bytes:,} bytes  {each.standing}")
         output.say(f"    {output.visible(each.what)}")
         if each.why:
             output.say(f"    not trusted because: {output.visible(each.why)}")
@@ -295,7 +300,7 @@ def _say_trusted(foreign: list[live_trust.Document], trusted: list[live_trust.Do
     elif not foreign:
         output.say("Nothing to trust: this machine wrote these, or you have trusted them already.")
     else:
-        output.say("Nothing was trusted. To trust without being asked: leftoff trust --yes DOCUMENT")
+        output.say(_NOT_TRUSTED)
 
 
 def _waiting_to_dict(waiting: live_trust.Waiting) -> dict[str, object]:

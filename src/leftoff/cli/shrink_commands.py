@@ -55,13 +55,24 @@ def draw_plan(planned: PlannedTrim) -> None:
 
 def _cut_row(cut: Cut, plan: TrimPlan) -> tuple[str, ...]:
     what = f"{cut.tool or ''} {cut.part}".strip()
-    why = f"{cut.rationale}: {cut.description}" if cut.description else cut.rationale
     return (
         str(cut.place.line_idx + 1),
         output.one_line(what, 24),
         f"{tokens_saved_by(cut, plan):,}",
-        why,
+        output.short_path(_why(cut).replace(f"{paths.working_folder()}/", "")),
     )
+
+
+def _why(cut: Cut) -> str:
+    """Return why a piece is cut; a rule of smart-trim describes it with a sentence for the agent that says so already."""
+    if not cut.description:
+        return cut.rationale
+    if cut.description.endswith("."):
+        return (
+            cut.description.removesuffix(".").removesuffix("; read it again").removesuffix("; search again")
+        )
+    size, is_by_size, _ = cut.rationale.partition(", more than ")  # the same for all of them
+    return f"{size}: {cut.description}" if is_by_size else f"{cut.rationale}: {cut.description}"
 
 
 def _gauge(savings: Savings) -> str:
@@ -82,7 +93,7 @@ def show_derived(made: DerivedSession) -> None:
     output.say(
         f"{wrote} {short_id(made.session_id or '')}: about {made.savings.tokens:,} tokens fewer{_gauge(made.savings)}."
     )
-    output.say(f"  {output.short_path(made.output_file)}")
+    output.say(f"  {output.end_of_path(made.output_file)}")
     show_not_copied(made.left_behind)
     show_resume_command(made.resume_command, made.folder, made.session_id)
 
@@ -90,7 +101,7 @@ def show_derived(made: DerivedSession) -> None:
 def show_not_copied(left_behind: Sequence[NotCopied]) -> None:
     """Say what could not be copied, why, and that it is not lost."""
     for each in left_behind:
-        output.say(output.wrap(output.visible(str(each)), indent="  "))
+        output.say(output.wrap(output.short_path(each), indent="  "))
 
 
 def show_resume_command(command: tuple[str, ...] | None, folder: Path | None, session_id: str | None) -> None:
@@ -125,7 +136,9 @@ def _parse_tools(
 @click.command(epilog="Example: leftoff trim latest --threshold 500 --tools Read,Bash --dry-run")
 @click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option(
-    "--threshold", type=arguments.WholeNumber(min=1), help="Cut what has more characters.  [default: 1000]"
+    "--threshold",
+    type=arguments.WholeNumber(min=1),
+    help="Cut what is longer than this many characters.  [default: 1000]",
 )
 @click.option(
     "--tools",
@@ -137,7 +150,7 @@ def _parse_tools(
     "--trim-assistant",
     type=arguments.WholeNumber(),
     metavar="±N",
-    help="Long replies too: the first N, or with -N all but the last N.",
+    help="Shorten long replies too: the first N, or with -N all but the last N.",
 )
 @_DRY_RUN
 @_FORCE
@@ -167,7 +180,7 @@ def trim(
 @click.option(
     "--by",
     metavar="NAME",
-    help="Let an agent (by its id) or a command propose the cuts; by rules when left out.",
+    help="Let an agent (by its id) or a command propose the cuts. Default: rules, without a model.",
 )
 @_DRY_RUN
 @_FORCE

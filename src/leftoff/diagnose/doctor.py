@@ -27,7 +27,7 @@ from leftoff.errors import LeftoffError, PluginError, StorageError
 from leftoff.live import installed as live_installed
 from leftoff.live.foreign_hooks import foreign_triggers
 from leftoff.live.install import plan_install
-from leftoff.platform import files, paths
+from leftoff.platform import files, paths, zstd
 from leftoff.plugins import BUILT_IN, make_all
 from leftoff.storage import outbox
 from leftoff.storage.outbox import Outbox, send_all
@@ -73,8 +73,19 @@ def examine(workspace: Workspace) -> list[Finding]:
         *_check_agents(),
         *check_hooks(workspace),
         *check_storage(workspace),
+        *_check_archive(workspace),
         *_check_plugins(),
     ]
+
+
+def _check_archive(workspace: Workspace) -> Iterator[Finding]:
+    if workspace.settings.archive.enabled and not zstd.is_available():
+        yield Finding(
+            what="archive",
+            state="broken",
+            detail="archive.enabled is true, but this Python lacks zstd: no copies are kept",
+            fix=f"{sys.executable} -m pip install backports.zstd",
+        )
 
 
 def explain_settings(workspace: Workspace) -> tuple[list[SettingInForce], list[Mistake]]:
@@ -271,10 +282,10 @@ def _check_fast_path(calling: Sequence[Hook]) -> Iterator[Finding]:
     if files.read_if_exists(place) == live_installed.fast_path_content():
         yield Finding(what=what, state="ok", detail=f"{place}, of this version")
     elif version != VERSION:
-        detail = f"{place} is of leftoff {version}, this is {VERSION}"
+        detail = f"{place} is from leftoff {version}; this is {VERSION}"
         yield Finding(what=what, state="broken", detail=detail, fix=fix)
     else:
-        detail = f"{place} is not the one of this leftoff ({shlex.quote(live_installed.interpreter())})"
+        detail = f"{place} is not from this leftoff ({shlex.quote(live_installed.interpreter())})"
         yield Finding(what=what, state="note", detail=detail, fix=fix)
 
 

@@ -50,7 +50,7 @@ _LOG = "a resume log: offered to the next session here"
 _OLDER_LOG = f"a resume log that {file_store.CLAUDE_MPM} left: leftoff resume can continue from it"
 _CHAT = "a saved chat: its summary is given to the agent that continues it"
 _PAUSE = "a pause: leftoff pause list shows it"
-_STATE = "the state of project {}: handed with its reading list to an agent that is to continue the project"
+_STATE = "the state of project {}: given, with its reading list, to an agent that continues the project"
 _OTHER = "a document: used only where you name it"
 
 

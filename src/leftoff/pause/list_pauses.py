@@ -78,7 +78,7 @@ def pick(selector: str | None, listed: Sequence[ListedPause]) -> ListedPause:
     if found:
         raise AmbiguousSessionError(selector, "pauses", [*map(_choice, found)])
     if selector:
-        raise NotFoundError(f"No such pause here: {selector[:60]!r}. leftoff pause list shows what there is.")
+        raise NotFoundError(f"No such pause here: {selector[:60]!r}. To list them: leftoff pause list")
     raise NothingToDoError("No pause is running in this project. leftoff pause list shows the finished ones.")
 
 
@@ -97,7 +97,7 @@ def _match(selector: str, listed: Sequence[ListedPause]) -> list[ListedPause]:
     if not exact and len(selector) < _SHORTEST_PART:
         raise NotFoundError(
             f"No such pause here: {selector!r}. A part of an id has at least {_SHORTEST_PART} characters; "
-            "leftoff pause list shows what there is."
+            "To list them: leftoff pause list"
         )
     return exact or [pause for pause in listed if any(selector in name for name in _ids(pause))]
 
@@ -129,9 +129,7 @@ def _id_of_number(number: int) -> str:
             return str(shown[number - 1])
     except (OSError, ValueError, KeyError, TypeError):
         pass  # no list has been shown yet
-    raise NotFoundError(
-        f"The list last shown has no number {number}. leftoff pause list shows what there is."
-    )
+    raise NotFoundError(f"The list last shown has no number {number}. To list them: leftoff pause list")
 
 
 def _entry_for_running(pause: RunningPause) -> ListedPause:

@@ -104,7 +104,7 @@ def _finish_renames(folder: Path) -> None:
     except OSError as error:
         raise StorageError(
             f"{folder}: a set of files is written but not all in place: {describe_os_error(error)}. "
-            "It is finished when somebody next reads or writes here.",
+            "It is completed when leftoff next reads or writes here.",
             path=folder,
         ) from error
 

@@ -340,7 +340,7 @@ def replace_if_unchanged(path: Path, before: bytes | None, after: bytes | None) 
     target = resolve_links(path)
     if read_if_exists(target) != before:
         raise StorageError(
-            f"{target}: somebody else has changed it just now. Nothing was changed; try again.", path=target
+            f"{target}: another program has just changed it. Nothing was changed; try again.", path=target
         )
     if after is None:
         try:

@@ -86,12 +86,12 @@ def finish_patch(path: Path) -> None:
     except OSError as error:
         raise StorageError(
             f"{path}: a change of it is written but not all in place: {describe_os_error(error)}. "
-            "It is finished when somebody next reads or writes here.",
+            "It is completed when leftoff next reads or writes here.",
             path=path,
         ) from error
     if unsaved is not None:
         raise StorageError(
-            f"{path}: somebody changed it while it was being saved. What was to be added is in {unsaved.name}, beside it.",
+            f"{path}: it was changed while it was being saved. What was to be added is in {unsaved.name}, beside it.",
             path=path,
         )
 

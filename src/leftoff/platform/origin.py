@@ -36,7 +36,7 @@ _HELD_BEFORE = (
 )
 # These can be answered later: they are not remembered.
 TEMPORARY = frozenset({_NO_ANSWER, _UNMERGED})
-_PACKED = "git holds this version, and no longer since when: it may have come from elsewhere"
+_PACKED = "git has this version, but no longer knows since when: it may have come from elsewhere"
 
 
 class Change(NamedTuple):

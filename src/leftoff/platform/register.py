@@ -38,7 +38,7 @@ class Judgement(NamedTuple):
         """Return the line that marks a document where a person is shown it; empty if it may be used."""
         if self.standing != "foreign":
             return ""
-        return f"NOT TRUSTED: {self.why}. No agent is given it by itself. Read it, then: leftoff trust {path}"
+        return f"NOT TRUSTED: {self.why}. Agents do not get it. Read it, then: leftoff trust {path}"
 
     def to_dict(self) -> JsonObject:
         """Return the fields that mark it for scripts."""

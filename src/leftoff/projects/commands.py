@@ -329,7 +329,7 @@ def edit(home: Home, read: Document, changes: Mapping[str, Plain], workspace: Wo
         clashing = [key for key in changes if then.get(key) != now.get(key) != changes[key]]
         if clashing:
             raise StorageError(
-                f"{home.state}: somebody else has changed {', '.join(clashing)} meanwhile. "
+                f"{home.state}: another program has changed {', '.join(clashing)} meanwhile. "
                 "Nothing was written; load it again.",
                 path=home.state,
             )

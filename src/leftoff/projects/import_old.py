@@ -62,7 +62,7 @@ def import_projects(selector: str | None, workspace: Workspace) -> list[Imported
         )
     imported = [_import_project(projects, home, at) for home in homes]
     if all(project.how == "nothing to do" for project in imported):
-        raise NothingToDoError("Every project has a resume state of this form already.")
+        raise NothingToDoError("Nothing to import: every project has a current resume state already.")
     return imported
 
 

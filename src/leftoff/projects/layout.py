@@ -223,7 +223,7 @@ def _read(home: Home, path: Path, most: int) -> tuple[bytes, int] | None:
 
 
 def _read_error(path: Path, error: OSError | ValueError) -> StorageError:
-    why = describe_os_error(error) if isinstance(error, OSError) else "its name is none that a file can have"
+    why = describe_os_error(error) if isinstance(error, OSError) else "a file cannot have this name"
     return StorageError(f"{path}: cannot be read: {why}.", path=path)
 
 

@@ -113,7 +113,7 @@ def _fetch(selector: str, remote: Remote) -> tuple[str, ResumeLog]:
         raise log
     if log is None:
         raise NotFoundError(
-            f"The remote holds no log {selector[:60]!r} of this project. leftoff log list --remote shows what there is."
+            f"The remote holds no log {selector[:60]!r} of this project. To list them: leftoff log list --remote"
         )
     return identifier, log
 

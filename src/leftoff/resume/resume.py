@@ -60,6 +60,7 @@ class ResumePoint:
     session: SessionRef | None = None  # None where its transcript is gone
     is_pause: bool = False  # the snapshot of a pause that belongs to no agent's session
     judgement: Judgement = WRITTEN  # of the log or snapshot
+    open_steps: tuple[str, ...] = ()  # all of them; ``next_step`` is the first
 
     @property
     def mark(self) -> str:
@@ -227,6 +228,7 @@ def _describe_pause(pause: FinishedPause, workspace: Workspace) -> ResumePoint:
         done=len(log.accomplishments),
         open=len(log.next_steps),
         next_step=next(iter(log.next_steps), None),
+        open_steps=tuple(log.next_steps),
         recent=tuple(happened[-_MAX_RECENT:]),
         key_context=tuple(user_messages(pause)[-_MAX_KEY_CONTEXT:]),
         drift=str(drift or ""),
@@ -323,6 +325,7 @@ def _describe(
         done=len(log.accomplishments),
         open=len(open_steps),
         next_step=next(iter(open_steps), None),
+        open_steps=tuple(open_steps),
         recent=tuple(log.accomplishments[-_MAX_RECENT:]),
         key_context=tuple([*_texts(log, "pins"), *_texts(log, "user_rules"), *decisions][:_MAX_KEY_CONTEXT]),
         drift=drift,

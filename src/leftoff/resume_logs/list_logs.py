@@ -99,7 +99,7 @@ def find_log(selector: str, repository: LogRepository) -> tuple[LogFiles, str]:
     ]
     if not logs:
         error = NothingFoundError if selector == LATEST else NotFoundError
-        raise error("This project has no resume log yet. leftoff log save makes one.")
+        raise error("This project has no resume log yet. To save one: leftoff log save")
     if selector == LATEST:
         return _latest(logs)
     exact = [each for each in logs if selector == each[0].session_id or is_file_of(selector, each[0])]
@@ -161,7 +161,7 @@ def _find_by_session(
         raise
     except LeftoffError:
         raise NotFoundError(
-            f"No resume log of this project is called {selector[:60]!r}. leftoff log list shows what there is."
+            f"No resume log of this project is called {selector[:60]!r}. To list them: leftoff log list"
         ) from None
     for each in logs:
         if each[0].session_id == session_id:

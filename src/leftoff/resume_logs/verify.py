@@ -78,7 +78,7 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
         folder, session = named.parent, file_store.parse_file_name(named.name)
         if session is None or not named.is_file():
             raise NotFoundError(
-                f"{named}: no resume log is there. leftoff log list shows what there is.", path=named
+                f"{named}: no resume log is there. To list them: leftoff log list", path=named
             )
         wanted_id = session[0]
     else:
@@ -89,10 +89,10 @@ def find_log_file(selector: str, workspace: Workspace) -> tuple[Path, ResumeLog]
         found = [*filter(None, [file_store.latest(found)])]
     exact = [each for each in found if each.session_id == wanted_id] or found
     if not exact and selector == LATEST:
-        raise NothingFoundError("This project has no resume log yet. leftoff log save makes one.")
+        raise NothingFoundError("This project has no resume log yet. To save one: leftoff log save")
     if not exact:
         raise NotFoundError(
-            f"There is no resume log {selector[:60]!r} in {folder}. leftoff log list shows what there is."
+            f"There is no resume log {selector[:60]!r} in {folder}. To list them: leftoff log list"
         )
     return exact[0].json or exact[0].path, exact[0].log()
 

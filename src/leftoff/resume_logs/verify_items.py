@@ -38,6 +38,11 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _NAME_LIST = re.compile(r"`[^`\s]+(?:, [^`\s]+)+`")
 _SAYS_PASSED = re.compile(r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|exit 0)\b", re.IGNORECASE)
 _SAYS_FAILED = re.compile(r"\b(?:fail(?:s|ed|ing|ure)?|broken|red|exit [1-9]\d*)\b", re.IGNORECASE)
+_LAST_RUN = re.compile(
+    r"\d runs, \d+ failed, the last (worked|passed|failed)"
+)  # of several, the last one counts
+_DIFF = re.compile(r"```diff\n(.*?)```", re.DOTALL)
+_CHANGED = re.compile(r"^[ \t]*[-+](.*\w.*)$", re.MULTILINE)
 _EXIT_CODE = re.compile(r"\bexit (\d+)")
 _LOOK_AROUND = re.compile(r"cat|cd|cp|echo|find|git|grep|head|less|ls|mkdir|mv|nl|rg|rm|sed|tail|vim|wc")
 _TEST_PROGRAM = re.compile(
@@ -260,10 +265,11 @@ def _why_unsupported(item: Item, source_text: str) -> str:
         parts = [" ".join(line.split()) for line in lines]
         return "" if all(part in flat for part in parts) else "the source does not say this word for word"
     text = _NAME_LIST.sub(lambda found: found[0].replace(", ", "` `"), _REDACTED.sub(" ", item.text))
-    claims = [claim for claim in find_claims(text) if claim.kind != "number"]
-    if claims:
-        supported = len(claims) - len(find_missing(claims, [source_text]))
-        return "" if supported * 2 >= len(claims) else "the source names none of this, or less than half"
+    claims = [claim for claim in find_claims(_DIFF.sub(" ", text)) if claim.kind != "number"]
+    changed = [" ".join(line.split()) for block in _DIFF.findall(text) for line in _CHANGED.findall(block)]
+    if said := len(claims) + len(changed):
+        missing = len(find_missing(claims, [source_text])) + sum(line not in flat for line in changed)
+        return "" if missing * 2 <= said else "the source names none of this, or less than half"
     words = {word.casefold() for word in _WORD.findall(text)}
     source_words = {word.casefold() for word in _WORD.findall(source_text)}
     return "" if len(words & source_words) * 4 >= len(words) else "the source has next to none of these words"
@@ -277,6 +283,9 @@ def _find_refutation(
     if item.names[0].startswith("critical_context/files/"):
         return _find_removal(item, max(places, key=lambda place: place.line_idx), events)
     good, bad = bool(_SAYS_PASSED.search(item.text)), bool(_SAYS_FAILED.search(item.text))
+    if last_run := _LAST_RUN.search(item.text):
+        bad = last_run[1] == "failed"
+        good = not bad
     if good == bad:  # it claims neither, or both
         return None
     commands = {event.what for event in events if event.place in places and event.kind == "ran"}

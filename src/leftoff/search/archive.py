@@ -116,7 +116,7 @@ def restore_session(
     exact = [each for each in matches if each.session_id == selector] or matches
     if not matches:
         raise NotFoundError(
-            f"No session {selector[:60]!r} is in the archive. leftoff archive list --all shows what is."
+            f"No session {selector[:60]!r} is in the archive. To list those that are: leftoff archive list --all"
         )
     if len(sessions := {(each.agent, each.session_id): each for each in exact}) > 1:
         raise AmbiguousSessionError(selector, "sessions", [*map(_choice, sessions.values())])

@@ -228,26 +228,33 @@ def list_sessions(
 
 
 class ProjectOverview(NamedTuple):
-    """A project's latest session. ``latest`` and ``status`` are None where it has none; ``sessions`` counts to 100."""
+    """A project's latest session. ``latest`` and ``status`` are None where it has none.
+
+    ``sessions`` counts to 100; None if only the newest transcripts of all projects were looked at.
+    """
 
     root: Path
     branch: str | None
-    sessions: int
+    sessions: int | None
     latest: SessionEntry | None
     status: Status | None
 
 
-def project_overview(workspace: Workspace, transcripts: Sequence[TranscriptFile]) -> ProjectOverview:
-    """Look at the sessions of this project among all transcripts; nothing is changed but the catalogue."""
+def project_overview(
+    workspace: Workspace, transcripts: Sequence[TranscriptFile], most: int | None = None
+) -> ProjectOverview:
+    """Look at the sessions of this project among all transcripts, or the ``most`` newest; only the catalogue is changed."""
     from leftoff.platform import git  # noqa: PLC0415 - loads subprocess, which `leftoff status` does without
 
     project = workspace.project
-    own = [*islice(entries_of_project(project.root, transcripts), MAX_COUNTED)]
+    is_counted = most is None or len(transcripts) <= most
+    found = entries_of_project(project.root, transcripts if is_counted else transcripts[:most])
+    own = [*islice(found, MAX_COUNTED if is_counted else 1)]
     latest = own[0] if own else None
     return ProjectOverview(
         root=project.root,
         branch=git.branch(project.root) if project.in_git else None,
-        sessions=len({(entry.agent, entry.session_id) for entry in own}),
+        sessions=len({(entry.agent, entry.session_id) for entry in own}) if is_counted else None,
         latest=latest,
         status=None if latest is None else status_of(ref_of(latest), workspace),
     )

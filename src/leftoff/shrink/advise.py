@@ -80,7 +80,7 @@ def _measure(ref: SessionRef, workspace: Workspace, gauge: ContextMetrics) -> Ad
             cache_write_tokens=0,
         ),
         _trim_option(trim, "the middle of long results; both ends stay"),
-        _trim_option(smart, "what later work has overtaken; one line of each stays"),
+        _trim_option(smart, "outdated content; one line of each piece stays"),
         _rollover_option(ref, workspace),
     )
     recommended = recommend(gauge, trim.savings.after, smart.savings.after)
@@ -145,13 +145,13 @@ def recommend(
     """Choose the gentlest strategy that makes enough room, given the gauge now and after trimming."""
     now, trimmed, smart = (each.used_fraction for each in (gauge, after_trim, after_smart_trim))
     if now is None or trimmed is None or smart is None:
-        return Recommendation("as-is", "how full the window is, is not known yet")
+        return Recommendation("as-is", "it is not known yet how full the window is")
     full = f"the window is {whole_percentage(now)} % full"
     if now < FULL_FRACTION:
         return Recommendation("as-is", f"{full}, and there is room up to {whole_percentage(FULL_FRACTION)} %")
     if smart <= _ENOUGH_FRACTION:
         return Recommendation(
-            "smart-trim", f"{full}, and {whole_percentage(smart)} % without what later work has overtaken"
+            "smart-trim", f"{full}, and {whole_percentage(smart)} % without outdated content"
         )
     if trimmed <= _ENOUGH_FRACTION or 1 - trimmed / now >= _LARGE_RESULTS_SHARE:
         return Recommendation("trim", f"{full}, and {whole_percentage(trimmed)} % without long tool results")

@@ -151,7 +151,7 @@ def _not_found(key: str, parsed: Key, tried: Sequence[Sequence[_Candidate] | Lef
         )
     return NotFoundError(
         f"{key}: session {parsed.session_id_prefix}… is gone, and the original with it. "
-        "leftoff sessions lists what there is."
+        "leftoff sessions lists them."
     )
 
 

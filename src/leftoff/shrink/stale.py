@@ -200,7 +200,7 @@ def _main_reason(
     reasons = {
         "written again since" if rewritten else f"edited {times} since": sum(gone),
         "shown again later": sum(again),
-        f"of which nothing has spoken for {_OLD_LOOK} calls": sum(idle),
+        f"not mentioned for {_OLD_LOOK} calls": sum(idle),
     }
     why, most = max(reasons.items(), key=lambda reason: reason[1])
     return why if most and look.shown else None
@@ -262,7 +262,7 @@ def _old_listing(call: Call) -> Reason | None:
     """A command that shows files: keep the lines that were mentioned since."""
     if call.age < _OLD_LISTING or not _shows_files(call.step) or _does(call.step, Looked):
         return None
-    why = f"shown {call.age} calls ago; nothing has spoken of the lines left out"
+    why = f"shown {call.age} calls ago; the lines left out were not mentioned since"
     return _keep_some(call, _KEEP_OF_LISTING, why)
 
 

@@ -114,7 +114,7 @@ def prepare_trim_of(ref: SessionRef, workspace: Workspace, options: TrimOptions)
 def _parameters(options: TrimOptions, settings: TrimSettings) -> TrimParameters:
     """Complete the options from the settings."""
     if options.threshold is not None and options.threshold < 1:
-        raise UsageError(f"A threshold of {options.threshold} characters is none: it must be 1 or more.")
+        raise UsageError(f"The threshold is {options.threshold} characters; it must be 1 or more.")
     return TrimParameters(
         threshold=settings.threshold if options.threshold is None else options.threshold,
         tools=tuple(settings.tools if options.tools is None else options.tools),
@@ -324,7 +324,7 @@ def _ref_of_file(source: Path, agent_id: str | None) -> SessionRef:
     actual = agent_of(source)
     if actual.id != agent.id:
         raise UsageError(
-            f"{source} is not a transcript of {agent.name}, but of {actual.name}. Name that agent, or none: then it is found out.",
+            f"{source} is not a transcript of {agent.name}, but of {actual.name}. Name that agent, or leave it out.",
             path=source,
         )
     return SessionRef(agent=agent, transcript=source)

@@ -155,7 +155,7 @@ def _find_restorable(ref: SessionRef, live: LivePieces) -> _Restorable:
     left_out = copying_agent(ref.agent).left_out(ref.session, ancestors)
     if not placeholders and not left_out and not gone:
         raise NothingToDoError(
-            f"Nothing of session {ref.session_id} was cut by leftoff: there is nothing to give back."
+            f"leftoff has cut nothing from session {ref.session_id}: there is nothing to restore."
         )
     restored = [
         (each.place, _restored_chars(each, changes[each.placeholder.key][0].value))
@@ -172,7 +172,7 @@ def _find_restorable(ref: SessionRef, live: LivePieces) -> _Restorable:
     )
     if not restorable:
         raise LeftoffError(
-            f"None of {len(placeholders)} originals could be given back. {restorable.left[0]}"
+            f"None of {len(placeholders)} originals could be restored. {restorable.left[0]}"
             if placeholders
             else restorable.left[0]
         )
@@ -210,9 +210,9 @@ def _match_originals(
     left: dict[str, None] = {}
     for each in placeholders:
         if each.placeholder.session_id not in ancestors:
-            left[f"{each.placeholder.key}: of no session that this one was made from; it stays as it is."] = (
-                None
-            )
+            left[
+                f"{each.placeholder.key}: not from a session that this one was made from; it stays as it is."
+            ] = None
             continue
         original = originals.of(each.placeholder.key, each.part, each.call_id)
         if isinstance(original, LeftoffError):

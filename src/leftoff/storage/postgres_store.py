@@ -266,7 +266,7 @@ _UNVERIFIED = (
     "storage_options.allow_unverified: 'yes'"
 )
 _NO_TLS = (
-    "the server offers no encryption. Switch it on there, or say storage_options.allow_unverified: 'yes'"
+    "the server offers no encryption. Switch it on there, or set storage_options.allow_unverified: 'yes'"
 )
 _UNKNOWN_HOST = "the host is not known. Check PGHOST or storage_options.dsn"
 _UNREACHABLE = "no answer. Is the server up, and the network? What waits is sent later"

@@ -71,7 +71,7 @@ def open_remote(workspace: Workspace) -> Remote:
             raise repository.troubles[0]
         raise ConfigError(
             f"There is no remote: storage is {workspace.settings.storage!r} in your settings. "
-            "docs/storage.md tells how to keep logs in a bucket or a database."
+            "docs/storage.md explains how to keep logs in a bucket or a database."
         )
     sent = send_all(backend)
     if sent.is_away:  # another attempt would take as long again

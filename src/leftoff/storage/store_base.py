@@ -123,7 +123,7 @@ def unpack_log(body: bytes, sha256: str, *, where: str) -> ResumeLog:
         raise _too_large(where)
     if not sha256_hex(body).startswith(sha256):
         raise DocumentError(
-            f"{where}: half written or changed by somebody: its content is not what was saved.", path=where
+            f"{where}: incomplete, or changed since: its content is not what was saved.", path=where
         )
     try:
         value = json.loads(body)
