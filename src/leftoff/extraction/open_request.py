@@ -32,11 +32,11 @@ _FRACTION = re.compile(r"\b(?:half|partly|almost|nearly|mostly)\b|\d\s?%", re.IG
 LAST_REQUEST_CHARS = 1_500
 _LAST_REPLY_CHARS = 2_000
 _LAST_TEXTS = 6
-_CLEAR_ALONE_CHARS = 400  # a shorter request may speak of "those changes", which the reply before it names
+_CLEAR_ALONE_CHARS = 120  # a shorter request may speak of "those changes", which the reply before it names
 _BEFORE_CHARS = 500
 _MIN_BEFORE_CHARS = 80  # less says nothing about what came before
-_SEEN_CHARS = 900
-_SEEN_OF_ONE_CHARS = 400
+_SEEN_CHARS = 600
+_SEEN_OF_ONE_CHARS = 300
 _MAX_LINE_CHARS = 200
 
 
@@ -75,8 +75,9 @@ def _said(state: State) -> Iterator[Step]:
     )
     before = next(earlier, None)
     if before is not None and not (said and len(state.prompts[-1].text) > _CLEAR_ALONE_CHARS):
-        room = _BEFORE_CHARS if said else _LAST_REPLY_CHARS
-        yield f"{SAID_BEFORE} {fit_reply(before.text, room)}", [before.ref]
+        text = fit_reply(before.text, _BEFORE_CHARS if said else _LAST_REPLY_CHARS)
+        if not said or len(text) >= _MIN_BEFORE_CHARS:
+            yield f"{SAID_BEFORE} {text}", [before.ref]
     kept: list[Passage] = []
     room = _LAST_REPLY_CHARS
     for each in reversed(said):

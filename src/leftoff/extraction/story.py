@@ -124,11 +124,11 @@ def _candidates(state: State, known: str) -> Iterator[tuple[Passage, list[str], 
         is_under_way = each.turn == state.turns and each.turn not in finished
         is_passing = each.kind == "reply" and not is_under_way
         was_refused = _objection(state, each) is not None
-        text = wording.without_last_announcement(each.text) if is_passing else each.text
+        text = wording.without_last_announcement(each.text) if each.kind == "reply" else each.text
         parts = _told_parts(each, text)[: 1 if was_refused else None]
         if each.kind in ("reply", "outcome") and each.turn >= state.turns - 1:
             parts = _without_known(parts, text, known)
-        if parts and not (is_passing and len(text) < _MIN_REPLY_CHARS):
+        if parts and not (each.kind == "reply" and len(text) < _MIN_REPLY_CHARS):
             weight = _WEIGHTS[each.kind] * _weight_of_age(each, number / len(state.passages))
             if each.kind == "reply" and is_under_way:
                 weight *= _UNFINISHED_WEIGHT

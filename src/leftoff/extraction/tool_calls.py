@@ -150,7 +150,7 @@ def _add_action(state: State, call: Call, action: Action) -> None:
 def _add_seen(state: State, call: Call, about: str) -> None:
     """Keep what a call printed until the next prompt; not a file or a listing, which can be read again."""
     text = call.answer.text.strip()
-    if len(text) < _MIN_OUTPUT_CHARS or _SHOWS_FILES.match(about):
+    if len(text) < _MIN_OUTPUT_CHARS or call.answer.job_id is not None or _SHOWS_FILES.match(about):
         return
     if len(text) > 2 * _MAX_SEEN_CHARS:
         text = f"{truncate(text, _MAX_SEEN_CHARS)}\n{GAP}\n{text[-_MAX_SEEN_CHARS:].partition(chr(10))[2]}"

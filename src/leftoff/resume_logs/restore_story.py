@@ -29,13 +29,14 @@ def _opening_pattern(origin: str) -> str:
 
 
 _LABEL = re.compile("|".join(map(_opening_pattern, _ORIGINS)))
+_PROGRESS, _PROGRESS_CHARS = 0.5, 100  # of a text that is too short to say more than how far things are
 _OTHER_WEIGHT = 0.9  # of an item without such words: something the agent found on the way
 _OLDEST = 0.35  # what the first item is worth beside the last one
 _GROUP_SHARE = 0.3  # of the room, for one item
 _SHORT_ITEM_CHARS = 200  # told whole or not at all
 _MAX_PARAGRAPH_CHARS = 1_400
 _WEIGHTS = {
-    "mission": 3.0,
+    "mission": 1.0,
     "decisions": 1.6,
     "commands": 1.4,
     "files": 1.2,
@@ -43,6 +44,7 @@ _WEIGHTS = {
     "other": 0.6,
 }
 _GAPS_CHARS = 120  # set aside for the marks of gaps at the ends of what is told
+_FIRST_REQUEST = 2.5
 _FIRST_REQUEST_CHARS = 900  # where others followed it
 _READ_FILE = 0.35  # beside a changed one
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
@@ -150,9 +152,9 @@ def _asked(log: ResumeLog) -> Iterator[_Entry]:
             if LATEST in log.mission_summary:
                 asked = passages.fit_paragraphs(asked, _FIRST_REQUEST_CHARS)
             parts = tuple(passages.split(asked))
-            yield _Entry(_ASKED, label, parts, weight)
+            yield _Entry(_ASKED, label, parts, weight * _FIRST_REQUEST)
         elif not requests and text.strip() and not text.startswith(LATEST):  # in somebody's own words
-            yield _Entry(_ASKED, "", tuple(passages.split(text)), weight)
+            yield _Entry(_ASKED, "", tuple(passages.split(text)), weight * _FIRST_REQUEST)
         for number, request in enumerate(requests, 1):
             if not request.rstrip("” ").endswith(":"):  # that introduces what was pasted
                 yield _Entry(_ASKED, "", (f"“{request.rstrip('”')}”",), weight * number / len(requests))
@@ -170,6 +172,7 @@ def _happened(log: ResumeLog) -> Iterator[_Entry]:
         label = _LABEL.match(text)
         weight = _ORIGINS[label.lastgroup or ""] if label else _OTHER_WEIGHT
         weight *= _OLDEST + (1 - _OLDEST) * at / len(items)
+        weight *= _PROGRESS if len(text) < _PROGRESS_CHARS else 1.0
         rest = text[label.end() :] if label else text
         parts = (rest,) if len(rest) <= _SHORT_ITEM_CHARS else tuple(passages.split(rest))
         yield _Entry(_HAPPENED, label[0] if label else "", parts, weight)

@@ -30,7 +30,7 @@ Profile = Literal["fresh", "after_compaction"]
 _MIN_BODY_CHARS = 200  # with less, the path of the full log is more useful
 _SHORT_BELOW_CHARS = 2000  # a long introduction would leave little space
 _MAX_LINE_CHARS = 120
-_STANDING_SHARE = 0.3  # of the room, for where things stand
+_STANDING_SHARE = 0.4  # of the room, for where things stand
 _RULES_SHARE = 0.3
 _LOST_NOVELTY = 0.15  # of the words of a paragraph that the summary must lack
 _MIN_NEW_WORDS = 3
@@ -180,7 +180,8 @@ def _standing(log: ResumeLog) -> list[str]:
         steps.insert(0, f"- The last request: {markdown.escape_item(last)}")
     where = log.critical_context.get("where")
     place = ", ".join(f"{key} {value}" for key, value in where.items()) if isinstance(where, dict) else ""
-    return [*steps, *_state_lines(log), *([f"{_WHERE}{markdown.escape_item(place)}"] if place else [])]
+    lines = [*steps, *_state_lines(log), *([f"{_WHERE}{markdown.escape_item(place)}"] if place else [])]
+    return sorted(lines, key=lambda line: line.startswith(f"- {SAW}"))  # long, so it comes last
 
 
 def _state_lines(log: ResumeLog) -> list[str]:
