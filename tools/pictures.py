@@ -510,8 +510,8 @@ def receipt(home: Path, columns: int) -> str:
     transcript.write_text("".join(lines[: summary - 1]), encoding="utf-8")
     before = status_line(home)
     call_leftoff(home, ["hook", "claude"], {"hook_event_name": "PreCompact", "trigger": "auto"})
-    transcript.write_text("".join(lines[: summary + 1]), encoding="utf-8")
     started = call_leftoff(home, ["hook", "claude"], {"hook_event_name": "SessionStart", "source": "compact"})
+    transcript.write_text("".join(lines[: summary + 1]), encoding="utf-8")  # the client writes it after that event
     answered = call_leftoff(
         home,
         ["hook", "claude"],

@@ -234,3 +234,13 @@ def test_looking_changes_no_file(command: str) -> None:
 @pytest.mark.parametrize("command", ["cat a > b", "sed -i s/a/b/ x", "find . -delete", "make", "ls; rm a"])
 def test_other_commands_may_change_files(command: str) -> None:
     assert not checks.only_reads(command)
+
+
+def test_the_line_that_tells_is_not_the_name_of_a_test_nor_an_empty_run() -> None:
+    """A test that passed may be called "fails without a key"; programs without tests end with "0 passed"."""
+    output = "(fail) reads rows\n 1 failed\n(pass) fails without a key"
+    assert checks.read_outcome("bun test | tail", Answer(output, 0, failed=False)) == ("failed", "1 failed")
+    output = "test result: ok. 632 passed; 0 failed\ntest result: ok. 0 passed; 0 failed"
+    assert checks.read_outcome("cargo test | tail", Answer(output, 0, failed=False))[1].startswith(
+        "test result: ok. 632 passed"
+    )

@@ -218,9 +218,9 @@ def test_a_changed_file_says_why() -> None:
     """What the agent announced just before, else the to-do in progress; the last two, each once."""
     story = Story(project="/p").asked("Write an importer")
     story.replied("Rows are read one by one:", edit()).replied("", edit())
-    story.replied("Empty rows are skipped.", edit())
+    story.replied("Fine. Now I skip empty rows in a.py.", edit())
     assert session_state_of(story)["critical_context"]["files"]["a.py"] == (
-        "changed, 3 edits: Rows are read one by one; Empty rows are skipped."
+        "changed, 3 edits: Rows are read one by one; Now I skip empty rows in a.py."
     )
     todo = call("todo", {"items": [{"text": "Write the parser", "status": "in_progress"}]})
     planned = Story(project="/p").asked("Write an importer").replied("", todo).replied("", edit())

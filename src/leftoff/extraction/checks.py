@@ -34,6 +34,8 @@ _PASSED = re.compile(any_of("passed output"), re.IGNORECASE)
 ENDED = re.compile(f"{_FAILED.pattern}|(?i:{_PASSED.pattern})")  # in the output of a check
 _TROUBLE = re.compile(any_of("trouble"), re.MULTILINE)
 _MAX_SAID_CHARS = 160
+# A test that passed may have "fails" in its name; a runner without tests ends with "0 passed".
+_SAYS_LITTLE = re.compile(r"\s*(?:\(pass\)|[\u2713\u2714]|.*\b0 passed\b(?!.*\b[1-9]\d* failed))")
 PROSE = (".md", ".markdown", ".txt", ".rst", ".adoc")  # files that no check depends on
 
 
@@ -67,7 +69,7 @@ def _last_line(pattern: re.Pattern[str], output: str) -> str:
     """Return the last line that matches; empty without one. Lines are read from the end, where results are."""
     bare = ""
     for line in reversed(output.splitlines()):
-        if pattern.search(line):
+        if pattern.search(line) and not _SAYS_LITTLE.match(line):
             text = truncate(line.strip(" =\t\r"), _MAX_SAID_CHARS)
             if len(text.split()) > 1:
                 return text

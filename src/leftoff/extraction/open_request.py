@@ -119,10 +119,12 @@ def _done(state: State) -> Iterator[Step]:
 
 
 def _seen(state: State) -> Iterator[Step]:
-    """Yield what the last calls printed: nobody has put it into words yet."""
+    """Yield what the calls since the agent's last words printed: nobody has put it into words yet."""
+    said = state.last_reply
+    last_call = said.call if said is not None and said.turn == state.turns else -1
     shown: list[tuple[str, Ref]] = []
     room = _SEEN_CHARS
-    for each in reversed(state.seen):
+    for each in reversed([each for each in state.seen if each.call > last_call]):
         text = _clip_output(each.text)
         fence = "```" if "```" not in text else "~~~~"
         block = f"`{shorten(each.about, 120)}`\n{fence}\n{text}\n{fence}"

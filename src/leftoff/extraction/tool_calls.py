@@ -385,8 +385,10 @@ def _announced(text: str) -> tuple[str, list[str]]:
     lead_in = _LEAD_IN.match(said)
     words = said[lead_in.end() :] if lead_in else said
     has_content = len(words.split()) > _FEW_WORDS or not words.isascii() or _CONTENT_WORD.search(words)
-    announced = truncate(words, _MAX_ANNOUNCED_CHARS) if has_content else ""
-    return announced, wording.FILE_NAME.findall(announced)
+    named = wording.FILE_NAME.findall(words)
+    # A report ("Two tasks are still running.") explains no edit.
+    announces = lead_in is not None or bool(named) or text.rstrip("`\n ").endswith((":", "\uff1a"))
+    return (truncate(words, _MAX_ANNOUNCED_CHARS) if has_content and announces else ""), named
 
 
 def _add_change(state: State, ref: Ref, action: Changed | Wrote | Removed | Moved, *, purpose: str) -> None:
