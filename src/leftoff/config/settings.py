@@ -127,6 +127,18 @@ class TrimSettings(NamedTuple):
     tail: Annotated[int, Setting("Characters kept from its end.", at_least=0)] = 200
 
 
+class InPlaceSettings(NamedTuple):
+    """Compactions that leftoff answers inside the running session, where the agent lets a plugin do that."""
+
+    enabled: Annotated[
+        bool, Setting("Whether leftoff answers them; otherwise the agent compacts itself.")
+    ] = True
+    target: Annotated[
+        float,
+        Setting("How full the usable window may be afterwards.", project=True, at_least=0.05, at_most=0.9),
+    ] = 0.5
+
+
 class HandoffSettings(NamedTuple):
     """What a rollover leaves in the project besides the resume log; nothing, unless named here."""
 
@@ -232,6 +244,7 @@ class Settings(NamedTuple):
     pause: PauseSettings = PauseSettings()
     project_state: ProjectStateSettings = ProjectStateSettings()
     trim: TrimSettings = TrimSettings()
+    in_place: InPlaceSettings = InPlaceSettings()
     handoffs: HandoffSettings = HandoffSettings()
     redaction: RedactionSettings = RedactionSettings()
     capture: CaptureSettings = CaptureSettings()

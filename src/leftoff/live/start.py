@@ -62,10 +62,14 @@ def _restoration(context: EventContext) -> str | None:
     """Return the text that was written before the compaction. Where no log was saved: the project alone.
 
     Where nothing was written, a plugin of the agent may have answered the compaction in its place and kept much of the conversation.
-    Then everything is saved now, and what was dropped is handed over at the next event, when the transcript shows it.
+    Then everything is saved now, and what was dropped is handed over at the next event, when the transcript shows it. Where leftoff
+    answered it, the messages say all there is to say.
     """
     from leftoff.live import compaction, project_events
 
+    if context.state.compaction == "in_place":
+        context.update(lambda state: state._replace(compaction=None))
+        return project_events.save_around_compaction(context)
     if context.state.compaction not in {"saved", "checked"}:
         compaction.save_all(context, "withheld")
         return project_events.save_around_compaction(context)
