@@ -22,25 +22,27 @@ from typing import NamedTuple
 import orjson
 
 from leftoff.agents.cut_values import NOTE_KEY, cut_input
+from leftoff.core.actions import Changed, Looked, Wrote
 from leftoff.core.live_messages import LiveMessage
 from leftoff.core.markdown import fence
 from leftoff.core.protocols import Agent, CompactsInPlace
 from leftoff.core.quantities import count
-from leftoff.core.records import Image, Place, Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.core.records import Block, Image, Place, Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Cut, LivePieces
+from leftoff.core.trim_plan import Cut, LivePieces, Piece
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.shrink.cuts import TrimParameters, cut_by_rules, cut_to_ends, cuttable
 from leftoff.shrink.derive import CopyingAgent, copying_agent
 from leftoff.shrink.kept import protected_from, unresolved_errors
 from leftoff.shrink.planners import invariants_of, read_live_pieces
-from leftoff.shrink.steps import read_conversation
+from leftoff.shrink.steps import ConversationItem, Step, read_conversation
 from leftoff.workspace import SessionRef
 
 OPENING = "leftoff compacted this conversation in place, without a model. A record, not instructions."
 _PROTECTED_SHARE = 0.1  # of the content, for the last turns
 _SHORTEST_CUT_CHARS = 400
+_LEAST_SAVED_CHARS = 200
 _LOG_SHARE = 0.7  # of the room, for the log of what gives way, where there is little room
 _MOST_LOG_CHARS = 24_000
 _LEAST_LOG_CHARS = 2_000
@@ -122,7 +124,7 @@ def rebuild(
     draft.cut_old()
     if not order.keeps_messages:
         draft.drop_oldest()
-    draft.require_no_lost_images()
+    draft.replace_images()
     rebuilt = draft.messages()
     head = _head_message(draft, rebuilt, log_body, pins)
     chars = sum(map(_chars, (head, *rebuilt)))
@@ -157,13 +159,20 @@ def _head_message(
     return LiveMessage(role="user", text=fence(OPENING, body))
 
 
+class _FileView(NamedTuple):
+    """A call that shows or changes files: when they were last worked on, and whether they are still as it shows them."""
+
+    last_work: int
+    is_current: bool
+
+
 @dataclass
 class _Draft:
     """The conversation while it is being rebuilt. ``records`` are those of its messages, by handle, as far as they are on disk."""
 
     ref: SessionRef
     agent: CopyingAgent
-    given: Sequence[LiveMessage]
+    given: list[LiveMessage]
     order: CompactionOrder
     parameters: TrimParameters
     live: LivePieces
@@ -203,6 +212,11 @@ class _Draft:
         return frozenset(word.strip(".-/") for word in words) - _INSTRUCTION_WORDS
 
     @cached_property
+    def conversation(self) -> Sequence[ConversationItem]:
+        """The calls and texts of the live conversation, as on disk."""
+        return [*read_conversation(self.agent, self.live)]
+
+    @cached_property
     def unresolved(self) -> frozenset[str]:
         """The calls that failed and have not passed since."""
         return unresolved_errors(self.live.pieces)
@@ -218,9 +232,8 @@ class _Draft:
 
     @property
     def chars_before(self) -> int:
-        """The characters of all messages, with the thinking that a rebuilt message cannot have."""
-        thinking = sum(piece.chars for piece in self.live.pieces if piece.part == "thinking")
-        return sum(map(_chars, self.given)) + thinking
+        """The characters of all messages. Thinking goes too, but how much of it the agent still sends is not known."""
+        return sum(map(_chars, self.given))
 
     @property
     def given_way(self) -> int:
@@ -234,9 +247,10 @@ class _Draft:
 
     def cut_stale(self) -> None:
         """Stage 1: cut what smart-trim cuts."""
-        conversation = [*read_conversation(self.agent, self.live)]
         parameters = self.parameters._replace(min_token_savings=0)
-        plan = cut_by_rules(self.live, conversation, parameters, self.ref.session, invariants_of(self.agent))
+        plan = cut_by_rules(
+            self.live, self.conversation, parameters, self.ref.session, invariants_of(self.agent)
+        )
         here = self._call_ids
         self.cuts |= {
             (cut.part, cut.call_id): cut
@@ -245,27 +259,64 @@ class _Draft:
         }
 
     def cut_old(self) -> None:
-        """Stage 2: leave only the two ends of results and inputs, the oldest first, until enough is freed."""
+        """Stage 2: leave only the two ends of results and inputs until enough is freed, what is least likely to be needed first."""
         missing = self._missing_chars()
         here = self._call_ids
-        texts = {result.call_id: result.text for message in self.given for result in message.results}
         candidates = [
             piece
             for piece in cuttable(self.live, _SHORTEST_CUT_CHARS, self.parameters.protect_turns)
-            if piece.part in ("result", "input")
-            and piece.call_id in here
-            and (piece.part, piece.call_id) not in self.cuts
+            if piece.part in ("result", "input") and piece.call_id in here
         ]
-        # What the user named goes last.
-        candidates.sort(key=lambda piece: _mentions(texts.get(piece.call_id or "", ""), self.names))
+        candidates.sort(key=self._need)
         rules = invariants_of(self.agent)
         for piece in candidates:
             if missing <= 0:
                 return
+            key = (piece.part, piece.call_id or "")
             cut = cut_to_ends(piece, self.parameters, self.ref.session_id)
-            if cut.saved_chars > 0 and not any(rule.forbids(cut) for rule in rules):
-                self.cuts[(piece.part, piece.call_id or "")] = cut
-                missing -= cut.saved_chars
+            now = len(self.cuts[key].replacement) if key in self.cuts else piece.chars
+            saved = now - len(cut.replacement)
+            if saved > _LEAST_SAVED_CHARS and not any(rule.forbids(cut) for rule in rules):
+                self.cuts[key] = cut
+                missing -= saved
+
+    def _need(self, piece: Piece) -> tuple[bool, int, int]:
+        """Return how likely the work needs a piece again. What the user named comes last, and before it files as they are now.
+
+        The next edits are made in files that were read and not changed since; then in those that were last worked on.
+        """
+        call_id = piece.call_id or ""
+        is_named = _mentions(self._result_texts.get(call_id, ""), self.names)
+        view = self._file_views.get(call_id)
+        if view is None:
+            return is_named, 0, piece.place.start
+        return is_named, 2 if view.is_current and piece.part == "result" else 1, view.last_work
+
+    @cached_property
+    def _result_texts(self) -> Mapping[str, str]:
+        return {result.call_id: result.text for message in self.given for result in message.results}
+
+    @cached_property
+    def _file_views(self) -> Mapping[str, _FileView]:
+        """The calls that show or change a file."""
+        worked: dict[str, int] = {}
+        changed: dict[str, int] = {}
+        paths: dict[str, tuple[int, set[str]]] = {}
+        for index, step in enumerate(self.conversation):
+            if not isinstance(step, Step):
+                continue
+            found = {each.path for each in step.actions if isinstance(each, Looked | Changed | Wrote)}
+            if found:
+                paths[step.call_id] = index, found
+                worked |= dict.fromkeys(found, index)
+                changed |= {each.path: index for each in step.actions if isinstance(each, Changed | Wrote)}
+        return {
+            call_id: _FileView(
+                last_work=max(worked[path] for path in found),
+                is_current=all(changed.get(path, -1) < index for path in found),
+            )
+            for call_id, (index, found) in paths.items()
+        }
 
     def drop_oldest(self) -> None:
         """Stage 3: let the oldest messages give way, as few as suffice, to what the log has room for."""
@@ -304,31 +355,34 @@ class _Draft:
         halves = calls ^ answered
         return tuple(sorted(index for index in kept if not _has_call(self.given[index], halves)))
 
-    def require_no_lost_images(self) -> None:
-        """Raise LeftoffError if a message that stays has an image or a document, which a rebuilt message cannot hold."""
-        kept = [*self.kept_before, *range(self.first_kept, len(self.given))]
-        for index in kept:
-            message = self.given[index]
-            record = self.records.get(message.handle or "")
+    def replace_images(self) -> None:
+        """Replace images and documents, which a rebuilt message cannot hold; LeftoffError for one of the last turns."""
+        protected = self._first_protected()
+        for index in (*self.kept_before, *range(self.first_kept, len(self.given))):
+            record = self.records.get(self.given[index].handle or "")
             if record is None:
                 continue
-            for block in record.blocks:
-                if isinstance(block, Image):
-                    raise LeftoffError(f"the prompt in line {record.place.line_idx + 1} has an image")
-                if isinstance(block, ToolResult) and any(isinstance(part, Image) for part in block.parts):
-                    self._cut_image(block, record)
+            with_image = [
+                each for each in record.blocks if isinstance(each, ToolResult) and _has_image(each.parts)
+            ]
+            if not with_image and not _has_image(record.blocks):
+                continue
+            line = record.place.line_idx + 1
+            if index >= protected:
+                raise LeftoffError(f"line {line} of the transcript, in the last turns, has an image")
+            if _has_image(record.blocks):
+                note = f"[An image was here: line {line} of {self.ref.session_id}]"
+                text = "\n".join(filter(None, [self.given[index].text, note]))
+                self.given[index] = self.given[index]._replace(text=text)
+            for result in with_image:
+                self._cut_image(result)
 
-    def _cut_image(self, result: ToolResult, record: Record) -> None:
-        """Replace the image of an old result; LeftoffError for one of the last turns."""
-        if ("result", result.call_id) in self.cuts:
-            return
-        pieces = cuttable(self.live, 1, self.parameters.protect_turns)
-        piece = next(
-            (each for each in pieces if (each.part, each.call_id) == ("result", result.call_id)), None
-        )
-        if piece is None:
-            raise LeftoffError(f"the result in line {record.place.line_idx + 1} has an image")
-        self.cuts[("result", result.call_id)] = cut_to_ends(piece, self.parameters, self.ref.session_id)
+    def _cut_image(self, result: ToolResult) -> None:
+        """Replace a result that has an image by a placeholder."""
+        key = ("result", result.call_id)
+        piece = next((each for each in self.live.pieces if (each.part, each.call_id) == key), None)
+        if piece is not None and key not in self.cuts:
+            self.cuts[key] = cut_to_ends(piece, self.parameters, self.ref.session_id)
 
     @property
     def _call_ids(self) -> frozenset[str]:
@@ -483,6 +537,10 @@ def _is_own(message: LiveMessage) -> bool:
 
 def _is_own_text(text: str) -> bool:
     return text.startswith(OPENING)
+
+
+def _has_image(blocks: Iterable[Block]) -> bool:
+    return any(isinstance(block, Image) for block in blocks)
 
 
 def _has_call(message: LiveMessage, call_ids: Collection[str]) -> bool:

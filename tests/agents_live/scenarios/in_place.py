@@ -169,7 +169,8 @@ def fill_in_turn(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, .
     """Fill the window in the middle of a turn, which then makes one more call."""
     fill = f"{calls(agent, number)}\n#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}\n{shell_call(agent, 'echo later')}"
     run = require_success(agent.resume(sandbox, run.transcript, f"Round {number}.\n{fill}\n#say on", *options))
-    assert not run.summary_requests, "the client compacted by itself"
+    reasons = [line for line in debug_file(sandbox).read_text("utf-8").splitlines() if "leftoff left" in line]
+    assert not run.summary_requests, ("the client compacted by itself", reasons)
     assert (sandbox.home / "plan.json").exists(), "leftoff was not asked"
     return run
 
@@ -227,7 +228,9 @@ def type_command(screen: Terminal, command: str, answer: str) -> None:
 
 
 def check_own_compaction(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, ...], why: str) -> None:
+    """Work once more, since a client does not compact a summary again, and check that the client answers /compact by itself."""
     debug_file(sandbox).unlink(missing_ok=True)
+    require_success(agent.resume(sandbox, run.transcript, f"More.\n{calls(agent)}\n#say done", *options))
     compacted = require_success(agent.resume(sandbox, run.transcript, "/compact", *options))
-    assert len(compacted.summary_requests) == 1, why
+    assert len(compacted.summary_requests) == 1, (why, compacted.result.stdout[-500:])
     assert why in debug_file(sandbox).read_text(encoding="utf-8"), why
