@@ -23,11 +23,11 @@ from leftoff.agents.registry import agent_of
 from leftoff.core.live_messages import LiveMessage
 from leftoff.core.protocols import Agent
 from leftoff.core.records import RecordKind, ToolUse
-from leftoff.errors import LeftoffError
 from leftoff.resume_logs.restore_text import restoration_body
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.status import status_of
 from leftoff.shrink.cuts import TrimParameters
+from leftoff.shrink.derive import copying_agent
 from leftoff.shrink.in_place import CompactionOrder, live_messages, rebuild
 from leftoff.workspace import SessionRef, Workspace
 
@@ -73,7 +73,8 @@ def _measure_session(folder: Path, source: dict[str, Any]) -> Iterator[Compacted
         gauge = status_of(ref, workspace).metrics
         usable = min(gauge.total_budget or _USUAL_USABLE_TOKENS, _USUAL_USABLE_TOKENS)
         used = gauge.used_tokens or usable
-        tokens_per_char = ref.agent.live_pieces(ref.session, at_least_chars=1, head=0, tail=0).tokens_per_char
+        live = copying_agent(ref.agent).live_pieces(ref.session, at_least_chars=1, head=0, tail=0)
+        tokens_per_char = live.tokens_per_char
         before = sum(len(text) for text in _texts(messages))
         log = build_log(ref, workspace)
         ways: dict[str, list[str]] = {OWN: [summary]}
@@ -86,12 +87,14 @@ def _measure_session(folder: Path, source: dict[str, Any]) -> Iterator[Compacted
                 messages,
                 CompactionOrder(used_tokens=used, target_tokens=target),
                 TrimParameters(),
-                log_body=lambda room, known: restoration_body(
-                    log, room, "after_compaction", summary=known
-                ),
+                log_body=lambda room, known: restoration_body(log, room, "after_compaction", summary=known),
             )
             ways[how] = [*_texts(rebuilt.messages)]
-        old = [text for text in _next_edits(ref.agent, transcript, source["record"]) if text in join_texts(_texts(messages))]
+        old = [
+            text
+            for text in _next_edits(ref.agent, transcript, source["record"])
+            if text in join_texts(_texts(messages))
+        ]
         pace = max(1, used // max(1, sum(message.role == "assistant" for message in messages)))
         for how, texts in ways.items():
             visible, flat = join_texts(texts), " ".join(" ".join(texts).split()).lower()
@@ -119,7 +122,9 @@ def _texts(messages: Iterable[LiveMessage]) -> Iterator[str]:
 
 def _next_edits(agent: Agent, transcript: Path, record: int) -> list[str]:
     """Return the old texts of the edits among the calls that follow a record of the main conversation."""
-    main = [each for each in agent.read(transcript) if each.actor is None and each.kind is not RecordKind.BROKEN]
+    main = [
+        each for each in agent.read(transcript) if each.actor is None and each.kind is not RecordKind.BROKEN
+    ]
     uses = [
         (each.place, block) for each in main[record:] for block in each.blocks if isinstance(block, ToolUse)
     ]

@@ -154,6 +154,9 @@ class CompactsInPlace(Protocol):
     Promise. *Exact*: what is answered is what the agent sends next, also after it is resumed.
     """
 
+    def plugin_files(self) -> Mapping[str, bytes]:
+        """Return the files of the plugin, by their path in its folder."""
+
     def read_live_messages(self, value: JsonValue) -> list[LiveMessage]:
         """Read the messages that the plugin hands over."""
 

@@ -87,6 +87,7 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
         brief_hook=brief_hook_command(
             installed.interpreter(), str(installed.fast_path_file()), str(paths.home()), agent_id
         ),
+        plugin=str(installed.plugin_folder(agent_id)) if scope == "user" and hook is not None else None,
     )
     before = files.read_if_exists(file)
     text = _settings_text(file, before)
@@ -114,6 +115,8 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
 def install(plan: InstallPlan) -> tuple[HookProblem, ...]:
     """Execute the plan and return what still prevents the agent from calling leftoff."""
     installed.write_fast_path()
+    if _names_plugin(plan.agent, plan.after):
+        installed.write_plugin(plan.agent)
     if plan.changes_settings:
         # Remembered first: if the process is killed in between, the hash fits no file, and our entries are found by their form.
         with installed.remembered(plan.installation):
@@ -310,11 +313,17 @@ def uninstall(plan: UninstallPlan) -> None:
     """Execute the plan: settings first, so that they never name a file that does not exist."""
     for removal in plan.removals:
         files.replace_if_unchanged(removal.settings, removal.before, removal.after)
+        if _names_plugin(removal.agent, removal.before):
+            installed.remove_plugin(removal.agent)
         if removal.after is None and removal.made_folder:
             files.remove_if_empty(removal.settings.parent)
     installed.forget(plan.forgotten)
     if plan.fast_path is not None:
         plan.fast_path.unlink(missing_ok=True)
+
+
+def _names_plugin(agent_id: str, settings: bytes) -> bool:
+    return str(installed.plugin_folder(agent_id)).encode() in settings
 
 
 def _agents_with_hooks() -> Iterator[tuple[Agent, HasHooks]]:

@@ -43,10 +43,10 @@ OPENING = "leftoff compacted this conversation in place, without a model. A reco
 _PROTECTED_SHARE = 0.1  # of the content, for the last turns
 _SHORTEST_CUT_CHARS = 400
 _LEAST_SAVED_CHARS = 200
-_LOG_SHARE = 0.7  # of the room, for the log of what gives way, where there is little room
+_LOG_SHARE = 0.6  # of the room, for the log of what gives way, where there is little room
 _MOST_LOG_CHARS = 24_000
 _LEAST_LOG_CHARS = 2_000
-_WORDS_SHARE = 0.34  # of the room, for what the user typed in messages that give way
+_WORDS_SHARE = 0.25  # of the room, for what the user typed in messages that give way
 _LEAST_FREED_SHARE = 0.05  # a compaction that frees less is not worth a new cache
 _NAMED = re.compile(r"[\w./-]{4,}")
 # What instructions say to a summariser, and nothing about the work.

@@ -207,6 +207,12 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
         return mod.write_messages(messages)
 
+    def plugin_files(self) -> Mapping[str, bytes]:
+        """Return the files of the plugin that brings the mod."""
+        from leftoff.agents.claude import mod
+
+        return mod.plugin_files()
+
     def is_typed(self, text: str) -> bool:
         """Say whether the user typed the text of a message."""
         return user_text.is_typed(text)

@@ -1,4 +1,6 @@
-"""The messages that leftoff's mod, a plugin module inside Claude Code, exchanges with the program.
+"""leftoff's mod, a plugin module inside Claude Code: its files, and the messages that it exchanges with the program.
+
+``leftoff install`` adds the mod as a plugin of a marketplace that the user's settings declare: such a plugin is read from its folder.
 
 As seen with 2.1.325: ``session.compact`` hands over messages with role, text, ``toolUses``, ``toolResults`` and a ``handle``, which is the
 uuid of the message's line. What is answered is sent as it is, also after a resume, if no message carries a handle and no call the id it
@@ -7,15 +9,39 @@ had: by either the client finds the original line again and sends that too.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable
+from pathlib import Path
 
 from leftoff.agents.jsonl import rows, text
+from leftoff.core.hook_event import PLUGIN_NAME
 from leftoff.core.live_messages import LiveMessage
 from leftoff.core.records import Text, ToolResult, ToolUse
 from leftoff.core.wire import JsonObject, JsonValue
 
+MARKETPLACE = f"{PLUGIN_NAME}-local"
+PLUGIN = f"{PLUGIN_NAME}@{MARKETPLACE}"
 _CALL_ID = "toolu_lo_"
+_FILES = ("hooks/mod.js", "hooks/leftoff.sh", "commands/trim.md", "commands/untrim.md", "commands/expand.md")
+
+
+def plugin_files() -> dict[str, bytes]:
+    """Return the files of the plugin, by path: the mod and its commands. The hooks of the settings stay the only ones."""
+    source = Path(__file__).with_name("plugin")  # in an installed package
+    if not source.is_dir():
+        source = Path(__file__).parents[4] / "integrations" / "claude" / PLUGIN_NAME
+    manifest = json.loads((source / ".claude-plugin" / "plugin.json").read_bytes())
+    del manifest["hooks"]
+    listed = {"name": PLUGIN_NAME, "source": f"./{PLUGIN_NAME}", "description": manifest["description"]}
+    marketplace = {"name": MARKETPLACE, "owner": manifest["author"], "plugins": [listed]}
+    hooks = {"modules": ["./mod.js"], "hooks": {}}  # clients before mods want the second key
+    return {
+        ".claude-plugin/marketplace.json": json.dumps(marketplace, indent=2).encode(),
+        f"{PLUGIN_NAME}/.claude-plugin/plugin.json": json.dumps(manifest, indent=2).encode(),
+        f"{PLUGIN_NAME}/hooks/hooks.json": json.dumps(hooks, indent=2).encode(),
+        **{f"{PLUGIN_NAME}/{name}": (source / name).read_bytes() for name in _FILES},
+    }
 
 
 def read_messages(value: JsonValue) -> list[LiveMessage]:
