@@ -22,6 +22,7 @@ from typing import NamedTuple
 import orjson
 
 from leftoff.agents.cut_values import NOTE_KEY, cut_input
+from leftoff.agents.jsonl import all_texts
 from leftoff.core.actions import Changed, Looked, Wrote
 from leftoff.core.live_messages import LiveMessage
 from leftoff.core.markdown import fence
@@ -46,6 +47,7 @@ _LEAST_SAVED_CHARS = 200
 _LOG_SHARE = 0.6  # of the room, for the log of what gives way, where there is little room
 _MOST_LOG_CHARS = 24_000
 _LEAST_LOG_CHARS = 2_000
+_LEAST_WORDS_CHARS = 8_000
 _WORDS_SHARE = 0.25  # of the room, for what the user typed in messages that give way
 _LEAST_FREED_SHARE = 0.05  # a compaction that frees less is not worth a new cache
 _NAMED = re.compile(r"[\w./-]{4,}")
@@ -208,8 +210,9 @@ class _Draft:
     @cached_property
     def names(self) -> frozenset[str]:
         """What the user's instructions name."""
-        words = _NAMED.findall(self.order.instructions.lower())
-        return frozenset(word.strip(".-/") for word in words) - _INSTRUCTION_WORDS
+        words = {word.strip(".-/") for word in _NAMED.findall(self.order.instructions.lower())}
+        exact = frozenset(word for word in words if not word.isalpha())  # paths, numbers, identifiers
+        return exact or frozenset(words) - _INSTRUCTION_WORDS
 
     @cached_property
     def conversation(self) -> Sequence[ConversationItem]:
@@ -255,7 +258,7 @@ class _Draft:
         self.cuts |= {
             (cut.part, cut.call_id): cut
             for cut in plan.cuts
-            if cut.call_id in here and cut.part in ("result", "input")
+            if cut.call_id in here and cut.part in ("result", "input") and not self._is_named(cut.call_id)
         }
 
     def cut_old(self) -> None:
@@ -286,15 +289,25 @@ class _Draft:
         The next edits are made in files that were read and not changed since; then in those that were last worked on.
         """
         call_id = piece.call_id or ""
-        is_named = _mentions(self._result_texts.get(call_id, ""), self.names)
+        is_named = self._is_named(call_id)
         view = self._file_views.get(call_id)
         if view is None:
             return is_named, 0, piece.place.start
         return is_named, 2 if view.is_current and piece.part == "result" else 1, view.last_work
 
+    def _is_named(self, call_id: str) -> bool:
+        """Say whether the user's instructions name something in the call or in its result."""
+        return _mentions(self._call_texts.get(call_id, ""), self.names)
+
     @cached_property
-    def _result_texts(self) -> Mapping[str, str]:
-        return {result.call_id: result.text for message in self.given for result in message.results}
+    def _call_texts(self) -> Mapping[str, str]:
+        """What each call was given and answered, as far as the user's instructions name anything."""
+        if not self.names:
+            return {}
+        messages = self.given
+        inputs = {call.call_id: "\n".join(all_texts(call.input)) for each in messages for call in each.calls}
+        results = {result.call_id: result.text for each in messages for result in each.results}
+        return {call_id: f"{text}\n{results.get(call_id, '')}" for call_id, text in inputs.items()}
 
     @cached_property
     def _file_views(self) -> Mapping[str, _FileView]:
@@ -331,7 +344,7 @@ class _Draft:
         points = [*_cut_points(self.given)]
         freed = [0, *accumulate(sizes)]
         kept = [0, *accumulate(size if stay else 0 for size, stay in zip(sizes, stays, strict=True))]
-        most_kept = int(room * _WORDS_SHARE)
+        most_kept = max(int(room * _WORDS_SHARE), _LEAST_WORDS_CHARS)
         enough = (
             point for point in points if freed[point] - min(kept[point], most_kept) - self.log_room >= missing
         )

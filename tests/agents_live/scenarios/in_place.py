@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from drive import Agent, Run
-from installation import install, restored_texts, run_leftoff, saved_logs
+from installation import agent_settings, fast_path, install, restored_texts, run_leftoff, saved_logs
 from received import Block, Message, iterate_blocks
 from sandbox import Sandbox
 from scenario import blocks_of_type, has_text, require_success, results_by_call, scenario, shell_call
@@ -113,14 +113,16 @@ def in_place_fails(agent: Agent, sandbox: Sandbox) -> None:
         ("exit 1", "did not answer"),
         ("echo '{'", "JSON"),
         ("sleep 30", "leftoff left this compaction to Claude Code"),
-        ("echo '{\"declined\": \"of the test\"}'", "of the test"),
+        ('echo \'{"declined": "of the test"}\'', "of the test"),
     ):
         (plugin / "leftoff.sh").write_text(f'[ "$1" = in-place ] || exit 0\n{line}\n', encoding="utf-8")
         check_own_compaction(agent, sandbox, run, options, why)
     (plugin / "leftoff.sh").unlink()
     check_own_compaction(agent, sandbox, run, options, "did not answer")
     mod = (plugin / "mod.js").read_text(encoding="utf-8")
-    (plugin / "mod.js").write_text(mod.replace("const asked =", "throw new Error('of the test');\nconst asked ="))
+    (plugin / "mod.js").write_text(
+        mod.replace("const asked =", "throw new Error('of the test');\nconst asked =")
+    )
     check_own_compaction(agent, sandbox, run, options, "of the test")
 
 
@@ -135,6 +137,31 @@ def in_place_beside_other_mod(agent: Agent, sandbox: Sandbox) -> None:
     check_plan(sandbox, later.last_messages)
 
 
+@scenario(clients=("claude",))
+def in_place_by_install(agent: Agent, sandbox: Sandbox) -> None:
+    """`leftoff install` brings the mod: it answers /compact; older clients read the same settings, and uninstall removes all of it."""
+    output = install(agent, sandbox)
+    assert "mod" in output, output
+    sandbox.extra_environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = str(WINDOW_TOKENS)
+    debug = ("--debug-file", str(debug_file(sandbox, inside=True)))
+    run = work(agent, sandbox, debug)
+    compacted = require_success(agent.resume(sandbox, run.transcript, "/compact", *debug))
+    assert compacted.requests == [], "the client compacted by itself"
+    for version in ("2.0.76", "2.1.90", "2.1.197"):
+        sandbox.use_version(version)
+        debug_file(sandbox).unlink(missing_ok=True)
+        options = debug if version != "2.0.76" else ()
+        require_success(agent.prompt(sandbox, "Hello.\n#say hello", *options))
+        if options:
+            assert "hook-load-failed" not in debug_file(sandbox).read_text(encoding="utf-8"), version
+    sandbox.use_version(None)
+    run_leftoff(sandbox, "uninstall")
+    assert not agent_settings(agent, sandbox).exists()
+    assert not (fast_path(sandbox).parent / "plugins").exists()
+    run = require_success(agent.prompt(sandbox, "Hello again.\n#say hello"))
+    assert "leftoff" not in run.result.stderr
+
+
 def add_plugin(agent: Agent, sandbox: Sandbox) -> tuple[str, ...]:
     """Install leftoff, and return the options that load its plugin for one session; each answer to the mod is kept."""
     install(agent, sandbox)
@@ -144,7 +171,12 @@ def add_plugin(agent: Agent, sandbox: Sandbox) -> tuple[str, ...]:
     script.rename(script.with_name("program.sh"))
     script.write_text(KEEPING_SCRIPT, encoding="utf-8")
     sandbox.extra_environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = str(WINDOW_TOKENS)
-    return ("--plugin-dir", str(sandbox.path_inside(folder)), "--debug-file", str(debug_file(sandbox, inside=True)))
+    return (
+        "--plugin-dir",
+        str(sandbox.path_inside(folder)),
+        "--debug-file",
+        str(debug_file(sandbox, inside=True)),
+    )
 
 
 def debug_file(sandbox: Sandbox, *, inside: bool = False) -> Path:
@@ -168,7 +200,9 @@ def work(agent: Agent, sandbox: Sandbox, options: tuple[str, ...]) -> Run:
 def fill_in_turn(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, ...], number: int) -> Run:
     """Fill the window in the middle of a turn, which then makes one more call."""
     fill = f"{calls(agent, number)}\n#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}\n{shell_call(agent, 'echo later')}"
-    run = require_success(agent.resume(sandbox, run.transcript, f"Round {number}.\n{fill}\n#say on", *options))
+    run = require_success(
+        agent.resume(sandbox, run.transcript, f"Round {number}.\n{fill}\n#say on", *options)
+    )
     reasons = [line for line in debug_file(sandbox).read_text("utf-8").splitlines() if "leftoff left" in line]
     assert not run.summary_requests, ("the client compacted by itself", reasons)
     assert (sandbox.home / "plan.json").exists(), "leftoff was not asked"
@@ -227,7 +261,9 @@ def type_command(screen: Terminal, command: str, answer: str) -> None:
     screen.wait_for(answer)
 
 
-def check_own_compaction(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, ...], why: str) -> None:
+def check_own_compaction(
+    agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, ...], why: str
+) -> None:
     """Work once more, since a client does not compact a summary again, and check that the client answers /compact by itself."""
     debug_file(sandbox).unlink(missing_ok=True)
     require_success(agent.resume(sandbox, run.transcript, f"More.\n{calls(agent)}\n#say done", *options))
