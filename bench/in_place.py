@@ -19,10 +19,11 @@ from typing import Any
 from bench.mentions import NEXT_CALLS, strings
 from bench.quiz import TRANSCRIPT_NAMES, cut_at_summary, is_answered, questions_folder
 from bench.strategies import edited_texts, join_texts
+from leftoff.agents.base import USUAL_IMAGE_CHARS
 from leftoff.agents.registry import agent_of
 from leftoff.core.live_messages import LiveMessage
 from leftoff.core.protocols import Agent
-from leftoff.core.records import RecordKind, ToolUse
+from leftoff.core.records import Image, RecordKind, ToolUse
 from leftoff.resume_logs.restore_text import restoration_body
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.status import status_of
@@ -75,7 +76,7 @@ def _measure_session(folder: Path, source: dict[str, Any]) -> Iterator[Compacted
         used = gauge.used_tokens or usable
         live = copying_agent(ref.agent).live_pieces(ref.session, at_least_chars=1, head=0, tail=0)
         tokens_per_char = live.tokens_per_char
-        before = sum(len(text) for text in _texts(messages))
+        before = _live_chars(ref)
         log = build_log(ref, workspace)
         ways: dict[str, list[str]] = {OWN: [summary]}
         for how, target in (
@@ -110,6 +111,15 @@ def _measure_session(folder: Path, source: dict[str, Any]) -> Iterator[Compacted
                 weight=sum(each["weight"] for each in questions),
                 requests=max(0, usable - after) // pace,
             )
+
+
+def _live_chars(ref: SessionRef) -> int:
+    """Return the characters of the conversation without thinking, images at what they cost."""
+    messages = live_messages(ref.agent, ref.session)
+    sent = ref.agent.live_chain(ref.session).messages(ref.session.records)
+    parts = [part for each in sent for block in each.blocks for part in getattr(block, "parts", (block,))]
+    images = sum(isinstance(part, Image) for part in parts)
+    return sum(map(len, _texts(messages))) + images * USUAL_IMAGE_CHARS
 
 
 def _texts(messages: Iterable[LiveMessage]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import NamedTuple
 
 import orjson
 
+from leftoff.agents.base import USUAL_IMAGE_CHARS
 from leftoff.agents.cut_values import NOTE_KEY, cut_input
 from leftoff.agents.jsonl import all_texts
 from leftoff.core.actions import Changed, Looked, Wrote
@@ -46,8 +48,8 @@ _SHORTEST_CUT_CHARS = 400
 _LEAST_SAVED_CHARS = 200
 _LOG_SHARE = 0.6  # of the room, for the log of what gives way, where there is little room
 _MOST_LOG_CHARS = 24_000
-_LEAST_LOG_CHARS = 2_000
-_LEAST_WORDS_CHARS = 8_000
+_LEAST_LOG_CHARS = 8_000
+_LEAST_WORDS_CHARS = 2_000
 _WORDS_SHARE = 0.25  # of the room, for what the user typed in messages that give way
 _LEAST_FREED_SHARE = 0.05  # a compaction that frees less is not worth a new cache
 _NAMED = re.compile(r"[\w./-]{4,}")
@@ -123,9 +125,13 @@ def rebuild(
     """
     draft = _Draft.read(ref, messages, order, parameters)
     draft.cut_stale()
-    draft.cut_old()
+    draft.cut_old(_Need.OUTDATED)
     if not order.keeps_messages:
-        draft.drop_oldest()
+        draft.drop_oldest(keeps_views=True)
+    if not draft.is_reached:
+        draft.cut_old(_Need.CURRENT)
+        if not order.keeps_messages:
+            draft.drop_oldest(keeps_views=False)
     draft.replace_images()
     rebuilt = draft.messages()
     head = _head_message(draft, rebuilt, log_body, pins)
@@ -159,6 +165,14 @@ def _head_message(
     pinned = "\n".join(["## Pins", *(f"- {pin}" for pin in missing)]) if missing else ""
     body = "\n\n".join(filter(None, ["\n".join(lines), pinned, log])) or "Only thinking was left out."
     return LiveMessage(role="user", text=fence(OPENING, body))
+
+
+class _Need(IntEnum):
+    """How likely the work needs something again: what commands print, files that were changed since, files as they are now."""
+
+    PASSING = 0
+    OUTDATED = 1
+    CURRENT = 2
 
 
 class _FileView(NamedTuple):
@@ -235,8 +249,21 @@ class _Draft:
 
     @property
     def chars_before(self) -> int:
-        """The characters of all messages. Thinking goes too, but how much of it the agent still sends is not known."""
-        return sum(map(_chars, self.given))
+        """The characters of all messages, images at what they cost: none of them stays.
+
+        Thinking goes too, but how much of it the agent still sends is not known.
+        """
+        return sum(map(_chars, self.given)) + self._images * USUAL_IMAGE_CHARS
+
+    @cached_property
+    def _images(self) -> int:
+        parts = (
+            part
+            for record in self.records.values()
+            for block in record.blocks
+            for part in (block.parts if isinstance(block, ToolResult) else (block,))
+        )
+        return sum(isinstance(part, Image) for part in parts)
 
     @property
     def given_way(self) -> int:
@@ -261,14 +288,22 @@ class _Draft:
             if cut.call_id in here and cut.part in ("result", "input") and not self._is_named(cut.call_id)
         }
 
-    def cut_old(self) -> None:
+    @property
+    def is_reached(self) -> bool:
+        """Whether enough is freed, with the log that takes the place of messages."""
+        return self._missing_chars() + (self.log_room if self.given_way else 0) <= 0
+
+    def cut_old(self, most_needed: _Need) -> None:
         """Stage 2: leave only the two ends of results and inputs until enough is freed, what is least likely to be needed first."""
+        self.first_kept, self.kept_before = 0, ()
         missing = self._missing_chars()
         here = self._call_ids
         candidates = [
             piece
             for piece in cuttable(self.live, _SHORTEST_CUT_CHARS, self.parameters.protect_turns)
-            if piece.part in ("result", "input") and piece.call_id in here
+            if piece.part in ("result", "input")
+            and piece.call_id in here
+            and self._need(piece)[1] <= most_needed
         ]
         candidates.sort(key=self._need)
         rules = invariants_of(self.agent)
@@ -283,7 +318,7 @@ class _Draft:
                 self.cuts[key] = cut
                 missing -= saved
 
-    def _need(self, piece: Piece) -> tuple[bool, int, int]:
+    def _need(self, piece: Piece) -> tuple[bool, _Need, int]:
         """Return how likely the work needs a piece again. What the user named comes last, and before it files as they are now.
 
         The next edits are made in files that were read and not changed since; then in those that were last worked on.
@@ -292,8 +327,9 @@ class _Draft:
         is_named = self._is_named(call_id)
         view = self._file_views.get(call_id)
         if view is None:
-            return is_named, 0, piece.place.start
-        return is_named, 2 if view.is_current and piece.part == "result" else 1, view.last_work
+            return is_named, _Need.PASSING, piece.place.start
+        is_current = view.is_current and piece.part == "result"
+        return is_named, _Need.CURRENT if is_current else _Need.OUTDATED, view.last_work
 
     def _is_named(self, call_id: str) -> bool:
         """Say whether the user's instructions name something in the call or in its result."""
@@ -308,6 +344,15 @@ class _Draft:
         inputs = {call.call_id: "\n".join(all_texts(call.input)) for each in messages for call in each.calls}
         results = {result.call_id: result.text for each in messages for result in each.results}
         return {call_id: f"{text}\n{results.get(call_id, '')}" for call_id, text in inputs.items()}
+
+    @property
+    def _current_views(self) -> frozenset[str]:
+        """The calls that show files as they are now and are not cut."""
+        return frozenset(
+            call_id
+            for call_id, view in self._file_views.items()
+            if view.is_current and ("result", call_id) not in self.cuts
+        )
 
     @cached_property
     def _file_views(self) -> Mapping[str, _FileView]:
@@ -331,25 +376,29 @@ class _Draft:
             for call_id, (index, found) in paths.items()
         }
 
-    def drop_oldest(self) -> None:
-        """Stage 3: let the oldest messages give way, as few as suffice, to what the log has room for."""
+    def drop_oldest(self, *, keeps_views: bool) -> None:
+        """Stage 3: let the oldest messages give way to the log, as few as suffice; files as they are now may stay."""
         missing = self._missing_chars()
         if missing <= 0:
             return
         sizes = [_chars(_with_cuts(message, self.cuts)) for message in self.given]
         room = max(sum(sizes) - missing, 0)
-        self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, int(room * _LOG_SHARE)))
+        log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, int(room * _LOG_SHARE)))
         protected = self._first_protected()
-        stays = [self._stays(message) for message in self.given]
+        views = self._current_views if keeps_views else frozenset()
+        stays = [self._stays(message) or _has_call(message, views) for message in self.given]
         points = [*_cut_points(self.given)]
         freed = [0, *accumulate(sizes)]
         kept = [0, *accumulate(size if stay else 0 for size, stay in zip(sizes, stays, strict=True))]
-        most_kept = max(int(room * _WORDS_SHARE), _LEAST_WORDS_CHARS)
+        share = room - log_room if keeps_views else int(room * _WORDS_SHARE)
+        most_kept = max(share, _LEAST_WORDS_CHARS)
         enough = (
-            point for point in points if freed[point] - min(kept[point], most_kept) - self.log_room >= missing
+            point for point in points if freed[point] - min(kept[point], most_kept) - log_room >= missing
         )
         self.first_kept = next(enough, max((point for point in points if point <= protected), default=0))
         self.kept_before = self._kept_before(sizes, stays, most_kept)
+        left = room - sum(sizes[self.first_kept :]) - sum(sizes[index] for index in self.kept_before)
+        self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, left))
 
     def _stays(self, message: LiveMessage) -> bool:
         """Say whether a message that gives way stays all the same: typed by the user, an open error, or asked to be kept."""
