@@ -24,6 +24,7 @@ from leftoff.agents.registry import agent_of
 from leftoff.core.live_messages import LiveMessage
 from leftoff.core.protocols import Agent
 from leftoff.core.records import Image, RecordKind, ToolUse
+from leftoff.errors import LeftoffError
 from leftoff.resume_logs.restore_text import restoration_body
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.status import status_of
@@ -49,6 +50,30 @@ class Compacted:
     weight_answered: int
     weight: int
     requests: int
+    declined: str = ""  # why leftoff leaves it to the agent
+
+
+def totals(measured: Sequence[Compacted]) -> list[Compacted]:
+    """Return the sums of each way over the sessions that leftoff compacts; tokens and requests as means."""
+    declined = {each.session for each in measured if each.declined}
+    counted = [each for each in measured if each.session not in declined]
+    return [
+        _total(how, [each for each in counted if each.how == how]) for how in (OWN, DEFAULT, SMALL) if counted
+    ]
+
+
+def _total(how: str, some: Sequence[Compacted]) -> Compacted:
+    return Compacted(
+        session="all",
+        how=how,
+        tokens_before=sum(each.tokens_before for each in some) // len(some),
+        tokens_after=sum(each.tokens_after for each in some) // len(some),
+        needed=sum(each.needed for each in some),
+        kept=sum(each.kept for each in some),
+        weight_answered=sum(each.weight_answered for each in some),
+        weight=sum(each.weight for each in some),
+        requests=sum(each.requests for each in some) // len(some),
+    )
 
 
 def measure(questions: Path | None, numbers: Sequence[int] = ()) -> Iterator[Compacted]:
@@ -79,18 +104,24 @@ def _measure_session(folder: Path, source: dict[str, Any]) -> Iterator[Compacted
         before = _live_chars(ref)
         log = build_log(ref, workspace)
         ways: dict[str, list[str]] = {OWN: [summary]}
+        declined: dict[str, str] = {}
         for how, target in (
             (DEFAULT, int(usable * workspace.settings.in_place.target)),
             (SMALL, used - int((before - len(summary)) * tokens_per_char)),
         ):
-            rebuilt = rebuild(
-                ref,
-                messages,
-                CompactionOrder(used_tokens=used, target_tokens=target),
-                TrimParameters(),
-                log_body=lambda room, known: restoration_body(log, room, "after_compaction", summary=known),
-            )
-            ways[how] = [*_texts(rebuilt.messages)]
+            try:
+                rebuilt = rebuild(
+                    ref,
+                    messages,
+                    CompactionOrder(used_tokens=used, target_tokens=target),
+                    TrimParameters(),
+                    log_body=lambda room, known: restoration_body(
+                        log, room, "after_compaction", summary=known
+                    ),
+                )
+                ways[how] = [*_texts(rebuilt.messages)]
+            except LeftoffError as error:
+                ways[how], declined[how] = [*_texts(messages)], str(error)
         old = [
             text
             for text in _next_edits(ref.agent, transcript, source["record"])
@@ -110,6 +141,7 @@ def _measure_session(folder: Path, source: dict[str, Any]) -> Iterator[Compacted
                 weight_answered=sum(each["weight"] for each in questions if is_answered(flat, each["keys"])),
                 weight=sum(each["weight"] for each in questions),
                 requests=max(0, usable - after) // pace,
+                declined=declined.get(how, ""),
             )
 
 

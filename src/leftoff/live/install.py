@@ -115,7 +115,7 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
 def install(plan: InstallPlan) -> tuple[HookProblem, ...]:
     """Execute the plan and return what still prevents the agent from calling leftoff."""
     installed.write_fast_path()
-    if _names_plugin(plan.agent, plan.after):
+    if str(installed.plugin_folder(plan.agent)).encode() in plan.after:
         installed.write_plugin(plan.agent)
     if plan.changes_settings:
         # Remembered first: if the process is killed in between, the hash fits no file, and our entries are found by their form.
@@ -313,17 +313,12 @@ def uninstall(plan: UninstallPlan) -> None:
     """Execute the plan: settings first, so that they never name a file that does not exist."""
     for removal in plan.removals:
         files.replace_if_unchanged(removal.settings, removal.before, removal.after)
-        if _names_plugin(removal.agent, removal.before):
-            installed.remove_plugin(removal.agent)
         if removal.after is None and removal.made_folder:
             files.remove_if_empty(removal.settings.parent)
     installed.forget(plan.forgotten)
     if plan.fast_path is not None:
         plan.fast_path.unlink(missing_ok=True)
-
-
-def _names_plugin(agent_id: str, settings: bytes) -> bool:
-    return str(installed.plugin_folder(agent_id)).encode() in settings
+        installed.remove_plugins()
 
 
 def _agents_with_hooks() -> Iterator[tuple[Agent, HasHooks]]:

@@ -32,6 +32,7 @@ from leftoff.version import VERSION
 REGISTRY_NAME = "installations.json"
 FAST_PATH_NAME = "fast.py"
 _STAMP = "# leftoff "
+_PLUGINS = "plugins"
 
 
 class Installation(NamedTuple):
@@ -209,7 +210,7 @@ def write_fast_path() -> bool:
 
 def plugin_folder(agent_id: str) -> Path:
     """Return the folder of the plugin that runs inside an agent."""
-    return paths.data_folder() / "plugins" / agent_id
+    return paths.data_folder() / _PLUGINS / agent_id
 
 
 def write_plugin(agent_id: str) -> None:
@@ -223,10 +224,9 @@ def write_plugin(agent_id: str) -> None:
             files.write_file(file, content)
 
 
-def remove_plugin(agent_id: str) -> None:
-    """Remove the files of an agent's plugin."""
-    shutil.rmtree(plugin_folder(agent_id), ignore_errors=True)
-    files.remove_if_empty(plugin_folder(agent_id).parent)
+def remove_plugins() -> None:
+    """Remove the plugins of all agents."""
+    shutil.rmtree(paths.data_folder() / _PLUGINS, ignore_errors=True)
 
 
 def renew_plugins() -> None:
