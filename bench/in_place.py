@@ -30,7 +30,9 @@ from leftoff.resume_logs.save import build_log
 from leftoff.sessions.status import status_of
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.derive import copying_agent
-from leftoff.shrink.in_place import CompactionOrder, live_messages, rebuild
+from leftoff.shrink.in_place import rebuild
+from leftoff.shrink.in_place_draft import CompactionOrder
+from leftoff.shrink.live_conversation import live_messages
 from leftoff.workspace import SessionRef, Workspace
 
 OWN, DEFAULT, SMALL = "its own", "in place", "in place, as small"
@@ -106,7 +108,7 @@ def _measure_session(folder: Path, source: dict[str, Any]) -> Iterator[Compacted
         ways: dict[str, list[str]] = {OWN: [summary]}
         declined: dict[str, str] = {}
         for how, target in (
-            (DEFAULT, int(usable * workspace.settings.in_place.target)),
+            (DEFAULT, int(usable * workspace.settings.trim.in_place_target)),
             (SMALL, used - int((before - len(summary)) * tokens_per_char)),
         ):
             try:

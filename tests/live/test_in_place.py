@@ -9,7 +9,8 @@ from leftoff.config.load import FILE_NAME
 from leftoff.config.save import save_setting
 from leftoff.live.in_place import answer_request
 from leftoff.platform import paths
-from leftoff.shrink.in_place import OPENING, live_messages
+from leftoff.shrink.in_place_draft import OPENING
+from leftoff.shrink.live_conversation import live_messages
 from tests.support.long_sessions import LONG, RULE, long_story
 
 FULL_TOKENS = 160_000
@@ -128,7 +129,7 @@ def test_untrim_is_declined_where_leftoff_has_not_compacted(ask):
 
 
 def test_the_settings_leave_compactions_to_the_agent(ask):
-    save_setting(paths.config_folder() / FILE_NAME, "in_place.enabled", False)
+    save_setting(paths.config_folder() / FILE_NAME, "trim.in_place", False)
     assert "settings" in ask()["declined"]
 
 
@@ -138,7 +139,7 @@ def test_an_agent_without_such_a_plugin_is_declined():
 
 def test_a_higher_target_frees_less(ask):
     usual = chars(ask())
-    save_setting(paths.config_folder() / FILE_NAME, "in_place.target", 0.85)
+    save_setting(paths.config_folder() / FILE_NAME, "trim.in_place_target", 0.85)
     assert usual < chars(ask()) < 10 * 2 * len(LONG)
 
 

@@ -12,7 +12,9 @@ from leftoff.core.trim_plan import digest_of
 from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.expand import expand
-from leftoff.shrink.in_place import OPENING, CompactionOrder, live_messages, rebuild, restore_before
+from leftoff.shrink.in_place import rebuild, restore_before
+from leftoff.shrink.in_place_draft import OPENING, CompactionOrder
+from leftoff.shrink.live_conversation import live_messages
 from leftoff.shrink.placeholder import parse_placeholder
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import SessionRef

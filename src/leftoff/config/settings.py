@@ -125,17 +125,9 @@ class TrimSettings(NamedTuple):
     ] = 2
     head: Annotated[int, Setting("Characters kept from the beginning of what is cut.", at_least=0)] = 200
     tail: Annotated[int, Setting("Characters kept from its end.", at_least=0)] = 200
-
-
-class InPlaceSettings(NamedTuple):
-    """Compactions that leftoff answers inside the running session, where the agent lets a plugin do that."""
-
-    enabled: Annotated[
-        bool, Setting("Whether leftoff answers them; otherwise the agent compacts itself.")
-    ] = True
-    target: Annotated[
-        float,
-        Setting("How full the usable window may be afterwards.", project=True, at_least=0.05, at_most=0.9),
+    in_place: Annotated[bool, Setting("Whether leftoff answers compactions where an agent allows it.")] = True
+    in_place_target: Annotated[
+        float, Setting("How full the window may be afterwards.", project=True, at_least=0.05, at_most=0.9)
     ] = 0.5
 
 
@@ -244,7 +236,6 @@ class Settings(NamedTuple):
     pause: PauseSettings = PauseSettings()
     project_state: ProjectStateSettings = ProjectStateSettings()
     trim: TrimSettings = TrimSettings()
-    in_place: InPlaceSettings = InPlaceSettings()
     handoffs: HandoffSettings = HandoffSettings()
     redaction: RedactionSettings = RedactionSettings()
     capture: CaptureSettings = CaptureSettings()

@@ -29,7 +29,8 @@ from leftoff.sessions import live_state
 from leftoff.sessions.find import find_session
 from leftoff.sessions.status import status_of
 from leftoff.shrink.cuts import TrimParameters
-from leftoff.shrink.in_place import CompactionOrder, Rebuilt, rebuild, restore_before
+from leftoff.shrink.in_place import Rebuilt, rebuild, restore_before
+from leftoff.shrink.in_place_draft import CompactionOrder
 from leftoff.workspace import SessionRef, Workspace
 
 _ACTIONS = ("compact", "trim", "untrim")
@@ -53,7 +54,7 @@ def _answer(agent: Any, request: JsonObject) -> JsonObject:
     """Save everything, rebuild the messages and say what that changed."""
     context = _context(agent, request)
     settings, ref = context.settings, context.session_ref
-    if not settings.enabled or not settings.in_place.enabled:
+    if not settings.enabled or not settings.trim.in_place:
         raise NothingToDoError("the settings leave compactions to the agent")
     if ref is None:
         raise LeftoffError("the session has no transcript yet")
@@ -109,7 +110,7 @@ def _rebuild(
     used = gauge.used_tokens
     if used is None or gauge.total_budget is None:
         raise LeftoffError("how full the window is cannot be read")
-    target = int(gauge.total_budget * settings.in_place.target)
+    target = int(gauge.total_budget * settings.trim.in_place_target)
     if request["action"] == "compact" and request.get("trigger") == "manual":
         target = min(target, int(used * _MANUAL_SHARE))
     instructions = request.get("instructions")

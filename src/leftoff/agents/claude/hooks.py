@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff.agents import hook_format, json_edit
-from leftoff.agents.claude.mod import MARKETPLACE, PLUGIN
+from leftoff.agents.claude import plugin_settings
+from leftoff.agents.claude.mod import PLUGIN
 from leftoff.agents.claude.versions import Version, dotted, known
 from leftoff.agents.hook_format import read_text
 from leftoff.agents.json_edit import Draft, Item
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 STATUS_LINE = "statusLine"
 MOD = "mod"
-_MARKETPLACES, _ENABLED = "extraKnownMarketplaces", "enabledPlugins"
 # Seconds. The fast path needs milliseconds; these are for the full program on a busy machine. At the end of a session the
 # client gives hooks little time unless they ask for more.
 TIMEOUTS = {
@@ -163,7 +163,7 @@ class ClaudeHooks:
         if commands.plugin is not None and any(
             each.version >= known().mods_since for each in self._clients()
         ):
-            created += _add_plugin(draft, commands.plugin)
+            created += plugin_settings.add(draft, commands.plugin)
         return WiredSettings(text=draft.text, trace=draft.trace(created), notes=tuple(notes))
 
     def unwired(self, text: str, was: EditTrace | None, *, where: Path) -> str:
@@ -173,7 +173,7 @@ class ClaudeHooks:
             return text  # the file is empty
         hook_format.remove_entries(draft, None if was is None else was.created)
         _remove_status_line(draft, was)
-        _remove_plugin(draft, None if was is None else was.created)
+        plugin_settings.remove(draft, None if was is None else was.created)
         return draft.text
 
     def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
@@ -192,7 +192,7 @@ class ClaudeHooks:
                     origin="settings",
                 )
             )
-        if table(_parse_object(text), _ENABLED).get(PLUGIN) is True:
+        if table(_parse_object(text), plugin_settings.ENABLED).get(PLUGIN) is True:
             ours.append(
                 Hook(
                     event=MOD,
@@ -212,7 +212,7 @@ class ClaudeHooks:
         found = [hook for file in files for hook in hook_format.hooks_in_file(file)]
         enabled: dict[str, object] = {}
         for file in files:
-            enabled |= table(_parse_object(read_text(file)), _ENABLED)
+            enabled |= table(_parse_object(read_text(file)), plugin_settings.ENABLED)
         for plugin in (name for name, is_on in enabled.items() if is_on is True and name != PLUGIN):
             found += _hooks_of_plugin(self._home, plugin)
         return tuple(found)
@@ -354,44 +354,6 @@ def _remove_status_line(draft: Draft, was: EditTrace | None) -> None:
         (edit.removed for edit in (was.edits if was else ()) if _parse_json(edit.removed) == old), plain
     )
     _replace_command(draft, present, raw)
-
-
-def _plugin_entries(folder: str) -> dict[str, tuple[str, JsonValue]]:
-    """Return the member that switches our plugin on, and the one that says where it is, by the object that holds each."""
-    source: JsonValue = {"source": {"source": "directory", "path": folder}}
-    return {_MARKETPLACES: (MARKETPLACE, source), _ENABLED: (PLUGIN, True)}
-
-
-def _add_plugin(draft: Draft, folder: str) -> list[str]:
-    """Add our plugin, and return the names of the objects that were created for it."""
-    created = []
-    for name, (key, value) in _plugin_entries(folder).items():
-        at = json_edit.root(draft.text)
-        present = json_edit.member(draft.text, at, name)
-        if present is None:
-            draft.add_member(at, name, {key: value})
-            created.append(name)
-        elif isinstance(present.value, dict) and key not in present.value:
-            draft.add_member(present.at, key, value)
-    return created
-
-
-def _remove_plugin(draft: Draft, created: Collection[str] | None) -> None:
-    """Remove our plugin, with the objects that we had created and that are then empty."""
-    for name, (key, _) in _plugin_entries("").items():
-        at = json_edit.root(draft.text)
-        holder = json_edit.member(draft.text, at, name)
-        ours = (
-            json_edit.member(draft.text, holder.at, key)
-            if holder and isinstance(holder.value, dict)
-            else None
-        )
-        if holder is None or ours is None:
-            continue
-        if len(json_edit.items(draft.text, holder.at)) == 1 and (created is None or name in created):
-            draft.remove(at, holder)
-        else:
-            draft.remove(holder.at, ours)
 
 
 def _replace_command(draft: Draft, status_line: Item, raw: str) -> None:
