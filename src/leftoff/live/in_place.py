@@ -69,7 +69,7 @@ def _answer(agent: Any, request: JsonObject) -> JsonObject:
     gauge = Savings.expect(_gauge(ref, context.workspace, request), rebuilt.freed_tokens)
     return {
         "messages": agent.write_live_messages(rebuilt.messages),
-        "receipt": f"leftoff: {verb}; {_change(gauge)}.",
+        "receipt": f"{verb}; {_change(gauge)}",
     }
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -88,7 +89,8 @@ def in_place_on_screen(agent: Agent, sandbox: Sandbox) -> None:
         submit(agent, screen, "Before.", "before it")
         before = request_with(sandbox, "Before.\n")
         type_command(screen, "/leftoff:trim", "tokens freed")
-        submit(agent, screen, "Trimmed.", "trimmed it")
+        shown = submit(agent, screen, "Trimmed.", "trimmed it")
+        assert re.search(r"┊ \d+% · \d+ placeholder", shown), f"the band above the prompt is missing\n{shown}"
         trimmed = request_with(sandbox, "Trimmed.\n")
         check_plan(sandbox, trimmed)
         assert placeholders(trimmed), "nothing was trimmed"
@@ -112,7 +114,7 @@ def in_place_fails(agent: Agent, sandbox: Sandbox) -> None:
     for line, why in (
         ("exit 1", "did not answer"),
         ("echo '{'", "JSON"),
-        ("sleep 30", "leftoff left this compaction to Claude Code"),
+        ("sleep 30", "left this compaction to Claude Code"),
         ('echo \'{"declined": "of the test"}\'', "of the test"),
     ):
         (plugin / "leftoff.sh").write_text(f'[ "$1" = in-place ] || exit 0\n{line}\n', encoding="utf-8")
@@ -203,7 +205,9 @@ def fill_in_turn(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, .
     run = require_success(
         agent.resume(sandbox, run.transcript, f"Round {number}.\n{fill}\n#say on", *options)
     )
-    reasons = [line for line in debug_file(sandbox).read_text("utf-8").splitlines() if "leftoff left" in line]
+    reasons = [
+        line for line in debug_file(sandbox).read_text("utf-8").splitlines() if "left this compaction" in line
+    ]
     assert not run.summary_requests, ("the client compacted by itself", reasons)
     assert (sandbox.home / "plan.json").exists(), "leftoff was not asked"
     return run

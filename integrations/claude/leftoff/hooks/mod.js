@@ -5,7 +5,12 @@ const TIME_LIMIT_MS = 8000; // Claude Code gives a hook ten seconds
 const TRIM = 'leftoff:trim';
 const UNTRIM = 'leftoff:untrim';
 
+const MARKS = [0.7, 0.85, 0.9, 0.95]; // of the window: caution, warning, pause, critical
+const CELLS = 20;
+
 let isInteractive = false;
+let lastCompaction = ''; // what it did, in words
+let turnTokens = []; // in the window after each of the last turns
 
 export const register = (on) => {
   on('session.start', async ($, e, next) => {
@@ -19,7 +24,7 @@ export const register = (on) => {
     if (!isInteractive) return { text: `In a headless session, type: /compact ${e.command}` };
     $.clock.after(1, () => {
       $.command.run({ command: 'compact', args: e.command }).catch((error) => {
-        $.ui.log(`leftoff: Claude Code refused: ${reasonOf(error)}`);
+        $.ui.log(`Claude Code refused: ${reasonOf(error)}`);
       });
     });
     return { text: e.command === TRIM ? 'Trimming this session.' : 'Restoring what was trimmed.' };
@@ -31,14 +36,51 @@ export const register = (on) => {
     const action = asked === TRIM ? 'trim' : asked === UNTRIM ? 'untrim' : 'compact';
     const answer = await ask($, { action, trigger: e.trigger, instructions: action === 'compact' ? asked : '' }, e.messages);
     if (answer.messages) {
+      lastCompaction = answer.receipt;
+      turnTokens = [];
       $.ui.log(answer.receipt);
       return { messages: answer.messages };
     }
-    if (action !== 'compact') return { skip: `leftoff: nothing was changed: ${answer.declined}` };
-    $.ui.log(`leftoff left this compaction to Claude Code: ${answer.declined}.`);
+    if (action !== 'compact') return { skip: `nothing was changed: ${answer.declined}` };
+    $.ui.log(`left this compaction to Claude Code: ${answer.declined}.`);
     return next(e);
   });
+
+  // A band above the prompt, from the first compaction on: gauge, what the compaction did, turns left.
+  on('turn.complete', async ($, e, next) => {
+    const result = await next(e);
+    const usage = await $.session.usage();
+    if (!e.agentId && usage.context.tokens) turnTokens = [...turnTokens.slice(-9), usage.context.tokens];
+    if (lastCompaction) $.ui.invalidate('ui.render');
+    return result;
+  });
+
+  on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => {
+    const beneath = await next(e);
+    if (!lastCompaction) return beneath;
+    const { context } = await $.session.usage();
+    const { Box, Text } = $.ui.resolve(e);
+    return Box({ flexDirection: 'column', children: [beneath, Text({ dimColor: true, children: band(context) })] });
+  });
 };
+
+function band({ tokens, window }) {
+  return [tokens === undefined ? '' : gauge(tokens / window), lastCompaction, turnsLeft(window)].filter(Boolean).join(' · ');
+}
+
+function gauge(share) {
+  const cells = Array.from({ length: CELLS }, (_, cell) => {
+    if (share >= (cell + 1) / CELLS) return '█';
+    return MARKS.some((mark) => Math.min(Math.floor(mark * CELLS), CELLS - 1) === cell) ? '┊' : '░';
+  });
+  return `${cells.join('')} ${Math.round(share * 100)}%`;
+}
+
+function turnsLeft(window) {
+  if (turnTokens.length < 2) return '';
+  const perTurn = (turnTokens.at(-1) - turnTokens[0]) / (turnTokens.length - 1);
+  return perTurn > 0 ? `about ${Math.max(0, Math.floor((window - turnTokens.at(-1)) / perTurn))} turns left` : '';
+}
 
 // Asks leftoff for the messages; never fails.
 async function ask($, wanted, messages) {
