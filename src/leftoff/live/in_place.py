@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Protocol, TypeGuard
 
 import orjson
 
 from leftoff.agents.registry import agent_by_id
+from leftoff.core.live_messages import LiveMessage
+from leftoff.core.metrics import ContextMetrics
 from leftoff.core.protocols import Agent, CompactsInPlace, HasEvents, HasFastPath
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.trim_plan import Savings
-from leftoff.core.wire import JsonObject, parse_client_json
+from leftoff.core.wire import JsonObject, JsonValue, parse_client_json
 from leftoff.errors import LeftoffError, NothingToDoError, UsageError
 from leftoff.live.compaction import save_all
 from leftoff.live.events import EventContext
@@ -37,11 +39,15 @@ _ACTIONS = ("compact", "trim", "untrim")
 _MANUAL_SHARE = 0.5  # of what is used: a compaction that was asked for frees at least as much as it keeps
 
 
+class _PluggedAgent(Agent, CompactsInPlace, HasEvents, Protocol):
+    """An agent that reports events, and lets a plugin replace its messages."""
+
+
 def answer_request(agent_id: str, raw: bytes) -> bytes:
     """Answer one request; what goes wrong is the reason to decline."""
     try:
         agent, request = agent_by_id(agent_id), parse_client_json(raw)
-        if not isinstance(agent, CompactsInPlace) or not isinstance(agent, HasEvents):
+        if not _is_plugged(agent):
             raise UsageError(f"{agent.name} cannot be compacted in place")
         if not isinstance(request, dict) or request.get("action") not in _ACTIONS:
             raise UsageError("not a request that this version of leftoff knows")
@@ -50,7 +56,11 @@ def answer_request(agent_id: str, raw: bytes) -> bytes:
         return orjson.dumps({"declined": str(error).rstrip(".")})
 
 
-def _answer(agent: Any, request: JsonObject) -> JsonObject:
+def _is_plugged(agent: Agent) -> TypeGuard[_PluggedAgent]:
+    return isinstance(agent, CompactsInPlace) and isinstance(agent, HasEvents)
+
+
+def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
     """Save everything, rebuild the messages and say what that changed."""
     context = _context(agent, request)
     settings, ref = context.settings, context.session_ref
@@ -59,24 +69,25 @@ def _answer(agent: Any, request: JsonObject) -> JsonObject:
     if ref is None:
         raise LeftoffError("the session has no transcript yet")
     messages = agent.read_live_messages(request.get("messages"))
+    gauge = _gauge(ref, context.workspace, request)
+    log = save_all(context, "in_place")
     if request["action"] == "untrim":
         rebuilt = restore_before(ref, messages)
-        verb = "restored what the last compaction replaced"
+        done = "restored what the last compaction replaced"
     else:
-        log = save_all(context, "in_place")
-        rebuilt = _rebuild(context, ref, request, messages, log)
-        verb = rebuilt.done
-    gauge = Savings.expect(_gauge(ref, context.workspace, request), rebuilt.freed_tokens)
+        rebuilt = _rebuild(context, ref, request, messages, gauge, log)
+        done = rebuilt.done
+    answered: list[JsonValue] = agent.write_live_messages(rebuilt.messages)
     return {
-        "messages": agent.write_live_messages(rebuilt.messages),
-        "receipt": f"{verb}; {_change(gauge)}",
+        "messages": answered,
+        "receipt": f"{done}; {_change(Savings.expect(gauge, rebuilt.freed_tokens))}",
     }
 
 
-def _context(agent: Agent, request: JsonObject) -> EventContext:
+def _context(agent: _PluggedAgent, request: JsonObject) -> EventContext:
     """Return what the hook before a compaction would have been called with."""
     session_id, folder = request.get("session_id"), request.get("cwd")
-    if not isinstance(session_id, str) or not isinstance(folder, str) or not isinstance(agent, HasEvents):
+    if not isinstance(session_id, str) or not isinstance(folder, str):
         raise UsageError("the request does not name its session and its folder")
     state = live_state.load(agent.id, session_id)
     workspace = Workspace.open(Path(state.folder or folder))
@@ -104,10 +115,14 @@ def _context(agent: Agent, request: JsonObject) -> EventContext:
 
 
 def _rebuild(
-    context: EventContext, ref: SessionRef, request: JsonObject, messages: list[Any], log: ResumeLog | None
+    context: EventContext,
+    ref: SessionRef,
+    request: JsonObject,
+    messages: list[LiveMessage],
+    gauge: ContextMetrics,
+    log: ResumeLog | None,
 ) -> Rebuilt:
-    settings, gauge = context.settings, _gauge(ref, context.workspace, request)
-    used = gauge.used_tokens
+    settings, used = context.settings, gauge.used_tokens
     if used is None or gauge.total_budget is None:
         raise LeftoffError("how full the window is cannot be read")
     target = int(gauge.total_budget * settings.trim.in_place_target)
@@ -145,7 +160,7 @@ def _log_body(log: ResumeLog | None) -> Callable[[int, str], str]:
     return body
 
 
-def _gauge(ref: SessionRef, workspace: Workspace, request: JsonObject) -> Any:
+def _gauge(ref: SessionRef, workspace: Workspace, request: JsonObject) -> ContextMetrics:
     """Return how full the window is: as the agent says, where it does, of the usable window as everywhere else."""
     metrics = status_of(ref, workspace).metrics
     used = request.get("used_tokens")

@@ -89,8 +89,8 @@ def in_place_on_screen(agent: Agent, sandbox: Sandbox) -> None:
         submit(agent, screen, "Before.", "before it")
         before = request_with(sandbox, "Before.\n")
         type_command(screen, "/leftoff:trim", "tokens freed")
-        shown = submit(agent, screen, "Trimmed.", "trimmed it")
-        assert re.search(r"┊ \d+% · \d+ placeholder", shown), f"the band above the prompt is missing\n{shown}"
+        submit(agent, screen, "Trimmed.", "trimmed it")
+        assert re.search(r"┊+░* \d+% · \d+ placeholder", screen.wait_for("% · ")), "the band is missing"
         trimmed = request_with(sandbox, "Trimmed.\n")
         check_plan(sandbox, trimmed)
         assert placeholders(trimmed), "nothing was trimmed"
