@@ -82,11 +82,18 @@ def test_each_stage_comes_only_when_the_one_before_did_not_free_enough(home):
     assert little.freed_tokens < more.freed_tokens < most.freed_tokens
 
 
-def test_the_last_turn_stays_as_it_was(home):
-    transcript = home.claude(story())
+def test_the_last_turn_stays_as_it_was_also_where_earlier_files_are_worth_keeping(home):
+    told = story()
+    for number in range(4):
+        read = call("read", {"path": f"src/new{number}.py"}, f"{number}\n{LONG}")
+        told.asked(f"Read {number}.").replied("", read)
+    told.asked("And the last thing?").replied("", call("shell", {"command": "ls"}, "a.py\n" * 100))
+    told.replied("The last word.")
+    transcript = home.claude(told)
     before = live_messages(ref_of(transcript).agent, ref_of(transcript).session)
-    rebuilt = compact(transcript, 60_000)
-    assert [each._replace(handle=None) for each in before[-2:]] == [*rebuilt.messages[-2:]]
+    for target in (110_000, 80_000, 50_000, 40_000):
+        rebuilt = compact(transcript, target)
+        assert [each._replace(handle=None) for each in before[-4:]] == [*rebuilt.messages[-4:]], target
 
 
 def test_the_original_of_every_placeholder_is_found_by_its_key(home):

@@ -274,7 +274,8 @@ class Draft:
         protected = self._first_protected()
         views = self._current_views if keeps_views else frozenset()
         stays = [self._stays(message) or has_call(message, views) for message in self.given]
-        points = [*cut_points(self.given)]
+        # The last turns stay whole, unless nothing else reaches the target.
+        points = [each for each in cut_points(self.given) if not keeps_views or each <= protected]
         freed = [0, *accumulate(sizes)]
         kept = [0, *accumulate(size if stay else 0 for size, stay in zip(sizes, stays, strict=True))]
         share = room - log_room if keeps_views else int(room * _WORDS_SHARE)
