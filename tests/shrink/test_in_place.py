@@ -83,15 +83,16 @@ def test_each_stage_comes_only_when_the_one_before_did_not_free_enough(home):
 
 
 def test_the_last_turn_stays_as_it_was_also_where_earlier_files_are_worth_keeping(home):
-    told = story()
-    for number in range(4):
-        read = call("read", {"path": f"src/new{number}.py"}, f"{number}\n{LONG}")
-        told.asked(f"Read {number}.").replied("", read)
-    told.asked("And the last thing?").replied("", call("shell", {"command": "ls"}, "a.py\n" * 100))
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for number in range(12):
+        told.asked(f"Read {number}.").replied(
+            "", call("read", {"path": f"src/{number}.py"}, f"{number}\n{LONG}")
+        )
+    told.asked("And the last thing?").replied("", call("shell", {"command": "ls"}, "a.py\n" * 3000))
     told.replied("The last word.")
     transcript = home.claude(told)
     before = live_messages(ref_of(transcript).agent, ref_of(transcript).session)
-    for target in (110_000, 80_000, 50_000, 40_000):
+    for target in range(90_000, 116_000, 1_000):
         rebuilt = compact(transcript, target)
         assert [each._replace(handle=None) for each in before[-4:]] == [*rebuilt.messages[-4:]], target
 
