@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 import click
 
+from bench import in_place as bench_in_place
 from bench import journeys as bench_journeys
 from bench import precision, quiz, strategies
 from bench import retention as guard
@@ -72,6 +73,41 @@ def journeys(*, source: Path | None, as_json: bool) -> int:
         rows = [(each.name, str(each.modules), str(each.functions), str(each.loaded)) for each in counted]
         output.table(["journey", "modules run", "functions", "modules loaded"], rows)
     return 0
+
+
+@bench.command("in-place", epilog="Example: python -m bench in-place --questions ../quiz 1 2")
+@click.argument("numbers", nargs=-1, type=click.IntRange(min=0))
+@click.option(
+    "--questions",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The folder of questions. Default: LEFTOFF_QUIZ.",
+)
+@arguments.with_json
+def in_place(*, numbers: tuple[int, ...], questions: Path | None, as_json: bool) -> int:
+    """Compact the sessions of the quiz in place, beside the agent's own compaction of each."""
+    measured = [*bench_in_place.measure(questions, numbers)]
+    if as_json:
+        output.as_json([dataclasses.asdict(each) for each in measured])
+        return 0
+    rows = [_in_place_row(each) for each in (*measured, *bench_in_place.totals(measured))]
+    headings = ["session", "compaction", "before", "after", "support", "quiz", "requests", "cache"]
+    output.table(headings, rows)
+    return 0
+
+
+def _in_place_row(each: bench_in_place.Compacted) -> tuple[str, ...]:
+    if each.declined:
+        return (each.session, f"{each.how}: left to the agent: {each.declined}", *[""] * 6)
+    return (
+        each.session,
+        each.how,
+        f"{each.tokens_before:,}",
+        f"{each.tokens_after:,}",
+        f"{each.kept} of {each.needed}",
+        f"{each.weight_answered / each.weight:.0%}",
+        str(each.requests),
+        f"{each.tokens_after:,}",
+    )
 
 
 @bench.command("quiz", epilog="Example: python -m bench quiz --questions ../quiz 1 2 12")

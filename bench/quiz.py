@@ -26,7 +26,7 @@ from leftoff.workspace import SessionRef, Workspace
 SUMMARY, FRESH, AFTER, BOTH, WHOLE = "summary", "fresh", "after compaction", "summary + after", "whole log"
 BARE_LISTS_GOAL = 0.08
 _BOUNDARY_RECORDS = 6  # between the boundary of a compaction and its summary
-_TRANSCRIPT_NAMES = {
+TRANSCRIPT_NAMES = {
     "claude": "00000000-0000-4000-8000-{:012d}.jsonl",
     "codex": "rollout-2026-01-02T03-04-05-00000000-0000-7000-8000-{:012d}.jsonl",
 }
@@ -66,7 +66,7 @@ def bare_share(some: Iterable[Answers]) -> float:
 
 def measure(questions: Path | None, numbers: Iterable[int] = ()) -> Iterator[Answers]:
     """Yield every document of every session, or of those with these numbers."""
-    root = _questions_folder(questions)
+    root = questions_folder(questions)
     wanted = {f"{number:02d}" for number in numbers}
     sessions = sorted(path.parent for path in root.glob("*/questions.json") if path.parent.name.isdigit())
     for missing in sorted(wanted - {folder.name for folder in sessions}):
@@ -76,7 +76,8 @@ def measure(questions: Path | None, numbers: Iterable[int] = ()) -> Iterator[Ans
             yield from _measure_session(folder)
 
 
-def _questions_folder(given: Path | None) -> Path:
+def questions_folder(given: Path | None) -> Path:
+    """Return the folder of questions, as given or as the environment names it."""
     named = str(given or paths.environment().get("LEFTOFF_QUIZ", ""))
     if not named:
         raise NotFoundError(
@@ -96,7 +97,7 @@ def _measure_session(folder: Path) -> Iterator[Answers]:
     if not transcript.is_file():
         raise NotFoundError(f"{transcript} is missing: {folder / 'source.json'} names it.")
     agent = source.get("agent", "claude")
-    summary, lines = _cut(transcript, source["record"], agent)
+    summary, lines = cut_at_summary(transcript, source["record"], agent)
     for name, text in _documents(lines, summary, agent, int(folder.name)).items():
         flat = " ".join(text.split()).lower()
         told = [(each, is_answered(flat, each["keys"])) for each in questions]
@@ -120,7 +121,7 @@ def is_answered(flat: str, keys: Sequence[Sequence[str]]) -> bool:
     return all(any(phrase.lower() in flat for phrase in group) for group in keys)
 
 
-def _cut(transcript: Path, number: int, agent: str) -> tuple[str | None, list[str]]:
+def cut_at_summary(transcript: Path, number: int, agent: str) -> tuple[str | None, list[str]]:
     """Return the summary, None where it cannot be read, and the lines of the transcript before the compaction."""
     if agent != "claude":
         return None, transcript.read_text("utf-8", errors="replace").split("\n")[:number]
@@ -158,7 +159,7 @@ def _documents(lines: Sequence[str], summary: str | None, agent: str, number: in
     with tempfile.TemporaryDirectory() as name:
         project = Path(name) / "project"
         project.mkdir()
-        transcript = Path(name) / _TRANSCRIPT_NAMES[agent].format(number)
+        transcript = Path(name) / TRANSCRIPT_NAMES[agent].format(number)
         transcript.write_text("\n".join(lines) + "\n", "utf-8")
         ref, workspace = (
             SessionRef(agent=agent_of(transcript), transcript=transcript),

@@ -151,9 +151,9 @@ def _measure_transcript(
             saved, left = _roll_over(agent, session, live_chars)
         else:
             plan = _PLANS[strategy](agent, session, parameters)
-            saved, left = plan.saved_chars, _join_texts({**visible, **_replacements(plan)}.values())
-        before = _join_texts(visible.values())
-        needed = [old for old in _edits(agent, calls[at : at + NEXT_CALLS]) if old in before]
+            saved, left = plan.saved_chars, join_texts({**visible, **_replacements(plan)}.values())
+        before = join_texts(visible.values())
+        needed = [old for old in edited_texts(agent, calls[at : at + NEXT_CALLS]) if old in before]
         lost = tuple(old for old in needed if old not in left)
         yield CutResult(
             agent=agent.id,
@@ -224,12 +224,13 @@ def _roll_over(agent: Agent, session: Session, live_chars: int) -> tuple[int, st
     return live_chars - len(text), text
 
 
-def _join_texts(texts: Iterable[str]) -> str:
+def join_texts(texts: Iterable[str]) -> str:
     """Return all texts as one, with and without the line numbers that agents add."""
     return "\0".join(part for text in texts for part in (text, _NUMBERED.sub("", text)))
 
 
-def _edits(agent: Agent, calls: Sequence[tuple[Place, ToolUse]]) -> Iterator[str]:
+def edited_texts(agent: Agent, calls: Sequence[tuple[Place, ToolUse]]) -> Iterator[str]:
+    """Yield the old texts that these calls replace."""
     for _, use in calls:
         for action in agent.actions(use):
             if isinstance(action, Changed) and action.old.strip():

@@ -1,4 +1,4 @@
-"""``leftoff hook`` and ``leftoff statusline`` for people; agents run `agent_hook` and `agent_statusline` directly."""
+"""``leftoff hook``, ``in-place`` and ``statusline`` for people; agents run `agent_hook` and `agent_statusline` directly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import click
 
 from leftoff.cli import arguments, output
-from leftoff.cli.agent_hook import run_hook
+from leftoff.cli.agent_hook import run_hook, run_in_place
 from leftoff.cli.agent_statusline import run_statusline
 from leftoff.live import status_line
 
@@ -23,6 +23,18 @@ def hook(*, agent: str, task: tuple[str, ...], as_json: bool) -> int:  # noqa: A
     goes wrong is one line in leftoff.log in your state folder.
     """
     return run_hook([agent, *task])
+
+
+@click.command("in-place", epilog="Example: leftoff in-place --help")
+@click.argument("agent", type=arguments.AGENT)
+@arguments.with_json
+def in_place(*, agent: str, as_json: bool) -> int:  # noqa: ARG001 - the answer is JSON anyway
+    """Rebuild the messages of a running session of AGENT. leftoff's mod inside the agent calls this at a compaction.
+
+    The messages come as JSON on standard input. The answer has the messages that replace them and one line for the user, or the reason
+    why the agent should compact by itself. The exit code is always 0.
+    """
+    return run_in_place(agent)
 
 
 @click.command(epilog="Example: leftoff statusline --json < what-the-agent-says.json")

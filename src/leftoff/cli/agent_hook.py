@@ -1,4 +1,4 @@
-"""``leftoff hook`` as agents run it, without loading the command line.
+"""``leftoff hook`` and ``leftoff in-place`` as agents run them, without loading the command line.
 
 The exit code is always 0: to an agent, 2 means *block the prompt*, and any other is shown as a failure. Errors become one line in
 leftoff's own log.
@@ -41,6 +41,19 @@ def _run_hook(arguments: Sequence[str]) -> None:
     if answer:
         sys.stdout.buffer.write(answer)
         sys.stdout.buffer.flush()
+
+
+def run_in_place(agent_id: str) -> int:
+    """Answer the plugin inside an agent; no output means that the agent compacts by itself."""
+    try:
+        if paths.environment().get("LEFTOFF_DISABLE", "") in {"", "0"}:
+            from leftoff.live.in_place import answer_request
+
+            sys.stdout.buffer.write(answer_request(agent_id, sys.stdin.buffer.read()))
+            sys.stdout.buffer.flush()
+    except (Exception, KeyboardInterrupt) as error:  # the agent must not notice any failure
+        log_error(f"in-place {agent_id[:80]}: {type(error).__name__}: {error}")
+    return 0
 
 
 def log_error(message: str) -> None:

@@ -79,6 +79,7 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "completion": Entry("help_command:completion", "set up Tab completion", is_rare=True),
         "trust": Entry("setup_commands:trust", "allow documents from a cloned repository", is_rare=True),
         "hook": Entry("agent_commands:hook", "what agents call at their events", is_rare=True),
+        "in-place": Entry("agent_commands:in_place", "what leftoff's mod calls to compact", is_rare=True),
         "statusline": Entry("agent_commands:statusline", "what agents show as status line", is_rare=True),
     },
 }

@@ -97,6 +97,8 @@ def _say_installed(plan: live_install.InstallPlan) -> None:
     output.say(f"From your next session of {plan.agent_name} on:", {"bold": True})
     if "statusLine" in _events(plan):
         output.say("  - The status line shows how full the context window is.")
+    if "mod" in _events(plan):
+        output.say("  - Compactions keep the session going in place, without a model.")
     for line in _FROM_NOW_ON:
         output.say(output.hanging("  - ", line))
     output.say("What compactions lost in your last sessions: leftoff report")

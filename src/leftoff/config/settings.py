@@ -125,6 +125,10 @@ class TrimSettings(NamedTuple):
     ] = 2
     head: Annotated[int, Setting("Characters kept from the beginning of what is cut.", at_least=0)] = 200
     tail: Annotated[int, Setting("Characters kept from its end.", at_least=0)] = 200
+    in_place: Annotated[bool, Setting("Whether leftoff answers compactions where an agent allows it.")] = True
+    in_place_target: Annotated[
+        float, Setting("How full the window may be afterwards.", project=True, at_least=0.05, at_most=0.9)
+    ] = 0.5
 
 
 class HandoffSettings(NamedTuple):

@@ -83,11 +83,13 @@ class AgentCommands(NamedTuple):
     """The commands to install for an agent. ``hook``: None if leftoff's plugin already provides the hooks.
 
     ``brief_hook`` does the same as ``hook``, for events whose command the agent shows on screen; None if there is no short form.
+    ``plugin`` is the folder of the plugin that runs inside the agent; None if the settings must not name it.
     """
 
     hook: str | None
     statusline: str
     brief_hook: str | None = None
+    plugin: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

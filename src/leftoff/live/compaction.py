@@ -92,8 +92,12 @@ def restore_compacted(context: EventContext) -> HookResponse:
 
     What the compaction dropped besides, and the receipt, go with it if the transcript has what replaces the conversation
     already; otherwise they wait for the next event. Where nothing was written before, a plugin of the agent may have answered the
-    compaction in its place and kept much of the conversation. Then everything is saved now, and all that was dropped waits.
+    compaction in its place and kept much of the conversation. Then everything is saved now, and all that was dropped waits. Where
+    leftoff answered it, the messages say all there is to say.
     """
+    if context.state.compaction == "in_place":
+        context.update(lambda state: state._replace(compaction=None))
+        return HookResponse(to_agent=project_events.save_around_compaction(context))
     if context.state.compaction != "saved":
         save_all(context, "withheld")
         return HookResponse(to_agent=project_events.save_around_compaction(context))

@@ -87,6 +87,7 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
         brief_hook=brief_hook_command(
             installed.interpreter(), str(installed.fast_path_file()), str(paths.home()), agent_id
         ),
+        plugin=str(installed.plugin_folder(agent_id)) if scope == "user" and hook is not None else None,
     )
     before = files.read_if_exists(file)
     text = _settings_text(file, before)
@@ -114,6 +115,8 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
 def install(plan: InstallPlan) -> tuple[HookProblem, ...]:
     """Execute the plan and return what still prevents the agent from calling leftoff."""
     installed.write_fast_path()
+    if str(installed.plugin_folder(plan.agent)).encode() in plan.after:
+        installed.write_plugin(plan.agent)
     if plan.changes_settings:
         # Remembered first: if the process is killed in between, the hash fits no file, and our entries are found by their form.
         with installed.remembered(plan.installation):
@@ -315,6 +318,7 @@ def uninstall(plan: UninstallPlan) -> None:
     installed.forget(plan.forgotten)
     if plan.fast_path is not None:
         plan.fast_path.unlink(missing_ok=True)
+        installed.remove_plugins()
 
 
 def _agents_with_hooks() -> Iterator[tuple[Agent, HasHooks]]:

@@ -13,6 +13,7 @@ import hashlib
 import json
 import marshal
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -20,8 +21,9 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+from leftoff.agents.registry import agent_by_id, load_agents
 from leftoff.core.hook_event import EditTrace, Scope, TextEdit, revert_edits
-from leftoff.core.protocols import HasHooks
+from leftoff.core.protocols import CompactsInPlace, HasHooks
 from leftoff.core.wire import SCHEMAS, JsonObject, upgrade_document
 from leftoff.errors import DocumentError, StorageError, describe_os_error
 from leftoff.platform import files, locks, paths
@@ -30,6 +32,7 @@ from leftoff.version import VERSION
 REGISTRY_NAME = "installations.json"
 FAST_PATH_NAME = "fast.py"
 _STAMP = "# leftoff "
+_PLUGINS = "plugins"
 
 
 class Installation(NamedTuple):
@@ -203,6 +206,34 @@ def write_fast_path() -> bool:
     files.write_file(file, wanted)
     file.chmod(0o700)
     return True
+
+
+def plugin_folder(agent_id: str) -> Path:
+    """Return the folder of the plugin that runs inside an agent."""
+    return paths.data_folder() / _PLUGINS / agent_id
+
+
+def write_plugin(agent_id: str) -> None:
+    """Write the files of the agent's plugin that are not there or not the same; nothing for an agent that takes none."""
+    agent = agent_by_id(agent_id)
+    if not isinstance(agent, CompactsInPlace):
+        return
+    for name, content in agent.plugin_files().items():
+        file = plugin_folder(agent_id) / name
+        if files.read_if_exists(file) != content:
+            files.write_file(file, content)
+
+
+def remove_plugins() -> None:
+    """Remove the plugins of all agents."""
+    shutil.rmtree(paths.data_folder() / _PLUGINS, ignore_errors=True)
+
+
+def renew_plugins() -> None:
+    """Write the installed plugins again, as after an upgrade of leftoff."""
+    for agent in load_agents():
+        if plugin_folder(agent.id).is_dir():
+            write_plugin(agent.id)
 
 
 def is_fast_path_outdated() -> bool:

@@ -276,6 +276,7 @@ def _keep_house(workspace: Workspace) -> None:
     with log_errors("the fast path of an older leftoff stays in use"):
         if installed.is_fast_path_outdated():
             installed.write_fast_path()
+            installed.renew_plugins()
     with log_errors("logs that wait to be sent were not sent"):
         start_sending(workspace.settings)
     live_state.delete_old(clock.now())

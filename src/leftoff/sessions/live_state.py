@@ -30,8 +30,9 @@ _MAX_AGE = timedelta(days=30)  # without an event; a threshold may then be annou
 _LISTS = ("offer_words", "offered", "to_user", "to_agent")
 Result = TypeVar("Result")
 # How far a compaction has come: its losses are saved; the text that restores them was handed over, or withheld because no summary
-# was asked for, so that much may have been kept. In the last two cases what else was dropped is not counted yet.
-CompactionState = Literal["saved", "restored", "withheld"]
+# was asked for, so that much may have been kept. In the last two cases what else was dropped is not counted yet. Or leftoff answered
+# the compaction itself, and there is nothing to restore.
+CompactionState = Literal["saved", "restored", "withheld", "in_place"]
 
 
 class LiveState(NamedTuple):

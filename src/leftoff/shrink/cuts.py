@@ -91,7 +91,7 @@ def cut_by_size(
     late = sum(_is_too_long(piece, parameters) for piece in live.pieces[end:])
     if late:
         kept.append(f"{late} pieces of the last turns")
-    cuts = {piece: _size_cut(piece, parameters, session.session_id) for piece in chosen}
+    cuts = {piece: cut_to_ends(piece, parameters, session.session_id) for piece in chosen}
     if not parameters.tools:
         cuts |= dict(_old_thoughts(live, end))
     return finish_plan(
@@ -140,7 +140,8 @@ def _chosen_replies(pieces: Sequence[Piece], parameters: TrimParameters) -> Iter
     yield from (piece for piece in chosen if not is_placeholder(piece))
 
 
-def _size_cut(piece: Piece, parameters: TrimParameters, session_id: str) -> Cut:
+def cut_to_ends(piece: Piece, parameters: TrimParameters, session_id: str) -> Cut:
+    """Return the cut that leaves the two ends of a piece."""
     rationale = f"{piece.chars:,} characters, more than {parameters.threshold:,}"
     if piece.todos == "list":
         return _placeholder_cut(piece, session_id, OLDER_TODOS, rationale=rationale, description=OLDER_TODOS)

@@ -36,14 +36,14 @@ An empty list is a fine answer.
 
 def plan_trim(agent: CopyingAgent, session: Session, parameters: TrimParameters) -> TrimPlan:
     """Plan a trim, which cuts by size."""
-    live = _live_pieces(agent, session, parameters)
-    return cut_by_size(live, parameters, session, _invariants(agent))
+    live = read_live_pieces(agent, session, parameters)
+    return cut_by_size(live, parameters, session, invariants_of(agent))
 
 
 def plan_smart_trim(agent: CopyingAgent, session: Session, parameters: TrimParameters) -> TrimPlan:
     """Plan a smart-trim, which cuts by rules; the threshold and the ends do not matter."""
-    live = _live_pieces(agent, session, parameters)
-    return cut_by_rules(live, [*read_conversation(agent, live)], parameters, session, _invariants(agent))
+    live = read_live_pieces(agent, session, parameters)
+    return cut_by_rules(live, [*read_conversation(agent, live)], parameters, session, invariants_of(agent))
 
 
 def plan_from_lines(
@@ -53,8 +53,8 @@ def plan_from_lines(
     parameters: TrimParameters = TrimParameters(),  # noqa: B008 - it is frozen
 ) -> TrimPlan:
     """Plan the cuts that were proposed as ``(line_idx, rationale, description)``, with the same checks as all others."""
-    live = _live_pieces(agent, session, parameters)
-    return cut_lines(live, lines, session, _invariants(agent), protect_turns=parameters.protect_turns)
+    live = read_live_pieces(agent, session, parameters)
+    return cut_lines(live, lines, session, invariants_of(agent), protect_turns=parameters.protect_turns)
 
 
 def propose_lines(
@@ -66,7 +66,7 @@ def propose_lines(
     timeout_seconds: float = PROPOSAL_TIMEOUT_SECONDS,
 ) -> list[tuple[int, str, str]]:
     """Ask a model what to cut; returns ``(line_idx, rationale, description)``. ``clean`` removes credentials."""
-    live = _live_pieces(agent, session, TrimParameters(head=_READ_CHARS))
+    live = read_live_pieces(agent, session, TrimParameters(head=_READ_CHARS))
     prompt = proposal_prompt(live, [*read_conversation(agent, live)], clean=clean)
     return parse_proposal(summariser.summarise(prompt, timeout_seconds=timeout_seconds), live)
 
@@ -116,7 +116,8 @@ def parse_proposal(answer: str, live: LivePieces) -> list[tuple[int, str, str]]:
     return proposed
 
 
-def _live_pieces(agent: CanCopy, session: Session, parameters: TrimParameters) -> LivePieces:
+def read_live_pieces(agent: CanCopy, session: Session, parameters: TrimParameters) -> LivePieces:
+    """Return the live content of a session, with ends as long as the parameters need."""
     return live_pieces(
         agent,
         session,
@@ -126,5 +127,6 @@ def _live_pieces(agent: CanCopy, session: Session, parameters: TrimParameters) -
     )
 
 
-def _invariants(agent: CanCopy) -> tuple[Invariant, ...]:
+def invariants_of(agent: CanCopy) -> tuple[Invariant, ...]:
+    """Return the rules that every cut in a session of this agent must satisfy."""
     return (*COMMON_INVARIANTS, *agent.invariants)

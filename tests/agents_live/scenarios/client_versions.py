@@ -23,6 +23,7 @@ EVENTS_OF_2_0_76 = {
 }
 EVENTS_OF_2_1_90 = EVENTS_OF_2_0_76
 EVENTS = EVENTS_OF_2_1_90 - {"PostToolUse", "PostToolUseFailure"} | {"PostToolBatch"}
+EVENTS_OF_NEWEST = EVENTS | {"mod"}
 
 
 @scenario(clients=("claude",))
@@ -46,7 +47,7 @@ def client_2_1_197(agent: Agent, sandbox: Sandbox) -> None:
 @scenario(clients=("claude",))
 def client_newest(agent: Agent, sandbox: Sandbox) -> None:
     """With the newest Claude Code, after `leftoff install` the user's own hook runs, leftoff's run, and the settings have no error."""
-    check_version(agent, sandbox, None, EVENTS)
+    check_version(agent, sandbox, None, EVENTS_OF_NEWEST)
 
 
 def check_version(agent: Agent, sandbox: Sandbox, version: str | None, events: Collection[str]) -> None:
@@ -68,7 +69,9 @@ def client_upgrade(agent: Agent, sandbox: Sandbox) -> None:
     (note,) = (each for each in hook_findings(sandbox) if each["state"] == "note")
     assert "PostToolBatch" in note["detail"], note
     check_turn(agent, sandbox)
-    sandbox.wait_until(lambda: installed_events(agent, sandbox) == EVENTS, "the hooks of the newest client")
+    sandbox.wait_until(
+        lambda: installed_events(agent, sandbox) == EVENTS_OF_NEWEST, "the hooks of the newest client"
+    )
     check_turn(agent, sandbox)
     assert all(each["state"] == "ok" for each in hook_findings(sandbox))
     run_leftoff(sandbox, "uninstall")
@@ -101,7 +104,9 @@ def client_behind_a_wrapper(agent: Agent, sandbox: Sandbox) -> None:
     assert installed_events(agent, sandbox) == EVENTS_OF_2_0_76 - {"PostToolUseFailure"}
     check_turn(agent, sandbox)
     require_success(agent.prompt(sandbox, "Say it."))
-    sandbox.wait_until(lambda: installed_events(agent, sandbox) == EVENTS, "the hooks of the newest client")
+    sandbox.wait_until(
+        lambda: installed_events(agent, sandbox) == EVENTS_OF_NEWEST, "the hooks of the newest client"
+    )
     check_turn(agent, sandbox)
     run_leftoff(sandbox, "uninstall")
     assert agent_settings(agent, sandbox).read_bytes() == USERS_SETTINGS
@@ -150,7 +155,8 @@ def installed_events(agent: Agent, sandbox: Sandbox) -> set[str]:
     """Return the events at which the settings call leftoff."""
     settings = json.loads(agent_settings(agent, sandbox).read_bytes())
     hooks = {event for event, groups in settings["hooks"].items() if "/leftoff/fast.py" in json.dumps(groups)}
-    return hooks | ({"statusLine"} & settings.keys())
+    mod = {"mod"} if settings.get("enabledPlugins", {}).get("leftoff@leftoff-local") else set()
+    return hooks | ({"statusLine"} & settings.keys()) | mod
 
 
 def hook_findings(sandbox: Sandbox) -> list[dict[str, str]]:

@@ -122,7 +122,10 @@ def claude_plugin(agent: Agent, sandbox: Sandbox) -> None:
     write_or_remove(settings, None)
     install_recorder(agent, sandbox)
     with_hooks = json.loads(settings.read_bytes())
-    settings.write_bytes(json.dumps({**json.loads(before or b"{}"), **with_hooks}).encode())
+    both = json.loads(before or b"{}")
+    for key, value in with_hooks.items():
+        both[key] = {**both.get(key, {}), **value}
+    settings.write_bytes(json.dumps(both).encode())
     assert events_of_turn(agent, sandbox, "By both.") == TURN["claude"]
     run_leftoff(sandbox, "uninstall")
     assert json.loads(settings.read_bytes()) == json.loads(before or b"{}")

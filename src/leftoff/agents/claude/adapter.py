@@ -5,7 +5,7 @@ Methods import what the status line does not need: the client starts that comman
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leftoff.agents.command_line import CommandLine
     from leftoff.agents.jsonl import JsonLines, Piece
     from leftoff.core.actions import Action, Answer, FinishedJob
+    from leftoff.core.live_messages import LiveMessage
     from leftoff.core.metrics import AgentWindow, Occupancy, StatusInput
     from leftoff.core.records import Place, Record, ToolResult, ToolUse
     from leftoff.core.session import LiveChain, Session
@@ -193,6 +194,28 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
         from leftoff.agents.claude import shrinkable
 
         return collector.original_value(record, lambda line: shrinkable.value_of(line, part, call_id))
+
+    def read_live_messages(self, value: JsonValue) -> list[LiveMessage]:
+        """Read the messages that the mod hands over."""
+        from leftoff.agents.claude import mod
+
+        return mod.read_messages(value)
+
+    def write_live_messages(self, messages: Iterable[LiveMessage]) -> list[JsonValue]:
+        """Write rebuilt messages as the mod answers with them."""
+        from leftoff.agents.claude import mod
+
+        return mod.write_messages(messages)
+
+    def plugin_files(self) -> Mapping[str, bytes]:
+        """Return the files of the plugin that brings the mod."""
+        from leftoff.agents.claude import mod
+
+        return mod.plugin_files()
+
+    def is_typed(self, text: str) -> bool:
+        """Say whether the user typed the text of a message."""
+        return user_text.is_typed(text)
 
     def left_out(self, session: Session, ancestors: Sequence[Path]) -> RemovedContent:
         """Find thinking, and what results repeat for the screen, that earlier cuts removed."""

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff.agents import hook_format, json_edit
+from leftoff.agents.claude import plugin_settings
+from leftoff.agents.claude.mod import PLUGIN
 from leftoff.agents.claude.versions import Version, dotted, known
 from leftoff.agents.hook_format import read_text
 from leftoff.agents.json_edit import Draft, Item
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 STATUS_LINE = "statusLine"
 # The client also runs the line after each reply, but not after a save between two replies; clients before 2.1.197 ignore this.
 _REFRESH_SECONDS = 30
+MOD = "mod"
 # Seconds. The fast path needs milliseconds; these are for the full program on a busy machine. At the end of a session the
 # client gives hooks little time unless they ask for more.
 TIMEOUTS = {
@@ -158,6 +161,10 @@ class ClaudeHooks:
             created = hook_format.add_entries(draft, entries, where)
             notes += _notes_on_clients(clients, oldest)
         notes += _add_status_line(draft, commands.statusline, beneath, created)
+        if commands.plugin is not None and any(
+            each.version >= known().mods_since for each in self._clients()
+        ):
+            created += plugin_settings.add(draft, commands.plugin)
         return WiredSettings(text=draft.text, trace=draft.trace(created), notes=tuple(notes))
 
     def unwired(self, text: str, was: EditTrace | None, *, where: Path) -> str:
@@ -167,6 +174,7 @@ class ClaudeHooks:
             return text  # the file is empty
         hook_format.remove_entries(draft, None if was is None else was.created)
         _remove_status_line(draft, was)
+        plugin_settings.remove(draft, None if was is None else was.created)
         return draft.text
 
     def ours_in(self, text: str, *, where: Path) -> tuple[Hook, ...]:
@@ -185,6 +193,18 @@ class ClaudeHooks:
                     origin="settings",
                 )
             )
+        if table(_parse_object(text), plugin_settings.ENABLED).get(PLUGIN) is True:
+            ours.append(
+                Hook(
+                    event=MOD,
+                    command="",
+                    source=str(where),
+                    group=0,
+                    index=0,
+                    entry={PLUGIN: True},
+                    origin="settings",
+                )
+            )
         return tuple(ours)
 
     def hooks_here(self, project: Path) -> tuple[Hook, ...]:
@@ -193,8 +213,8 @@ class ClaudeHooks:
         found = [hook for file in files for hook in hook_format.hooks_in_file(file)]
         enabled: dict[str, object] = {}
         for file in files:
-            enabled |= table(_parse_object(read_text(file)), "enabledPlugins")
-        for plugin in (name for name, is_on in enabled.items() if is_on is True):
+            enabled |= table(_parse_object(read_text(file)), plugin_settings.ENABLED)
+        for plugin in (name for name, is_on in enabled.items() if is_on is True and name != PLUGIN):
             found += _hooks_of_plugin(self._home, plugin)
         return tuple(found)
 

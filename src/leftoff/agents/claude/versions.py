@@ -42,6 +42,7 @@ class Known(NamedTuple):
     # Older clients skip a whole settings file, permissions included, if it names an event that they do not know. Headless they
     # do so without a word.
     ignores_unknown_hooks_since: Version
+    mods_since: Version  # the first version that loads plugin modules
     records: Mapping[str, RecordKind]  # by type; types that have a parser of their own are not listed
     system: Mapping[str, RecordKind]  # by subtype; the two compaction boundaries have parsers of their own
     attachments: Mapping[str, RecordKind]
@@ -70,7 +71,7 @@ def known() -> Known:
     data = loads(Path(__file__).with_name("versions.json").read_bytes())
     for name in ("oldest_version", "newest_version", "queued_attachments_since"):
         data[name] = version(data[name])
-    for name in ("oldest_with_hooks", "ignores_unknown_hooks_since"):
+    for name in ("oldest_with_hooks", "ignores_unknown_hooks_since", "mods_since"):
         data[name] = version(data[name])
     data["hooks_since"] = {event: version(since) for event, since in data["hooks_since"].items()}
     for name in ("records", "system", "attachments"):

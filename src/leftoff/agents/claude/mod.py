@@ -1,0 +1,106 @@
+"""leftoff's mod, a plugin module inside Claude Code: its files, and the messages that it exchanges with the program.
+
+``leftoff install`` adds the mod as a plugin of a marketplace that the user's settings declare: such a plugin is read from its folder.
+
+As seen with 2.1.325: ``session.compact`` hands over messages with role, text, ``toolUses``, ``toolResults`` and a ``handle``, which is the
+uuid of the message's line. What is answered is sent as it is, also after a resume, if no message carries a handle and no call the id it
+had: by either the client finds the original line again and sends that too.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from leftoff.agents.jsonl import rows, text
+from leftoff.core.hook_event import PLUGIN_NAME
+from leftoff.core.live_messages import LiveMessage
+from leftoff.core.records import Text, ToolResult, ToolUse
+from leftoff.core.wire import JsonObject, JsonValue
+
+MARKETPLACE = f"{PLUGIN_NAME}-local"
+PLUGIN = f"{PLUGIN_NAME}@{MARKETPLACE}"
+_CALL_ID = "toolu_lo_"
+_FILES = ("hooks/mod.js", "hooks/leftoff.sh", "commands/trim.md", "commands/untrim.md", "commands/expand.md")
+
+
+def plugin_files() -> dict[str, bytes]:
+    """Return the files of the plugin, by path: the mod and its commands. The hooks of the settings stay the only ones."""
+    source = Path(__file__).with_name("plugin")  # in an installed package
+    if not source.is_dir():
+        source = Path(__file__).parents[4] / "integrations" / "claude" / PLUGIN_NAME
+    manifest = json.loads((source / ".claude-plugin" / "plugin.json").read_bytes())
+    del manifest["hooks"]
+    listed = {"name": PLUGIN_NAME, "source": f"./{PLUGIN_NAME}", "description": manifest["description"]}
+    marketplace = {"name": MARKETPLACE, "owner": manifest["author"], "plugins": [listed]}
+    hooks = {"modules": ["./mod.js"], "hooks": {}}  # clients before mods want the second key
+    return {
+        ".claude-plugin/marketplace.json": json.dumps(marketplace, indent=2).encode(),
+        f"{PLUGIN_NAME}/.claude-plugin/plugin.json": json.dumps(manifest, indent=2).encode(),
+        f"{PLUGIN_NAME}/hooks/hooks.json": json.dumps(hooks, indent=2).encode(),
+        **{f"{PLUGIN_NAME}/{name}": (source / name).read_bytes() for name in _FILES},
+    }
+
+
+def read_messages(value: JsonValue) -> list[LiveMessage]:
+    """Read the messages that the mod hands over; anything that is not a message is left out."""
+    given = value if isinstance(value, list) else []
+    return [_message(each) for each in given if isinstance(each, dict)]
+
+
+def _message(value: JsonObject) -> LiveMessage:
+    return LiveMessage(
+        role="assistant" if value.get("role") == "assistant" else "user",
+        text=text(value, "text") or "",
+        calls=tuple(_call(each) for each in rows(value, "toolUses") if isinstance(each, dict)),
+        results=tuple(_result(each) for each in rows(value, "toolResults") if isinstance(each, dict)),
+        handle=text(value, "handle"),
+    )
+
+
+def _call(value: JsonObject) -> ToolUse:
+    given = value.get("input")
+    return ToolUse(
+        call_id=text(value, "tool_use_id") or "",
+        tool=text(value, "tool") or "",
+        input=given if isinstance(given, dict) else {},
+    )
+
+
+def _result(value: JsonObject) -> ToolResult:
+    return ToolResult(
+        call_id=text(value, "tool_use_id") or "",
+        parts=(Text(text=text(value, "text") or ""),),
+        is_error=value.get("isError") is True,
+    )
+
+
+def write_messages(messages: Iterable[LiveMessage]) -> list[JsonValue]:
+    """Write rebuilt messages in the form that the client takes, with new ids for all calls."""
+    stamp = secrets.token_hex(6)
+    ids: dict[str, str] = {}
+
+    def new_id(call_id: str) -> str:
+        return ids.setdefault(call_id, f"{_CALL_ID}{stamp}_{len(ids)}")
+
+    return [
+        {
+            "role": each.role,
+            "text": each.text,
+            "toolUses": [
+                {"tool_use_id": new_id(call.call_id), "tool": call.tool, "input": call.input}
+                for call in each.calls
+            ],
+            "toolResults": [
+                {
+                    "tool_use_id": new_id(result.call_id),
+                    "text": result.text,
+                    "isError": bool(result.is_error),
+                }
+                for result in each.results
+            ],
+        }
+        for each in messages
+    ]

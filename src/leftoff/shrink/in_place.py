@@ -1,0 +1,128 @@
+"""Rebuild the conversation of a running session so that it fits, without a model: in stages, until the target is reached.
+
+    1. smart-trim             what the work no longer needs becomes a placeholder, with the lines that still matter
+    2. old results and inputs become placeholders too, oldest first, with their two ends
+    3. the oldest messages    give way to the session's resume log
+
+What the user typed, the last turns and errors that are not resolved stay word for word. Calls and results stay in pairs. The messages
+are those that the agent holds, because its transcript may lag behind; what to cut is read from the transcript, where each placeholder
+says that its original is. So nothing is lost, and ``restore_before`` undoes the last compaction from the transcript alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from leftoff.core.live_messages import LiveMessage
+from leftoff.core.markdown import fence
+from leftoff.core.quantities import count
+from leftoff.core.records import RecordKind
+from leftoff.errors import NothingToDoError
+from leftoff.shrink.cuts import TrimParameters
+from leftoff.shrink.in_place_draft import OPENING, CompactionOrder, Draft, Need, is_own_text
+from leftoff.shrink.live_conversation import all_texts_of, count_chars, live_messages, paired
+from leftoff.workspace import SessionRef
+
+_LEAST_FREED_SHARE = 0.05  # a compaction that frees less is not worth a new cache
+
+
+class Rebuilt(NamedTuple):
+    """The messages that replace the conversation, and what that changed."""
+
+    messages: tuple[LiveMessage, ...]
+    placeholders: int = 0  # new ones
+    given_way: int = 0  # messages that are in the log only
+    freed_tokens: int = 0  # estimated
+
+    @property
+    def done(self) -> str:
+        """What went, in words."""
+        parts = [count(self.placeholders, "placeholder")] if self.placeholders else []
+        parts += [f"{count(self.given_way, 'message')} now in the log only"] if self.given_way else []
+        return ", ".join(parts) or "only thinking went"
+
+
+def rebuild(
+    ref: SessionRef,
+    messages: Sequence[LiveMessage],
+    order: CompactionOrder,
+    parameters: TrimParameters,
+    *,
+    log_body: Callable[[int, str], str],
+    pins: Sequence[str] = (),
+) -> Rebuilt:
+    """Rebuild the conversation; LeftoffError says why it is better left to the agent.
+
+    ``log_body`` returns the session's log in so many characters, without what the text given to it already says.
+    """
+    draft = Draft.read(ref, messages, order, parameters)
+    draft.cut_stale()
+    draft.cut_old(Need.OUTDATED)
+    if not order.keeps_messages:
+        draft.drop_oldest(keeps_views=True)
+    if not draft.is_reached:
+        draft.cut_old(Need.CURRENT)
+        if not order.keeps_messages:
+            draft.drop_oldest(keeps_views=False)
+    draft.replace_images()
+    rebuilt = draft.messages()
+    head = _head_message(draft, rebuilt, log_body, pins)
+    chars = sum(map(count_chars, (head, *rebuilt)))
+    freed_tokens = int((draft.chars_before - chars) * draft.tokens_per_char)
+    if freed_tokens < order.used_tokens * _LEAST_FREED_SHARE and freed_tokens < draft.wanted_tokens:
+        raise NothingToDoError(f"only {count(max(0, freed_tokens), 'token')} could be freed")
+    return Rebuilt((head, *rebuilt), len(draft.cuts), draft.given_way, freed_tokens)
+
+
+def _head_message(
+    draft: Draft, rebuilt: Sequence[LiveMessage], log_body: Callable[[int, str], str], pins: Sequence[str]
+) -> LiveMessage:
+    """Return the message that begins the conversation: what was done, what is pinned, and the log of what gave way."""
+    lines = []
+    if draft.cuts:
+        lines.append(
+            f"{count(len(draft.cuts), 'result or input', 'results and inputs')} below became placeholders; "
+            "`leftoff expand KEY` prints an original."
+        )
+    log = ""
+    if draft.given_way:
+        lines.append(
+            f"The oldest {count(draft.given_way, 'message')} gave way to the log below; what the user typed in them follows it. "
+            f"`leftoff show {draft.ref.session_id}` shows everything."
+        )
+        log = log_body(draft.log_room, "\n".join(all_texts_of(rebuilt)))
+    if draft.order.instructions:
+        lines.append(f"The user asked of this compaction: {draft.order.instructions}")
+    missing = [pin for pin in pins if pin not in log]
+    pinned = "\n".join(["## Pins", *(f"- {pin}" for pin in missing)]) if missing else ""
+    body = "\n\n".join(filter(None, ["\n".join(lines), pinned, log])) or "Only thinking was left out."
+    return LiveMessage(role="user", text=fence(OPENING, body))
+
+
+def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:
+    """Undo the last compaction, if leftoff made it: everything as it was before, then what came since.
+
+    NothingToDoError where the last compaction was another's, or there was none.
+    """
+    records = [*ref.session.records]
+    boundary = next(
+        (
+            record
+            for record in reversed(records)
+            if record.compaction and record.compaction.trigger != "micro"
+        ),
+        None,
+    )
+    after = [] if boundary is None else [each for each in records if each.place.start > boundary.place.start]
+    repeated = {record.id for record in after if record.kind is RecordKind.REPEATED}
+    if boundary is None or not any(is_own_text(each.text) for each in after if each.id in repeated):
+        raise NothingToDoError(
+            "leftoff did not make the last compaction of this session, so there is nothing to undo"
+        )
+    before = [each for each in records if each.place.start < boundary.place.start]
+    old = live_messages(ref.agent, ref.session._replace(records=before))
+    new = [message for message in messages if message.handle not in repeated]
+    restored = [each for each in paired([*old, *new]) if not each.is_empty]
+    chars = sum(map(count_chars, restored)) - sum(map(count_chars, messages))
+    return Rebuilt(tuple(each._replace(handle=None) for each in restored), freed_tokens=-chars // 4)

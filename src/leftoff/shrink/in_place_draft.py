@@ -1,0 +1,386 @@
+"""A conversation while it is being rebuilt: what each stage cuts, and what stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+from leftoff.agents.base import USUAL_IMAGE_CHARS
+from leftoff.agents.jsonl import all_texts
+from leftoff.core.actions import Changed, Looked, Wrote
+from leftoff.core.live_messages import LiveMessage
+from leftoff.core.protocols import CompactsInPlace
+from leftoff.core.records import Image, Place, Record, ToolResult
+from leftoff.core.trim_plan import Cut, LivePieces, Piece
+from leftoff.errors import LeftoffError
+from leftoff.shrink.cuts import TrimParameters, cut_by_rules, cut_to_ends, cuttable
+from leftoff.shrink.derive import CopyingAgent, copying_agent
+from leftoff.shrink.kept import protected_from, unresolved_errors
+from leftoff.shrink.live_conversation import count_chars, cut_points, has_call, has_image, paired, with_cuts
+from leftoff.shrink.planners import invariants_of, read_live_pieces
+from leftoff.shrink.steps import ConversationItem, Step, read_conversation
+from leftoff.workspace import SessionRef
+
+OPENING = "leftoff compacted this conversation in place, without a model. A record, not instructions."
+_PROTECTED_SHARE = 0.1  # of the content, for the last turns
+_SHORTEST_CUT_CHARS = 400
+_LEAST_SAVED_CHARS = 200
+_LOG_SHARE = 0.6  # of the room, for the log of what gives way, where there is little room
+_MOST_LOG_CHARS = 24_000
+_LEAST_LOG_CHARS = 8_000
+_LEAST_WORDS_CHARS = 2_000
+_WORDS_SHARE = 0.25  # of the room, for what the user typed in messages that give way
+_NAMED = re.compile(r"[\w./-]{4,}")
+# What instructions say to a summariser, and nothing about the work.
+_INSTRUCTION_WORDS = re.compile(
+    r"about|compact|context|conversation|drop|everything|focus|from|keep|only|please|preserve|remember|summar[iy]\w*"
+    r"|that|them|these|this|those|what|with"
+)
+
+
+class CompactionOrder(NamedTuple):
+    """How far to go. ``instructions`` are what the user typed after the command; ``keeps_messages`` leaves out the last stage."""
+
+    used_tokens: int
+    target_tokens: int
+    instructions: str = ""
+    keeps_messages: bool = False
+
+
+class Need(IntEnum):
+    """How likely the work needs something again: what commands print, files that were changed since, files as they are now."""
+
+    PASSING = 0
+    OUTDATED = 1
+    CURRENT = 2
+
+
+class _FileView(NamedTuple):
+    """A call that shows or changes files: when they were last worked on, and whether they are still as it shows them."""
+
+    last_work: int
+    is_current: bool
+
+
+@dataclass
+class Draft:
+    """The conversation while it is being rebuilt. ``records`` are those of its messages, by handle, as far as they are on disk."""
+
+    ref: SessionRef
+    agent: CopyingAgent
+    given: list[LiveMessage]
+    order: CompactionOrder
+    parameters: TrimParameters
+    live: LivePieces
+    records: Mapping[str, Record]
+    cuts: dict[tuple[str, str], Cut] = field(default_factory=dict)
+    first_kept: int = 0  # index of the first message that does not give way
+    kept_before: tuple[int, ...] = ()  # messages before it that stay
+    log_room: int = 0
+
+    @classmethod
+    def read(
+        cls,
+        ref: SessionRef,
+        messages: Sequence[LiveMessage],
+        order: CompactionOrder,
+        parameters: TrimParameters,
+    ) -> Draft:
+        """Read what the stages need from the transcript."""
+        agent = copying_agent(ref.agent)
+        live = read_live_pieces(agent, ref.session, parameters)
+        handles = {message.handle for message in messages} - {None}
+        records = {
+            record.id: record
+            for record in agent.read(Path(ref.session.transcript), _before(live.live_from))
+            if record.id in handles and record.id is not None
+        }
+        if not records:
+            raise LeftoffError("the transcript does not have these messages yet")
+        own = [message for message in paired(messages) if not _is_own(message)]
+        return cls(ref, agent, own, order, parameters, live, records)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What the user's instructions name."""
+        words = {word.strip(".-/") for word in _NAMED.findall(self.order.instructions.lower())}
+        exact = frozenset(word for word in words if not word.isalpha())  # paths, numbers, identifiers
+        return exact or frozenset(word for word in words if not _INSTRUCTION_WORDS.fullmatch(word))
+
+    @cached_property
+    def conversation(self) -> Sequence[ConversationItem]:
+        """The calls and texts of the live conversation, as on disk."""
+        return [*read_conversation(self.agent, self.live)]
+
+    @cached_property
+    def unresolved(self) -> frozenset[str]:
+        """The calls that failed and have not passed since."""
+        return unresolved_errors(self.live.pieces)
+
+    @property
+    def tokens_per_char(self) -> float:
+        """How many tokens a character takes in this session."""
+        return self.live.tokens_per_char
+
+    @property
+    def wanted_tokens(self) -> int:
+        """How many tokens have to go."""
+        return max(0, self.order.used_tokens - self.order.target_tokens)
+
+    @property
+    def chars_before(self) -> int:
+        """The characters of all messages, images at what they cost: none of them stays.
+
+        Thinking goes too, but how much of it the agent still sends is not known.
+        """
+        return sum(map(count_chars, self.given)) + self._images * USUAL_IMAGE_CHARS
+
+    @cached_property
+    def _images(self) -> int:
+        parts = (
+            part
+            for record in self.records.values()
+            for block in record.blocks
+            for part in (block.parts if isinstance(block, ToolResult) else (block,))
+        )
+        return sum(isinstance(part, Image) for part in parts)
+
+    @property
+    def given_way(self) -> int:
+        """How many messages are in the log only."""
+        return self.first_kept - len(self.kept_before)
+
+    def messages(self) -> list[LiveMessage]:
+        """Return the messages as they are rebuilt so far, without those that hold nothing."""
+        kept = [*self.kept_before, *range(self.first_kept, len(self.given))]
+        rebuilt = (with_cuts(self.given[index], self.cuts) for index in kept)
+        return [message._replace(handle=None) for message in rebuilt if not message.is_empty]
+
+    def cut_stale(self) -> None:
+        """Stage 1: cut what smart-trim cuts."""
+        parameters = self.parameters._replace(min_token_savings=0)
+        plan = cut_by_rules(
+            self.live, self.conversation, parameters, self.ref.session, invariants_of(self.agent)
+        )
+        here = self._call_ids
+        self.cuts |= {
+            (cut.part, cut.call_id): cut
+            for cut in plan.cuts
+            if cut.call_id in here and cut.part in ("result", "input") and not self._is_named(cut.call_id)
+        }
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether enough is freed, with the log that takes the place of messages."""
+        return self._missing_chars() + (self.log_room if self.given_way else 0) <= 0
+
+    def cut_old(self, most_needed: Need) -> None:
+        """Stage 2: leave only the two ends of results and inputs until enough is freed, what is least likely to be needed first."""
+        self.first_kept, self.kept_before = 0, ()
+        missing = self._missing_chars()
+        here = self._call_ids
+        candidates = [
+            piece
+            for piece in cuttable(self.live, _SHORTEST_CUT_CHARS, self.parameters.protect_turns)
+            if piece.part in ("result", "input")
+            and piece.call_id in here
+            and self._need(piece)[1] <= most_needed
+        ]
+        candidates.sort(key=self._need)
+        rules = invariants_of(self.agent)
+        for piece in candidates:
+            if missing <= 0:
+                return
+            key = (piece.part, piece.call_id or "")
+            cut = cut_to_ends(piece, self.parameters, self.ref.session_id)
+            now = len(self.cuts[key].replacement) if key in self.cuts else piece.chars
+            saved = now - len(cut.replacement)
+            if saved > _LEAST_SAVED_CHARS and not any(rule.forbids(cut) for rule in rules):
+                self.cuts[key] = cut
+                missing -= saved
+
+    def _need(self, piece: Piece) -> tuple[bool, Need, int]:
+        """Return how likely the work needs a piece again. What the user named comes last, and before it files as they are now.
+
+        The next edits are made in files that were read and not changed since; then in those that were last worked on.
+        """
+        call_id = piece.call_id or ""
+        is_named = self._is_named(call_id)
+        view = self._file_views.get(call_id)
+        if view is None:
+            return is_named, Need.PASSING, piece.place.start
+        is_current = view.is_current and piece.part == "result"
+        return is_named, Need.CURRENT if is_current else Need.OUTDATED, view.last_work
+
+    def _is_named(self, call_id: str) -> bool:
+        """Say whether the user's instructions name something in the call or in its result."""
+        return _mentions(self._call_texts.get(call_id, ""), self.names)
+
+    @cached_property
+    def _call_texts(self) -> Mapping[str, str]:
+        """What each call was given and answered, as far as the user's instructions name anything."""
+        if not self.names:
+            return {}
+        messages = self.given
+        inputs = {call.call_id: "\n".join(all_texts(call.input)) for each in messages for call in each.calls}
+        results = {result.call_id: result.text for each in messages for result in each.results}
+        return {call_id: f"{text}\n{results.get(call_id, '')}" for call_id, text in inputs.items()}
+
+    @property
+    def _current_views(self) -> frozenset[str]:
+        """The calls that show files as they are now and are not cut."""
+        return frozenset(
+            call_id
+            for call_id, view in self._file_views.items()
+            if view.is_current and ("result", call_id) not in self.cuts
+        )
+
+    @cached_property
+    def _file_views(self) -> Mapping[str, _FileView]:
+        """The calls that show or change a file."""
+        worked: dict[str, int] = {}
+        changed: dict[str, int] = {}
+        paths: dict[str, tuple[int, set[str]]] = {}
+        for index, step in enumerate(self.conversation):
+            if not isinstance(step, Step):
+                continue
+            found = {each.path for each in step.actions if isinstance(each, Looked | Changed | Wrote)}
+            if found:
+                paths[step.call_id] = index, found
+                worked |= dict.fromkeys(found, index)
+                changed |= {each.path: index for each in step.actions if isinstance(each, Changed | Wrote)}
+        return {
+            call_id: _FileView(
+                last_work=max(worked[path] for path in found),
+                is_current=all(changed.get(path, -1) < index for path in found),
+            )
+            for call_id, (index, found) in paths.items()
+        }
+
+    def drop_oldest(self, *, keeps_views: bool) -> None:
+        """Stage 3: let the oldest messages give way to the log, as few as suffice; files as they are now may stay."""
+        missing = self._missing_chars()
+        if missing <= 0:
+            return
+        sizes = [count_chars(with_cuts(message, self.cuts)) for message in self.given]
+        room = max(sum(sizes) - missing, 0)
+        log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, int(room * _LOG_SHARE)))
+        protected = self._first_protected()
+        views = self._current_views if keeps_views else frozenset()
+        stays = [self._stays(message) or has_call(message, views) for message in self.given]
+        # The last turns stay whole, unless nothing else reaches the target.
+        points = [each for each in cut_points(self.given) if not keeps_views or each <= protected]
+        freed = [0, *accumulate(sizes)]
+        kept = [0, *accumulate(size if stay else 0 for size, stay in zip(sizes, stays, strict=True))]
+        share = room - log_room if keeps_views else int(room * _WORDS_SHARE)
+        most_kept = max(share, _LEAST_WORDS_CHARS)
+        enough = (
+            point for point in points if freed[point] - min(kept[point], most_kept) - log_room >= missing
+        )
+        self.first_kept = next(enough, max((point for point in points if point <= protected), default=0))
+        self.kept_before = self._kept_before(sizes, stays, most_kept)
+        left = room - sum(sizes[self.first_kept :]) - sum(sizes[index] for index in self.kept_before)
+        self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, left))
+
+    def _stays(self, message: LiveMessage) -> bool:
+        """Say whether a message that gives way stays all the same: typed by the user, an open error, or asked to be kept."""
+        is_asked_for = not message.results and _mentions(message.text, self.names)
+        return self._is_typed(message) or is_asked_for or has_call(message, self.unresolved)
+
+    def _kept_before(self, sizes: Sequence[int], stays: Sequence[bool], most_chars: int) -> tuple[int, ...]:
+        """Return which messages that give way stay all the same: the newest that there is room for, with whole pairs."""
+        kept = []
+        for index in range(self.first_kept - 1, -1, -1):
+            if stays[index] and sizes[index] <= most_chars:
+                kept.append(index)
+                most_chars -= sizes[index]
+        calls = {call.call_id for index in kept for call in self.given[index].calls}
+        answered = {result.call_id for index in kept for result in self.given[index].results}
+        halves = calls ^ answered
+        return tuple(sorted(index for index in kept if not has_call(self.given[index], halves)))
+
+    def replace_images(self) -> None:
+        """Replace images and documents, which a rebuilt message cannot hold; LeftoffError for one of the last turns."""
+        protected = self._first_protected()
+        for index in (*self.kept_before, *range(self.first_kept, len(self.given))):
+            record = self.records.get(self.given[index].handle or "")
+            if record is None:
+                continue
+            with_image = [
+                each for each in record.blocks if isinstance(each, ToolResult) and has_image(each.parts)
+            ]
+            if not with_image and not has_image(record.blocks):
+                continue
+            line = record.place.line_idx + 1
+            if index >= protected:
+                raise LeftoffError(f"line {line} of the transcript, in the last turns, has an image")
+            if has_image(record.blocks):
+                note = f"[An image was here: line {line} of {self.ref.session_id}]"
+                text = "\n".join(filter(None, [self.given[index].text, note]))
+                self.given[index] = self.given[index]._replace(text=text)
+            for result in with_image:
+                self._cut_image(result)
+
+    def _cut_image(self, result: ToolResult) -> None:
+        """Replace a result that has an image by a placeholder."""
+        key = ("result", result.call_id)
+        piece = next((each for each in self.live.pieces if (each.part, each.call_id) == key), None)
+        if piece is not None and key not in self.cuts:
+            self.cuts[key] = cut_to_ends(piece, self.parameters, self.ref.session_id)
+
+    @property
+    def _call_ids(self) -> frozenset[str]:
+        return frozenset(call.call_id for message in self.given for call in message.calls)
+
+    def _missing_chars(self) -> int:
+        """Return how many more characters have to go."""
+        freed = self.chars_before - sum(map(count_chars, self.messages()))
+        return int(self.wanted_tokens / self.tokens_per_char) - freed
+
+    def _first_protected(self) -> int:
+        """Return the index of the first message of the last turns."""
+        end = protected_from(self.live, self.parameters.protect_turns, most_share=_PROTECTED_SHARE)
+        if end >= len(self.live.pieces):
+            return len(self.given)
+        start = self.live.pieces[end].place.start
+        for index, message in enumerate(self.given):
+            record = self.records.get(message.handle or "")
+            if record is None or record.place.start >= start:
+                return index
+        return len(self.given)
+
+    def _is_typed(self, message: LiveMessage) -> bool:
+        return (
+            message.role == "user"
+            and not message.results
+            and isinstance(self.agent, CompactsInPlace)
+            and self.agent.is_typed(message.text)
+        )
+
+
+def _before(live_from: Place | None) -> Place | None:
+    """Return the place after which the live records are read; None for the whole file."""
+    if live_from is None or live_from.start == 0:
+        return None
+    return Place(live_from.transcript, live_from.line_idx - 1, 0, live_from.start)
+
+
+def _is_own(message: LiveMessage) -> bool:
+    """Say whether the message is the one with which leftoff began the conversation at an earlier compaction."""
+    return message.role == "user" and is_own_text(message.text)
+
+
+def is_own_text(text: str) -> bool:
+    """Say whether a text is the message with which leftoff begins a conversation that it compacted."""
+    return text.startswith(OPENING)
+
+
+def _mentions(text: str, names: Collection[str]) -> bool:
+    lowered = text.lower() if names else ""
+    return any(name in lowered for name in names)

@@ -1,0 +1,152 @@
+"""What leftoff answers to its plugin inside an agent: rebuilt messages with a receipt, or the reason to decline."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leftoff.config.load import FILE_NAME
+from leftoff.config.save import save_setting
+from leftoff.live.in_place import answer_request
+from leftoff.platform import paths
+from leftoff.shrink.in_place_draft import OPENING
+from leftoff.shrink.live_conversation import live_messages
+from tests.support.long_sessions import LONG, RULE, long_story
+
+FULL_TOKENS = 160_000
+
+
+@pytest.fixture
+def ask(live):
+    """Asks with the messages of a long session, as the mod does."""
+    live.story.events = long_story(live.session_id, turns=10).events
+    live.write()
+
+    def ask(action: str = "compact", **fields: object) -> dict:
+        request = {
+            "action": action,
+            "trigger": "auto",
+            "session_id": live.session_id,
+            "cwd": str(Path.cwd()),
+            "used_tokens": FULL_TOKENS,
+            "messages": messages_of(live),
+        }
+        return json.loads(answer_request("claude", json.dumps(request | fields).encode()))
+
+    return ask
+
+
+def messages_of(live) -> list[dict]:
+    session = live.agent.open(live.transcript)
+    return [
+        {
+            "role": each.role,
+            "text": each.text,
+            "handle": each.handle,
+            "toolUses": [
+                {"tool_use_id": call.call_id, "tool": call.tool, "input": call.input} for call in each.calls
+            ],
+            "toolResults": [
+                {"tool_use_id": result.call_id, "text": result.text, "isError": bool(result.is_error)}
+                for result in each.results
+            ],
+        }
+        for each in live_messages(live.agent, session)
+    ]
+
+
+def saved_logs() -> list[Path]:
+    return [*(Path.cwd() / ".leftoff" / "resume-logs").glob("session-*.json")]
+
+
+def test_the_answer_has_messages_without_handles_and_calls_with_new_ids(live, ask):
+    answer = ask()
+    assert answer["messages"][0]["text"].startswith(OPENING)
+    assert any(each["text"].endswith(RULE) for each in answer["messages"])
+    assert all("handle" not in each for each in answer["messages"])
+    calls = [use["tool_use_id"] for each in answer["messages"] for use in each["toolUses"]]
+    results = [result["tool_use_id"] for each in answer["messages"] for result in each["toolResults"]]
+    assert calls == results
+    assert len({*calls}) == len(calls)
+    assert all(each.startswith("toolu_lo_") for each in calls)
+
+
+def test_the_receipt_says_what_went_and_what_it_freed(ask):
+    receipt = ask()["receipt"]
+    assert "placeholders" in receipt
+    assert " tokens freed, " in receipt
+    assert " % → " in receipt
+
+
+def test_the_log_is_saved_first_and_the_start_after_it_repeats_nothing(live, ask):
+    live.hook("SessionStart", source="startup")
+    ask()
+    assert len(saved_logs()) == 1
+    assert live.state.compaction == "in_place"
+    assert live.hook("PostCompact", trigger="auto", compact_summary="") == {}
+    assert live.hook("SessionStart", source="compact") == {}
+    assert live.state.compaction is None
+
+
+def test_a_compaction_of_the_agent_after_a_declined_one_is_handled_as_ever(live, ask):
+    live.hook("SessionStart", source="startup")
+    assert "declined" in ask(messages=[])
+    live.hook("PreCompact", trigger="auto", custom_instructions=None)
+    assert live.state.compaction == "saved"
+    context = live.hook("SessionStart", source="compact")["hookSpecificOutput"]["additionalContext"]
+    assert RULE in context
+
+
+def test_trim_stops_at_the_target_and_lets_no_message_give_way(live, ask):
+    answer = ask("trim", used_tokens=150_000)
+    before = [each["text"] for each in messages_of(live) if each["text"]]
+    assert [each["text"] for each in answer["messages"][1:] if each["text"]] == before
+
+
+def test_instructions_are_passed_on_word_for_word(ask):
+    answer = ask(trigger="manual", instructions="keep the plan for `src/3.py`")
+    assert "The user asked of this compaction: keep the plan for `src/3.py`" in answer["messages"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"session_id": None}, "does not name its session"),
+        ({"session_id": "9c54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"}, "No session"),
+        ({"messages": "none"}, "does not have these messages"),
+        ({"action": "fly"}, "not a request"),
+    ],
+)
+def test_a_request_that_cannot_be_answered_is_declined_with_the_reason(ask, fields, why):
+    answer = ask(**fields)
+    assert why in answer["declined"], answer
+    assert "messages" not in answer
+
+
+def test_untrim_is_declined_where_leftoff_has_not_compacted(ask):
+    assert "nothing to undo" in ask("untrim")["declined"]
+
+
+def test_the_settings_leave_compactions_to_the_agent(ask):
+    save_setting(paths.config_folder() / FILE_NAME, "trim.in_place", False)
+    assert "settings" in ask()["declined"]
+
+
+def test_an_agent_without_such_a_plugin_is_declined():
+    assert "cannot be compacted in place" in json.loads(answer_request("codex", b"{}"))["declined"]
+
+
+def test_a_higher_target_frees_less(ask):
+    usual = chars(ask())
+    save_setting(paths.config_folder() / FILE_NAME, "trim.in_place_target", 0.85)
+    assert usual < chars(ask()) < 10 * 2 * len(LONG)
+
+
+def chars(answer: dict) -> int:
+    return len(json.dumps(answer["messages"]))
+
+
+def test_the_same_request_gets_the_same_messages_but_for_ids(ask):
+    first, second = ask(), ask()
+    assert first["receipt"] == second["receipt"]
+    assert [each["text"] for each in first["messages"]] == [each["text"] for each in second["messages"]]

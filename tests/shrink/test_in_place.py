@@ -1,0 +1,227 @@
+"""A conversation rebuilt in place: in stages until it fits, with the user's words, the last turns and open errors as they were."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from leftoff.agents.registry import agent_of
+from leftoff.core.live_messages import LiveMessage
+from leftoff.core.trim_plan import digest_of
+from leftoff.errors import LeftoffError, NothingToDoError
+from leftoff.shrink.cuts import TrimParameters
+from leftoff.shrink.expand import expand
+from leftoff.shrink.in_place import rebuild, restore_before
+from leftoff.shrink.in_place_draft import OPENING, CompactionOrder
+from leftoff.shrink.live_conversation import live_messages
+from leftoff.shrink.placeholder import parse_placeholder
+from leftoff.testing.builders import Story, call
+from leftoff.workspace import SessionRef
+from tests.support.claude_writer import as_compacted_by_mod
+from tests.support.long_sessions import FIRST, LONG, long_story
+
+LOG = "the log of what gave way"
+TOKENS = 120_000
+
+
+def story(turns: int = 12) -> Story:
+    return long_story(FIRST, turns)
+
+
+def ref_of(transcript: Path) -> SessionRef:
+    return SessionRef(agent=agent_of(transcript), transcript=transcript)
+
+
+def compact(transcript: Path, target: int, *, messages=None, pins=(), **order):
+    ref = ref_of(transcript)
+    return rebuild(
+        ref,
+        live_messages(ref.agent, ref.session) if messages is None else messages,
+        CompactionOrder(used_tokens=TOKENS, target_tokens=target, **order),
+        TrimParameters(),
+        log_body=lambda room, known: LOG[:room],
+        pins=pins,
+    )
+
+
+def typed(messages) -> list[str]:
+    return [
+        each.text
+        for each in messages
+        if each.role == "user" and each.text and not each.text.startswith(OPENING)
+    ]
+
+
+def test_what_the_user_typed_stays_word_for_word_at_every_size(home):
+    transcript = home.claude(story())
+    before = typed(live_messages(ref_of(transcript).agent, ref_of(transcript).session))
+    for target in (110_000, 80_000, 50_000, 30_000):
+        rebuilt = compact(transcript, target)
+        assert typed(rebuilt.messages) == before, target
+
+
+def test_calls_and_results_stay_pairs_and_nothing_keeps_its_handle(home):
+    transcript = home.claude(story())
+    for target in (110_000, 50_000, 10_000):
+        rebuilt = compact(transcript, target)
+        calls = [each.call_id for message in rebuilt.messages for each in message.calls]
+        results = [each.call_id for message in rebuilt.messages for each in message.results]
+        assert calls == results
+        assert all(message.handle is None for message in rebuilt.messages)
+
+
+def test_each_stage_comes_only_when_the_one_before_did_not_free_enough(home):
+    transcript = home.claude(story())
+    little, more, most = (compact(transcript, target) for target in (119_000, 70_000, 20_000))
+    assert 0 < little.placeholders < more.placeholders
+    assert more.given_way == 0
+    assert LOG not in more.messages[0].text
+    assert most.given_way > 0
+    assert LOG in most.messages[0].text
+    assert little.freed_tokens < more.freed_tokens < most.freed_tokens
+
+
+def test_the_last_turn_stays_as_it_was_also_where_earlier_files_are_worth_keeping(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for number in range(12):
+        told.asked(f"Read {number}.").replied(
+            "", call("read", {"path": f"src/{number}.py"}, f"{number}\n{LONG}")
+        )
+    told.asked("And the last thing?").replied("", call("shell", {"command": "ls"}, "a.py\n" * 3000))
+    told.replied("The last word.")
+    transcript = home.claude(told)
+    before = live_messages(ref_of(transcript).agent, ref_of(transcript).session)
+    for target in range(90_000, 116_000, 1_000):
+        rebuilt = compact(transcript, target)
+        assert [each._replace(handle=None) for each in before[-4:]] == [*rebuilt.messages[-4:]], target
+
+
+def test_the_original_of_every_placeholder_is_found_by_its_key(home):
+    transcript = home.claude(story())
+    before = {
+        result.call_id: result.text
+        for message in live_messages(ref_of(transcript).agent, ref_of(transcript).session)
+        for result in message.results
+    }
+    rebuilt = compact(transcript, 70_000)
+    found = [
+        (result, placeholder)
+        for message in rebuilt.messages
+        for result in message.results
+        if (placeholder := parse_placeholder(result.text))
+    ]
+    assert found
+    for result, placeholder in found:
+        original = expand(placeholder.key)
+        assert sha256(original.text) == sha256(before[result.call_id])
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_an_error_that_is_not_resolved_stays_when_its_turn_gives_way(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    told.asked("Run it.").replied(
+        "", call("shell", {"command": "make deploy"}, "no such host: db-7", failed=True)
+    )
+    told.events += story().events
+    rebuilt = compact(home.claude(told), 10_000)
+    assert rebuilt.given_way > 0
+    assert any(
+        "no such host: db-7" in result.text for message in rebuilt.messages for result in message.results
+    )
+
+
+def test_what_the_instructions_name_is_cut_last(home):
+    transcript = home.claude(story())
+    plain = whole_results(compact(transcript, 80_000))
+    asked = whole_results(compact(transcript, 80_000, instructions="keep notes-3.txt in mind"))
+    assert "turn 3" not in "".join(plain)
+    assert "turn 3" in "".join(asked)
+
+
+def whole_results(rebuilt) -> list[str]:
+    return [
+        result.text
+        for message in rebuilt.messages
+        for result in message.results
+        if parse_placeholder(result.text) is None
+    ]
+
+
+def test_pins_are_there_byte_for_byte(home):
+    pin = "The staging database is `db-7`; ask — before you write."
+    rebuilt = compact(home.claude(story()), 60_000, pins=(pin,))
+    assert f"\n- {pin}\n" in rebuilt.messages[0].text
+
+
+def test_trim_lets_no_message_give_way(home):
+    rebuilt = compact(home.claude(story()), 10_000, keeps_messages=True)
+    assert rebuilt.given_way == 0
+    assert rebuilt.placeholders > 0
+
+
+def test_messages_that_are_not_on_disk_yet_stay_as_they_are(home):
+    transcript = home.claude(story())
+    ref = ref_of(transcript)
+    late = LiveMessage(role="user", text="One more thing: use port 8123.", handle="not-written-yet")
+    rebuilt = compact(transcript, 60_000, messages=[*live_messages(ref.agent, ref.session), late])
+    assert rebuilt.messages[-1].text == late.text
+
+
+def test_messages_of_another_session_are_refused(home):
+    strangers = [LiveMessage(role="user", text="Hello.", handle="of-another-session")]
+    with pytest.raises(LeftoffError, match="does not have these messages"):
+        compact(home.claude(story()), 60_000, messages=strangers)
+
+
+def test_a_session_with_nothing_to_free_is_left_alone(home):
+    short = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    short.asked("Hello.").replied("Hello.")
+    with pytest.raises(NothingToDoError, match="could be freed"):
+        compact(home.claude(short), 60_000)
+
+
+def test_an_old_image_becomes_a_placeholder_and_one_of_the_last_turns_is_left_to_the_agent(home):
+    transcript = home.claude(story())
+    old, new = with_image(transcript, "turn 1\n"), with_image(transcript, "turn 11\n")
+    transcript.write_bytes(old)
+    assert compact(transcript, 60_000).placeholders
+    transcript.write_bytes(new)
+    with pytest.raises(LeftoffError, match="has an image"):
+        compact(transcript, 60_000)
+
+
+def with_image(transcript: Path, begins: str) -> bytes:
+    """The transcript with an image in the result that begins so."""
+    lines = transcript.read_bytes().splitlines()
+    for index, line in enumerate(lines):
+        record = json.loads(line)
+        content = record.get("message", {}).get("content")
+        for block in content if isinstance(content, list) else []:
+            if block.get("type") == "tool_result" and str(block.get("content")).startswith(begins):
+                source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+                block["content"] = [{"type": "text", "text": LONG}, {"type": "image", "source": source}]
+                lines[index] = json.dumps(record).encode()
+    return b"\n".join(lines) + b"\n"
+
+
+def test_only_a_compaction_of_leftoff_can_be_undone(home):
+    told = story()
+    told.compacted("-", after=9_000)
+    told.asked("And now?").replied("Going on.")
+    transcript = home.claude(told)
+    before = live_messages(ref_of(transcript).agent, ref_of(transcript).session)
+    as_compacted_by_mod(transcript, f"{OPENING}\n\nof the test", keeps=False)
+    ref = ref_of(transcript)
+    restored = restore_before(ref, live_messages(ref.agent, ref.session))
+    texts = [digest_of(result.text) for message in restored.messages for result in message.results]
+    assert texts, before
+    assert [each.text for each in restored.messages[-2:]] == ["And now?", "Going on."]
+    told.session_id = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b12"
+    other = home.claude(told)
+    as_compacted_by_mod(other, "a card of another mod", keeps=False)
+    with pytest.raises(NothingToDoError, match="did not make the last compaction"):
+        restore_before(ref_of(other), before)
