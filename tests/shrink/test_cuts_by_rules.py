@@ -26,7 +26,7 @@ from leftoff.shrink.placeholder import parse_placeholder
 from leftoff.shrink.steps import ConversationItem, Message, Step
 from tests.shrink.builders import SESSION, live, piece, pieces_of, step
 
-FREE = TrimParameters(protect_turns=0, min_token_savings=0)
+FREE = TrimParameters(protect_turns=0, min_token_savings=0, level="careful")
 EDIT = step(201, Changed("a.py", "not in what was read", "new"), given="new")
 FILE = "\n".join(f"{number}\tline number {number} of this file" for number in range(1, 101))
 

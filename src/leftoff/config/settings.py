@@ -111,6 +111,10 @@ class ProjectStateSettings(NamedTuple):
     ] = MappingProxyType({"planning": "01-planning", "resources": "02-resources", "working": "03-working"})
 
 
+TrimLevel = Literal["careful", "normal", "strong"]
+TRIM_LEVELS: tuple[TrimLevel, ...] = get_args(TrimLevel)
+
+
 class TrimSettings(NamedTuple):
     """Defaults of `leftoff trim` and `smart-trim`."""
 
@@ -125,6 +129,9 @@ class TrimSettings(NamedTuple):
     ] = 2
     head: Annotated[int, Setting("Characters kept from the beginning of what is cut.", at_least=0)] = 200
     tail: Annotated[int, Setting("Characters kept from its end.", at_least=0)] = 200
+    level: Annotated[
+        TrimLevel, Setting("How much smart-trim cuts: the stronger, the more may have to be read again.")
+    ] = "normal"
 
 
 class HandoffSettings(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from leftoff.config.settings import TrimSettings
+from leftoff.config.settings import TrimLevel, TrimSettings
 from leftoff.core.session import Session
 from leftoff.core.trim_plan import Cut, Invariant, LivePieces, Piece, Strategy, TrimPlan
 from leftoff.core.wire import JsonValue
@@ -32,7 +32,7 @@ from leftoff.shrink.placeholder import (
     original_chars,
     placeholder,
 )
-from leftoff.shrink.stale import LAST_CALLS, OLDER_TODOS, LaterCalls, Stale, find_stale
+from leftoff.shrink.stale import LAST_CALLS, LEVELS, OLDER_TODOS, Ages, LaterCalls, Stale, find_stale
 from leftoff.shrink.steps import ConversationItem, Step
 
 END_CHARS = 200  # both ends of every piece must be at least this long, so that a placeholder is recognised
@@ -52,6 +52,7 @@ class TrimParameters(NamedTuple):
 
     ``trim_assistant``: +N also cuts the first N long replies, -N all long replies but the last N, None cuts no reply.
     ``threshold``, ``head`` and ``tail`` are in characters. ``protect_turns`` protect at most a fifth of the live content.
+    ``level`` says how much smart-trim cuts.
     """
 
     threshold: int = _DEFAULTS.threshold
@@ -61,6 +62,7 @@ class TrimParameters(NamedTuple):
     protect_turns: int = _DEFAULTS.protect_turns
     head: int = _DEFAULTS.head
     tail: int = _DEFAULTS.tail
+    level: TrimLevel = _DEFAULTS.level
 
     def allows(self, tool: str | None) -> bool:
         """Whether this tool's inputs and results may be cut; case does not matter."""
@@ -163,14 +165,14 @@ def cut_by_rules(
 ) -> TrimPlan:
     """Plan a smart-trim: content that the work no longer needs is reduced to one line and to the lines that still matter.
 
-    Of the parameters, only the tools, the protected turns and the minimum saving count. The last calls are never cut.
+    Of the parameters, only the level, the tools, the protected turns and the minimum saving count. The last calls are never cut.
     """
     end = protected_from(live, parameters.protect_turns, most_share=_MOST_PROTECTED_SHARE_SMART)
     unresolved = unresolved_errors(live.pieces)
     free = {piece for piece in live.pieces[:end] if not is_placeholder(piece)}
     stale = [
         each
-        for each in _stale_pieces(conversation)
+        for each in _stale_pieces(conversation, LEVELS[parameters.level])
         if each.piece in free
         and not is_unresolved(each.piece, unresolved)
         and parameters.allows(each.piece.tool)
@@ -196,15 +198,16 @@ def cut_by_rules(
             "target_tools": [*parameters.tools],
             "threshold": None,
             "trim_assistant_messages": None,
+            "level": parameters.level,
         },
         min_token_savings=parameters.min_token_savings,
         invariants=invariants,
     )
 
 
-def _stale_pieces(conversation: Sequence[ConversationItem]) -> Iterator[Stale]:
+def _stale_pieces(conversation: Sequence[ConversationItem], ages: Ages) -> Iterator[Stale]:
     """Apply the rules from the newest call to the oldest, so that each sees what came later."""
-    later = LaterCalls(conversation)
+    later = LaterCalls(conversation, ages)
     age = 0
     for index in range(len(conversation) - 1, -1, -1):
         step = conversation[index]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+from leftoff.config.settings import TRIM_LEVELS, TrimLevel
 from leftoff.core.protocols import CanCopy, Summariser
 from leftoff.core.session import Session
 from leftoff.core.trim_plan import Invariant, LivePieces, TrimPlan
@@ -44,6 +45,18 @@ def plan_smart_trim(agent: CopyingAgent, session: Session, parameters: TrimParam
     """Plan a smart-trim, which cuts by rules; the threshold and the ends do not matter."""
     live = _live_pieces(agent, session, parameters)
     return cut_by_rules(live, [*read_conversation(agent, live)], parameters, session, _invariants(agent))
+
+
+def plan_levels(
+    agent: CopyingAgent, session: Session, parameters: TrimParameters
+) -> dict[TrimLevel, TrimPlan]:
+    """Plan a smart-trim at every level; the session is read once."""
+    live = _live_pieces(agent, session, parameters)
+    conversation = [*read_conversation(agent, live)]
+    return {
+        level: cut_by_rules(live, conversation, parameters._replace(level=level), session, _invariants(agent))
+        for level in TRIM_LEVELS
+    }
 
 
 def plan_from_lines(

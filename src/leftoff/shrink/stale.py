@@ -6,9 +6,10 @@ Each rule is a function of one call, its age in calls and what came later; the f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from leftoff.config.settings import TrimLevel
 from leftoff.core.actions import (
     Changed,
     Delegated,
@@ -32,17 +33,15 @@ from leftoff.shrink.file_views import (
     without_line_number,
 )
 from leftoff.shrink.placeholder import first_words
-from leftoff.shrink.steps import ConversationItem, Reach, Step, last_mentions, near_names
+from leftoff.shrink.steps import ConversationItem, Reach, Step, last_mentions, mentioning_text, near_names
 
 # Ages are in calls. All numbers were chosen on real sessions by what the next edits needed: docs/retention.md.
 LAST_CALLS = 4  # never cut, however short the last turns are
+_RECENT = 20  # names that these last calls mention matter
+_FILE_HEAD_LINES = 15  # imports and other things at the top of a file
 _OLD_SEARCH = 4
 _OLD_OUTPUT = 4
 _OLD_LISTING = 10  # of a command that shows files
-_OLD_LOOK = 20  # for a look at a file, and for a name that was not mentioned since
-_OLD_REPORT = 20
-_NEAR = Reach(lines=30, most_lines=4)  # a rare name shows where the work is, and edits are near it
-_FILE_HEAD_LINES = 15  # imports and other things at the top of a file
 _LONG_LINE = 400
 OLDER_TODOS = "An older to-do list; a later one replaces it."
 _SHORTEST_CHARS = 350  # less is not worth a note
@@ -54,6 +53,28 @@ _SHOWS_FILES = re.compile(
     r"(?:\A|[|;&(\s])(?:cat|sed -n|nl|bat|awk|git show|git diff)\b"
     r"|\A(?:cd [^;&|]+(?:&&|;) *)?(?:head|tail|rg|grep)\b"
 )
+
+
+class Ages(NamedTuple):
+    """After how many calls content is old, and how much of it stays around names that were mentioned. None: never old."""
+
+    changed_file: int  # a look at a file that was changed since
+    unchanged_file: int | None  # a look, in an earlier turn, at a file that was not
+    written: int | None  # what an edit or a write put into a file
+    report: int  # what a subagent or a server answered
+    task: int | None  # what a subagent was asked
+    near: Reach  # what stays of files: a rare name shows where the work is, and edits are near it
+
+
+LEVELS: Mapping[TrimLevel, Ages] = {
+    "careful": Ages(20, None, None, 20, None, Reach(30, 4)),
+    "normal": Ages(20, 20, None, 8, 8, Reach(15, 4)),
+    "strong": Ages(20, 20, 20, 4, 4, Reach(8, 2)),
+}
+
+
+# The share of the next edits that lacked their old text after a trim, in sessions that nothing was tuned on: docs/retention.md.
+LOST_SUPPORT: Mapping[TrimLevel, float] = {"careful": 0.0, "normal": 0.0, "strong": 0.0}
 
 
 class Stale(NamedTuple):
@@ -76,19 +97,25 @@ class Reason(NamedTuple):
 class LaterCalls:
     """What came later than the call that the rules look at. Calls are added from the newest to the oldest."""
 
-    def __init__(self, conversation: Sequence[ConversationItem]) -> None:
+    def __init__(self, conversation: Sequence[ConversationItem], ages: Ages) -> None:
+        self.ages = ages
+        pieces = (item.result_piece or item.input_piece for item in conversation if isinstance(item, Step))
+        self.newest_turn = max((piece.turn for piece in pieces if piece), default=0)
         self.files = file_history(conversation)
         self.mentions = last_mentions(conversation)
         calls = [index for index, item in enumerate(conversation) if isinstance(item, Step)]
         self.calls_after = {index: len(calls) - 1 - number for number, index in enumerate(calls)}
-        self.last_old = max(
-            (index for index, after in self.calls_after.items() if after >= _OLD_LOOK), default=-1
-        )
+        self.last_old = max((index for index, after in self.calls_after.items() if after >= _RECENT), default=-1)
+        self._lately = "\n".join(mentioning_text(item) for item in conversation[self.last_old + 1 :])
         self.shown: dict[str, set[Shingle]] = {}
         self.commands: dict[str, int] = {}  # → the line of its last result
         self.succeeded: set[tuple[str, str]] = set()
         self.texts: dict[str, int] = {}
         self.has_todos = False
+
+    def names_lately(self, path: str) -> bool:
+        """Whether the file was named in the last calls, other than in an edit."""
+        return path.replace("\\", "/").rpartition("/")[2] in self._lately
 
     def add(self, index: int, step: Step) -> None:
         """Add a call that is later than all that the rules look at next."""
@@ -164,11 +191,7 @@ def _stale_look(call: Call) -> Reason | None:
         return None
     gone = later.files.gone(look)
     again = droppable_lines(lines_shown_in(look.lines, later.shown.get(look.path, set())), gone)
-    if call.age >= _OLD_LOOK and _has_moved_on(look, later):
-        near = near_names(look.lines, later.mentions, later.last_old, _NEAR)
-        idle = [not is_near and at >= _FILE_HEAD_LINES for at, is_near in enumerate(near)]
-    else:
-        idle = [False] * len(gone)
+    idle = _idle_lines(look, later) if _is_old_look(call, look) else [False] * len(gone)
     kept = tuple(
         (at, line)
         for at, line in enumerate(look.shown)
@@ -182,13 +205,24 @@ def _stale_look(call: Call) -> Reason | None:
     return Reason(why, f"{_range(look)}, {why}; read it again.", kept)
 
 
-def _has_moved_on(look: FileText, later: LaterCalls) -> bool:
-    """Whether the work changed the file since and then went elsewhere; a file that was only read may be changed next.
+def _is_old_look(call: Call, look: FileText) -> bool:
+    """Whether the look is old and the work has left the file.
 
-    The last calls decide, which are never cut, so that the answer is the same for a copy.
+    A file that is being changed is not left yet. The last calls decide that, which are never cut, so that it is the same for a copy.
+    A file that was only read may be changed next: as a rule within the turn, which may be carrying out a plan.
     """
-    since = later.files.changes_since(look.path, look.call_index)
-    return bool(since) and later.calls_after[since[-1][0]] >= LAST_CALLS
+    later, piece = call.later, call.step.result_piece
+    if since := later.files.changes_since(look.path, look.call_index):
+        return call.age >= later.ages.changed_file and later.calls_after[since[-1][0]] >= LAST_CALLS
+    old = later.ages.unchanged_file
+    is_old = old is not None and call.age >= old and piece is not None and piece.turn < later.newest_turn
+    return is_old and not later.names_lately(look.path)
+
+
+def _idle_lines(text: FileText, later: LaterCalls) -> list[bool]:
+    """Say which lines of a file nothing has mentioned lately."""
+    near = near_names(text.lines, later.mentions, later.last_old, later.ages.near)
+    return [not is_near and at >= _FILE_HEAD_LINES for at, is_near in enumerate(near)]
 
 
 def _main_reason(
@@ -200,7 +234,7 @@ def _main_reason(
     reasons = {
         "written again since" if rewritten else f"edited {times} since": sum(gone),
         "shown again later": sum(again),
-        f"of which nothing has spoken for {_OLD_LOOK} calls": sum(idle),
+        f"of which nothing has spoken for {_RECENT} calls": sum(idle),
     }
     why, most = max(reasons.items(), key=lambda reason: reason[1])
     return why if most and look.shown else None
@@ -276,7 +310,7 @@ def _old_output(call: Call) -> Reason | None:
 
 def _old_report(call: Call) -> Reason | None:
     """The report of a subagent or a server: keep the lines that were mentioned since."""
-    if call.age < _OLD_REPORT or not _does(call.step, Delegated | Other):
+    if call.age < call.later.ages.report or not _does(call.step, Delegated | Other):
         return None
     why = f"reported {call.age} calls ago; the removed lines were not mentioned since"
     return _keep_some(call, _KEEP_OF_REPORT, why)
@@ -309,6 +343,15 @@ def _repeated_plan(call: Call) -> Reason | None:
     return Reason("its answer repeats it", "A plan; the answer to it has it in full.")
 
 
+def _old_task(call: Call) -> Reason | None:
+    """What a subagent was asked to do: one line is enough once it has answered."""
+    age = call.later.ages.task
+    if age is None or call.age < age or not _does(call.step, Delegated):
+        return None
+    why = f"a task given {call.age} calls ago, and answered"
+    return Reason(why, f"{call.what}: {why}.")
+
+
 def _old_write(call: Call) -> Reason | None:
     """An edit or a write: drop the text it replaced, and of the new text what is gone again or shown later."""
     later = call.later
@@ -322,6 +365,9 @@ def _old_write(call: Call) -> Reason | None:
         after = later.shown.get(text.path, set())
         in_answer = {*shingles(look.lines)} if look and look.path == text.path else set()
         drop = droppable_lines(lines_shown_in(text.lines, after, in_answer), gone)
+        if _is_left(call, text):
+            idle = _idle_lines(text, later)
+            drop = [shown or unnamed for shown, unnamed in zip(drop, idle, strict=True)]
         begins = kept[-1][0] + 2 if kept else 0
         kept += ((begins + at, line) for at, line in enumerate(text.lines) if not (gone[at] or drop[at]))
     return Reason(
@@ -331,6 +377,15 @@ def _old_write(call: Call) -> Reason | None:
         f"{texts[0].path}: written {call.age} calls ago; read it again.",
         tuple(kept),
     )
+
+
+def _is_left(call: Call, text: FileText) -> bool:
+    """Whether a text was written long ago, and its file neither named nor changed lately."""
+    later = call.later
+    if later.ages.written is None or call.age < later.ages.written or later.names_lately(text.path):
+        return False
+    since = later.files.changes_since(text.path, text.call_index)
+    return not since or later.calls_after[since[-1][0]] >= LAST_CALLS
 
 
 _Rule = Callable[[Call], Reason | None]
@@ -344,7 +399,7 @@ _RESULT_RULES: tuple[_Rule, ...] = (
     _old_output,
     _old_report,
 )
-_INPUT_RULES: tuple[_Rule, ...] = (_outdated_list, _repeated_plan, _old_write)
+_INPUT_RULES: tuple[_Rule, ...] = (_outdated_list, _repeated_plan, _old_task, _old_write)
 
 
 def _does(step: Step, kind: type | object) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from leftoff.agents.jsonl import all_texts
-from leftoff.core.actions import Action, Answer, Changed, Planned, Proposed, Wrote
+from leftoff.core.actions import Action, Answer, Changed, Delegated, Planned, Proposed, Wrote
 from leftoff.core.protocols import Agent
 from leftoff.core.records import Place, Record, RecordKind, ToolResult, ToolUse
 from leftoff.core.trim_plan import LivePieces, Piece
@@ -136,7 +136,7 @@ def last_mentions(conversation: Sequence[ConversationItem]) -> dict[str, int]:
     """Return the index at which each name was last mentioned."""
     last: dict[str, int] = {}
     for index, item in enumerate(conversation):
-        for name in _names(_mentioning_text(item)):
+        for name in _names(mentioning_text(item)):
             last[name] = index
     return last
 
@@ -153,10 +153,11 @@ def near_names(lines: Sequence[str], last: dict[str, int], index: int, reach: Re
     return near
 
 
-def _mentioning_text(item: ConversationItem) -> str:
+def mentioning_text(item: ConversationItem) -> str:
+    """Return the text of an item in which something can be mentioned; empty for an input that may be cut."""
     if isinstance(item, Message):
         return item.text
-    if any(isinstance(action, Changed | Wrote | Planned | Proposed) for action in item.actions):
+    if any(isinstance(action, Changed | Wrote | Planned | Proposed | Delegated) for action in item.actions):
         return ""  # such an input may be cut
     return item.input_text
 
