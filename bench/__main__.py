@@ -292,7 +292,11 @@ def measure_curve(*, files: tuple[Path, ...], as_json: bool) -> int:
         return 0
     output.table(_CURVE_HEADINGS, [_curve_row(each) for each in totals], title="smart-trim")
     for agent, point in points.items():
-        saved = "nothing: support stays below" if point is None else f"{point[0]:.1%} ({point[1]:.1%} without thinking)"
+        saved = (
+            "nothing: support stays below"
+            if point is None
+            else f"{point[0]:.1%} ({point[1]:.1%} without thinking)"
+        )
         output.say(f"{agent}: saved at {_SUPPORT_GOAL:.0%} support: {saved}")
     return 0
 

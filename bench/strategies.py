@@ -195,7 +195,11 @@ def _measure_transcript(
         before = _join_texts(visible.values())
         needed = [old for old in _edits(agent, calls[at : at + NEXT_CALLS]) if old in before]
         for level, shrunk in _shrink(agent, session, strategy, parameters):
-            left = shrunk if isinstance(shrunk, str) else _join_texts({**visible, **_replacements(shrunk)}.values())
+            left = (
+                shrunk
+                if isinstance(shrunk, str)
+                else _join_texts({**visible, **_replacements(shrunk)}.values())
+            )
             cuts = () if isinstance(shrunk, str) else shrunk.cuts
             lost = tuple(old for old in needed if old not in left)
             yield CutResult(

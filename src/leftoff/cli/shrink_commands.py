@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ import click
 
 from leftoff.cli import arguments, output
 from leftoff.config.settings import TRIM_LEVELS, TrimLevel
+from leftoff.core.prices import dollars
 from leftoff.core.quantities import ago, count
 from leftoff.core.session import short_id
 from leftoff.core.trim_plan import Cut, NotCopied, Savings, TrimPlan
@@ -178,9 +178,16 @@ class _Choice(NamedTuple):
 
 
 def _edit_list(plan: TrimPlan) -> str:
-    if not (sys.stdin.isatty() or os.environ.get("VISUAL") or os.environ.get("EDITOR")):
-        raise UsageError("--edit opens an editor, and there is no terminal here. Choose with --keep or --cut.")
-    edited = click.edit(shrink_choose.plan_as_list(plan), require_save=False, extension=".txt")
+    environment = paths.environment()
+    editor = environment.get("VISUAL") or environment.get("EDITOR")
+    if editor is None:
+        raise UsageError("No editor is set. Name one: EDITOR=nano leftoff smart-trim --edit")
+    try:
+        edited = click.edit(
+            shrink_choose.plan_as_list(plan), editor=editor, extension=".txt", require_save=False
+        )
+    except click.ClickException as problem:
+        raise UsageError(f"The editor {editor} failed: {problem.format_message()}") from problem
     return edited or ""
 
 
@@ -355,12 +362,13 @@ def advise(*, session: str, as_json: bool) -> int:
             each.savings.gauge or "?",
             f"{each.savings.tokens:,}",
             f"{each.cache_write_tokens:,}",
+            dollars(each.first_prompt_usd),
             each.loses,
         )
         for each in found.options
     ]
     output.table(
-        ("", "window", "frees", "cache rewritten", "what is lost"),
+        ("", "window", "frees", "cache rewritten", "first prompt costs", "what is lost"),
         rows,
         spare=["cache rewritten"],
     )

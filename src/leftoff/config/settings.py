@@ -213,6 +213,13 @@ class Settings(NamedTuple):
     windows: Annotated[
         Mapping[str, int], Setting("Window in tokens by model, where leftoff's table is wrong.", at_least=1)
     ] = MappingProxyType({})
+    prices: Annotated[
+        Mapping[str, float],
+        Setting(
+            "US dollars per million tokens of a first prompt by model, where leftoff's table is wrong or has none.",
+            at_least=0,
+        ),
+    ] = MappingProxyType({})
     warn_agent_below_tokens: Annotated[
         int,
         Setting("The agent is warned only below this many remaining tokens.", project=True, at_least=0),

@@ -74,7 +74,7 @@ LEVELS: Mapping[TrimLevel, Ages] = {
 
 
 # The share of the next edits that lacked their old text after a trim, in sessions that nothing was tuned on: docs/retention.md.
-LOST_SUPPORT: Mapping[TrimLevel, float] = {"careful": 0.0, "normal": 0.0, "strong": 0.0}
+LOST_SUPPORT: Mapping[TrimLevel, float] = {"careful": 0.031, "normal": 0.045, "strong": 0.072}
 
 
 class Stale(NamedTuple):
@@ -105,7 +105,9 @@ class LaterCalls:
         self.mentions = last_mentions(conversation)
         calls = [index for index, item in enumerate(conversation) if isinstance(item, Step)]
         self.calls_after = {index: len(calls) - 1 - number for number, index in enumerate(calls)}
-        self.last_old = max((index for index, after in self.calls_after.items() if after >= _RECENT), default=-1)
+        self.last_old = max(
+            (index for index, after in self.calls_after.items() if after >= _RECENT), default=-1
+        )
         self._lately = "\n".join(mentioning_text(item) for item in conversation[self.last_old + 1 :])
         self.shown: dict[str, set[Shingle]] = {}
         self.commands: dict[str, int] = {}  # → the line of its last result

@@ -162,7 +162,10 @@ def with_levels(planned: PlannedTrim, workspace: Workspace) -> PlannedTrim:
     return planned._replace(
         levels=tuple(
             LevelEffect(
-                level, Savings.expect(planned.gauge, plan.saved_tokens), LOST_SUPPORT[level], level == parameters.level
+                level,
+                Savings.expect(planned.gauge, plan.saved_tokens),
+                LOST_SUPPORT[level],
+                level == parameters.level,
             )
             for level, plan in plans.items()
         )
