@@ -64,7 +64,9 @@ def test_a_price_that_is_not_known_is_a_question_mark():
 
 
 def test_advise_shows_what_the_first_prompt_costs(claude, isolated_home, capsys):
-    story = Story(session_id="0199aaaa-0000-4000-8000-000000000000", project=str(Path.cwd()), model="claude-opus-5-5")
+    story = Story(
+        session_id="0199aaaa-0000-4000-8000-000000000000", project=str(Path.cwd()), model="claude-opus-5-5"
+    )
     story.asked("Fix it.")
     story.replied("Done.", used=100_000)
     folder = isolated_home / ".claude" / "projects" / "-p"

@@ -78,8 +78,6 @@ def test_a_number_that_the_plan_lacks_is_refused_with_the_size_of_the_plan():
         choose_cuts(plan(), keep={9})
 
 
-
-
 def cuts_of(capsys, *arguments: str) -> list[dict]:
     assert run([*arguments, "--dry-run", "--json"]) == 0
     return json.loads(capsys.readouterr().out)["cuts"]

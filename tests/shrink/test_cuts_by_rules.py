@@ -147,7 +147,12 @@ def test_a_file_that_was_only_read_in_an_earlier_turn_is_cut_from_normal_on() ->
 
 
 def test_a_task_of_a_subagent_is_cut_when_it_is_answered_and_old() -> None:
-    task = step(1, Delegated("Look for leaks", "Look for leaks in every file."), answer="none", given="Look for leaks in every file. " * 30)
+    task = step(
+        1,
+        Delegated("Look for leaks", "Look for leaks in every file."),
+        answer="none",
+        given="Look for leaks in every file. " * 30,
+    )
     assert planned([task, *quiet(3, 10)]).nothing_to_trim
     (cut,) = planned([task, *quiet(3, 10)], NORMAL).cuts
     assert cut.part == "input"

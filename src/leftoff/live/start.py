@@ -102,10 +102,10 @@ def _cold_cache(context: EventContext) -> str | None:
         return None
     from leftoff.shrink.advise import cold_cache_line
 
-    line = None
+    lines: list[str] = []
     with saving.log_errors("what continuing costs was not compared"):
-        line = cold_cache_line(ref, context.workspace, tokens, usd)
-    return line
+        lines.append(cold_cache_line(ref, context.workspace, tokens, usd))
+    return "".join(lines) or None
 
 
 def _drift(context: EventContext) -> str | None:
