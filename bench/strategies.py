@@ -14,12 +14,12 @@ from pathlib import Path
 
 from bench.mentions import NEXT_CALLS, strings
 from leftoff.agents.registry import agent_of
-from leftoff.config.settings import MAX_HOOK_CHARS, TrimLevel
+from leftoff.config.settings import MAX_HOOK_CHARS
 from leftoff.core.actions import Changed, Looked, Ran
 from leftoff.core.protocols import Agent, CanCopy
 from leftoff.core.records import Place, RecordKind, ToolResult, ToolUse
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import CutPart, Strategy, TrimPlan
+from leftoff.core.trim_plan import CutPart, Strategy, TrimLevel, TrimPlan
 from leftoff.demo import bundled_transcript
 from leftoff.errors import NothingToDoError
 from leftoff.resume_logs.save import log_text

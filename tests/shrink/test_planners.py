@@ -7,9 +7,8 @@ import pytest
 
 from leftoff.agents.claude import Claude
 from leftoff.agents.codex.adapter import Codex
-from leftoff.config.settings import TRIM_LEVELS, TrimLevel
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import CopyOrder
+from leftoff.core.trim_plan import TRIM_LEVELS, CopyOrder, TrimLevel
 from leftoff.errors import InvalidValueError
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.placeholder import parse_placeholder

@@ -17,15 +17,13 @@ from types import FrameType
 
 import click
 
-from leftoff.agents.registry import agent_by_id
 from leftoff.cli import gauge, output
 from leftoff.cli.overview import find_overview, overview_lines
 from leftoff.cli.session_rows import group_sessions, headings, session_rows
-from leftoff.core.prices import dollars
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock
 from leftoff.sessions.listing import list_transcripts, remember_numbers
-from leftoff.sessions.price import find_price
+from leftoff.sessions.price import first_prompt_line
 from leftoff.sessions.status import ListedSession, list_sessions
 from leftoff.workspace import Workspace
 
@@ -240,20 +238,9 @@ class Picker:
     def _foot(self) -> str:
         if self._query is not None:
             return f"Search: {self._query}▏"
-        return self._note or self._first_prompt_price()
-
-    def _first_prompt_price(self) -> str:
-        """Say what the first prompt of the selected session costs; empty if that is not known."""
-        if self._at >= len(self._listed):
-            return ""
-        status = self._listed[self._at][0].status
-        price = find_price(agent_by_id(status.agent), status.model, self._workspace.settings.prices)
-        tokens = status.metrics.used_tokens
-        if price is None or tokens is None:
-            return ""
-        return (
-            f"First prompt of {self.selected}: about {dollars(price.of(tokens))} if its prompt cache is cold."
-        )
+        if self._note or self._at >= len(self._listed):
+            return self._note
+        return first_prompt_line(self._listed[self._at][0].status, self._workspace.settings.prices)
 
     def _list_lines(self, width: int) -> list[output.Line]:
         """Return the heading and the visible part of the list; the cursor is marked with > and in reverse."""

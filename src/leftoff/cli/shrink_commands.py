@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from leftoff.cli import arguments, output
-from leftoff.config.settings import TRIM_LEVELS, TrimLevel
+from leftoff.cli.choice import Choice, with_choice
 from leftoff.core.prices import dollars
 from leftoff.core.quantities import ago, count
 from leftoff.core.session import short_id
-from leftoff.core.trim_plan import Cut, NotCopied, Savings, TrimPlan
-from leftoff.errors import UsageError
+from leftoff.core.trim_plan import TRIM_LEVELS, Cut, NotCopied, Savings, TrimLevel, TrimPlan
 from leftoff.platform import clock, paths
 from leftoff.sessions.ancestry import CLEARED
 from leftoff.sessions.find import LATEST
 from leftoff.shrink import advise as shrink_advise
-from leftoff.shrink import choose as shrink_choose
 from leftoff.shrink import expand as shrink_expand
 from leftoff.shrink import family
 from leftoff.shrink import trim as shrink_trim
@@ -138,59 +135,6 @@ def _parse_tools(
     return names
 
 
-def _parse_numbers(
-    context: click.Context,  # noqa: ARG001 - click's signature
-    parameter: click.Parameter,  # noqa: ARG001
-    values: tuple[str, ...],
-) -> frozenset[int]:
-    return frozenset().union(*map(shrink_choose.parse_numbers, values))
-
-
-def _with_choice(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that choose among the cuts of the plan."""
-    keep = click.option(
-        "--keep",
-        multiple=True,
-        callback=_parse_numbers,
-        metavar="N,N-N",
-        help="Leave out these cuts; --dry-run shows their numbers.",
-    )
-    cut = click.option(
-        "--cut", multiple=True, callback=_parse_numbers, metavar="N,N-N", help="Make only these cuts."
-    )
-    edit = click.option("--edit", is_flag=True, help="Open the plan in $EDITOR as a list to tick.")
-    return keep(cut(edit(command)))
-
-
-class _Choice(NamedTuple):
-    """Which cuts of the plan the user wants; no ``cut`` means all of them."""
-
-    keep: frozenset[int]
-    cut: frozenset[int]
-    edit: bool
-
-    def apply(self, planned: PlannedTrim) -> PlannedTrim:
-        """Return the plan with the chosen cuts only."""
-        plan = shrink_choose.choose_cuts(planned.plan, keep=self.keep, cut=self.cut or None)
-        if self.edit and plan.cuts:
-            plan = shrink_choose.choose_cuts(plan, cut=shrink_choose.parse_list(_edit_list(plan)))
-        return planned._replace(plan=plan)
-
-
-def _edit_list(plan: TrimPlan) -> str:
-    environment = paths.environment()
-    editor = environment.get("VISUAL") or environment.get("EDITOR")
-    if editor is None:
-        raise UsageError("No editor is set. Name one: EDITOR=nano leftoff smart-trim --edit")
-    try:
-        edited = click.edit(
-            shrink_choose.plan_as_list(plan), editor=editor, extension=".txt", require_save=False
-        )
-    except click.ClickException as problem:
-        raise UsageError(f"The editor {editor} failed: {problem.format_message()}") from problem
-    return edited or ""
-
-
 @click.command(epilog="Example: leftoff trim latest --threshold 500 --tools Read,Bash --dry-run")
 @click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option(
@@ -208,7 +152,7 @@ def _edit_list(plan: TrimPlan) -> str:
     metavar="±N",
     help="Long replies too: the first N, or with -N all but the last N.",
 )
-@_with_choice
+@with_choice
 @_DRY_RUN
 @_FORCE
 @arguments.with_json
@@ -232,7 +176,7 @@ def trim(
     wanted = shrink_trim.TrimOptions(
         strategy="trim", threshold=threshold, tools=tools, trim_assistant=trim_assistant, force=force
     )
-    return _shrink(session, wanted, _Choice(keep, cut, edit), dry_run=dry_run, as_json=as_json)
+    return _shrink(session, wanted, Choice(keep, cut, edit), dry_run=dry_run, as_json=as_json)
 
 
 @click.command("smart-trim", epilog="Example: leftoff smart-trim --level strong --dry-run")
@@ -247,7 +191,7 @@ def trim(
     metavar="NAME",
     help="Let an agent (by its id) or a command propose the cuts; by rules when left out.",
 )
-@_with_choice
+@with_choice
 @_DRY_RUN
 @_FORCE
 @arguments.with_json
@@ -268,11 +212,11 @@ def smart_trim(
     Each cut leaves a line that says what was there and why it was removed. The session itself is not changed.
     """
     wanted = shrink_trim.TrimOptions(strategy="smart-trim", level=level, by=by, force=force)
-    return _shrink(session, wanted, _Choice(keep, cut, edit), dry_run=dry_run, as_json=as_json)
+    return _shrink(session, wanted, Choice(keep, cut, edit), dry_run=dry_run, as_json=as_json)
 
 
 def _shrink(
-    session: str, wanted: shrink_trim.TrimOptions, choice: _Choice, *, dry_run: bool, as_json: bool
+    session: str, wanted: shrink_trim.TrimOptions, choice: Choice, *, dry_run: bool, as_json: bool
 ) -> int:
     workspace = Workspace.open()
     planned = choice.apply(shrink_trim.prepare_trim(session, workspace, wanted))

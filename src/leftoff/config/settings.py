@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 from leftoff.core.metrics import DEFAULT_FRACTIONS as FRACTIONS
 from leftoff.core.metrics import Level
+from leftoff.core.trim_plan import TrimLevel
 
 Trigger = Literal[
     "model_context_window_exceeded", "max_tokens", "manual_pause", "threshold_critical", "threshold_warning"
@@ -111,10 +112,6 @@ class ProjectStateSettings(NamedTuple):
     ] = MappingProxyType({"planning": "01-planning", "resources": "02-resources", "working": "03-working"})
 
 
-TrimLevel = Literal["careful", "normal", "strong"]
-TRIM_LEVELS: tuple[TrimLevel, ...] = get_args(TrimLevel)
-
-
 class TrimSettings(NamedTuple):
     """Defaults of `leftoff trim` and `smart-trim`."""
 
@@ -129,9 +126,7 @@ class TrimSettings(NamedTuple):
     ] = 2
     head: Annotated[int, Setting("Characters kept from the beginning of what is cut.", at_least=0)] = 200
     tail: Annotated[int, Setting("Characters kept from its end.", at_least=0)] = 200
-    level: Annotated[
-        TrimLevel, Setting("How much smart-trim cuts: the stronger, the more may have to be read again.")
-    ] = "normal"
+    level: Annotated[TrimLevel, Setting("How much smart-trim cuts (docs/shrinking.md).")] = "normal"
 
 
 class HandoffSettings(NamedTuple):
@@ -214,11 +209,7 @@ class Settings(NamedTuple):
         Mapping[str, int], Setting("Window in tokens by model, where leftoff's table is wrong.", at_least=1)
     ] = MappingProxyType({})
     prices: Annotated[
-        Mapping[str, float],
-        Setting(
-            "US dollars per million tokens of a first prompt by model, where leftoff's table is wrong or has none.",
-            at_least=0,
-        ),
+        Mapping[str, float], Setting("US dollars per million tokens of a first prompt, by model.", at_least=0)
     ] = MappingProxyType({})
     warn_agent_below_tokens: Annotated[
         int,

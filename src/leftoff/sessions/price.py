@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leftoff.core.prices import Price
+from leftoff.agents.registry import agent_by_id
+from leftoff.core.prices import Price, dollars
 from leftoff.core.protocols import Agent, HasPrices
+from leftoff.sessions.status import Status
 
 
 def find_price(agent: Agent, model: str | None, own: Mapping[str, float]) -> Price | None:
@@ -15,3 +17,12 @@ def find_price(agent: Agent, model: str | None, own: Mapping[str, float]) -> Pri
     if model in own:
         return Price(own[model])
     return agent.price(model) if isinstance(agent, HasPrices) else None
+
+
+def first_prompt_line(status: Status, own: Mapping[str, float]) -> str:
+    """Say what the first prompt of a session costs if no cache holds it; empty if that is not known."""
+    price = find_price(agent_by_id(status.agent), status.model, own)
+    tokens = status.metrics.used_tokens
+    if price is None or tokens is None:
+        return ""
+    return f"First prompt: about {dollars(price.of(tokens))} if the prompt cache is cold."

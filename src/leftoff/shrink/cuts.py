@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from leftoff.config.settings import TrimLevel, TrimSettings
+from leftoff.config.settings import TrimSettings
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Cut, Invariant, LivePieces, Piece, Strategy, TrimPlan
+from leftoff.core.trim_plan import Cut, Invariant, LivePieces, Piece, Strategy, TrimLevel, TrimPlan
 from leftoff.core.wire import JsonValue
 from leftoff.shrink.file_views import without_line_number
 from leftoff.shrink.kept import (
@@ -24,6 +24,7 @@ from leftoff.shrink.kept import (
     unresolved_errors,
     unresolved_note,
 )
+from leftoff.shrink.levels import LEVELS, Ages
 from leftoff.shrink.placeholder import (
     Origin,
     excerpt,
@@ -32,7 +33,7 @@ from leftoff.shrink.placeholder import (
     original_chars,
     placeholder,
 )
-from leftoff.shrink.stale import LAST_CALLS, LEVELS, OLDER_TODOS, Ages, LaterCalls, Stale, find_stale
+from leftoff.shrink.stale import LAST_CALLS, OLDER_TODOS, LaterCalls, Stale, find_stale
 from leftoff.shrink.steps import ConversationItem, Step
 
 END_CHARS = 200  # both ends of every piece must be at least this long, so that a placeholder is recognised

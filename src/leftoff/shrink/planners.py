@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from leftoff.config.settings import TRIM_LEVELS, TrimLevel
 from leftoff.core.protocols import CanCopy, Summariser
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Invariant, LivePieces, TrimPlan
+from leftoff.core.trim_plan import TRIM_LEVELS, Invariant, LivePieces, TrimLevel, TrimPlan
 from leftoff.errors import InvalidValueError
 from leftoff.shrink.cuts import END_CHARS, TrimParameters, cut_by_rules, cut_by_size, cut_lines, cuttable
 from leftoff.shrink.derive import CopyingAgent, live_pieces

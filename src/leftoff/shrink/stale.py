@@ -6,12 +6,10 @@ Each rule is a function of one call, its age in calls and what came later; the f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from leftoff.config.settings import TrimLevel
 from leftoff.core.actions import (
-    Changed,
     Delegated,
     Fetched,
     Looked,
@@ -20,7 +18,6 @@ from leftoff.core.actions import (
     Proposed,
     Ran,
     Searched,
-    Wrote,
 )
 from leftoff.core.trim_plan import Piece
 from leftoff.shrink.file_views import (
@@ -32,8 +29,20 @@ from leftoff.shrink.file_views import (
     shingles,
     without_line_number,
 )
+from leftoff.shrink.levels import Ages
 from leftoff.shrink.placeholder import first_words
-from leftoff.shrink.steps import ConversationItem, Reach, Step, last_mentions, mentioning_text, near_names
+from leftoff.shrink.steps import (
+    ConversationItem,
+    Reach,
+    Step,
+    command_of,
+    describe,
+    does,
+    identity_of,
+    last_mentions,
+    mentioning_text,
+    near_names,
+)
 
 # Ages are in calls. All numbers were chosen on real sessions by what the next edits needed: docs/retention.md.
 LAST_CALLS = 4  # never cut, however short the last turns are
@@ -53,28 +62,6 @@ _SHOWS_FILES = re.compile(
     r"(?:\A|[|;&(\s])(?:cat|sed -n|nl|bat|awk|git show|git diff)\b"
     r"|\A(?:cd [^;&|]+(?:&&|;) *)?(?:head|tail|rg|grep)\b"
 )
-
-
-class Ages(NamedTuple):
-    """After how many calls content is old, and how much of it stays around names that were mentioned. None: never old."""
-
-    changed_file: int  # a look at a file that was changed since
-    unchanged_file: int | None  # a look, in an earlier turn, at a file that was not
-    written: int | None  # what an edit or a write put into a file
-    report: int  # what a subagent or a server answered
-    task: int | None  # what a subagent was asked
-    near: Reach  # what stays of files: a rare name shows where the work is, and edits are near it
-
-
-LEVELS: Mapping[TrimLevel, Ages] = {
-    "careful": Ages(20, None, None, 20, None, Reach(30, 4)),
-    "normal": Ages(20, 20, None, 8, 8, Reach(15, 4)),
-    "strong": Ages(20, 20, 20, 4, 4, Reach(8, 2)),
-}
-
-
-# The share of the next edits that lacked their old text after a trim, in sessions that nothing was tuned on: docs/retention.md.
-LOST_SUPPORT: Mapping[TrimLevel, float] = {"careful": 0.031, "normal": 0.045, "strong": 0.072}
 
 
 class Stale(NamedTuple):
@@ -123,13 +110,13 @@ class LaterCalls:
         """Add a call that is later than all that the rules look at next."""
         for text in self.files.texts(index):
             self.shown.setdefault(text.path, set()).update(shingles(text.lines))
-        self.has_todos = self.has_todos or (_does(step, Planned) and not (step.answer and step.answer.failed))
+        self.has_todos = self.has_todos or (does(step, Planned) and not (step.answer and step.answer.failed))
         if step.answer is None or step.result_piece is None:
             return
         line = step.result_piece.place.line_idx + 1
         if step.succeeded:
-            self.succeeded.add(_identity(step))
-        if command := _command(step):
+            self.succeeded.add(identity_of(step))
+        if command := command_of(step):
             self.commands.setdefault(command, line)
         if len(step.answer.text) >= _SAME_CHARS:
             self.texts.setdefault(step.answer.text.strip(), line)
@@ -151,7 +138,7 @@ class Call(NamedTuple):
     @property
     def what(self) -> str:
         """A short description of the call."""
-        return _describe(self.step)
+        return describe(self.step)
 
 
 def find_stale(index: int, step: Step, age: int, later: LaterCalls) -> Iterator[Stale]:
@@ -180,7 +167,7 @@ def _holds_users_words(step: Step) -> bool:
 
 def _failed_then_passed(call: Call) -> Reason | None:
     answer = call.step.answer
-    if not (answer and answer.failed) or _identity(call.step) not in call.later.succeeded:
+    if not (answer and answer.failed) or identity_of(call.step) not in call.later.succeeded:
         return None
     return Reason("failed, and passed when it was tried again", f"{call.what}: failed; it passed later.")
 
@@ -257,7 +244,7 @@ def _same_again(call: Call) -> Reason | None:
 
 
 def _run_again(call: Call) -> Reason | None:
-    command = _command(call.step)
+    command = command_of(call.step)
     if not command or command not in call.later.commands:
         return None
     line = call.later.commands[command]
@@ -265,7 +252,7 @@ def _run_again(call: Call) -> Reason | None:
 
 
 def _old_search(call: Call) -> Reason | None:
-    if call.age < _OLD_SEARCH or not _does(call.step, Searched | Fetched):
+    if call.age < _OLD_SEARCH or not does(call.step, Searched | Fetched):
         return None
     lines = call.answer.count("\n") + 1
     return Reason(f"a search {call.age} calls ago", f"{call.what}: found {lines} lines; search again.")
@@ -296,7 +283,7 @@ _KEEP_OF_REPORT = _Keep(Reach(lines=1, most_lines=3), _whole, head=2, tail=2)
 
 def _old_listing(call: Call) -> Reason | None:
     """A command that shows files: keep the lines that were mentioned since."""
-    if call.age < _OLD_LISTING or not _shows_files(call.step) or _does(call.step, Looked):
+    if call.age < _OLD_LISTING or not _shows_files(call.step) or does(call.step, Looked):
         return None
     why = f"shown {call.age} calls ago; nothing has spoken of the lines left out"
     return _keep_some(call, _KEEP_OF_LISTING, why)
@@ -305,14 +292,14 @@ def _old_listing(call: Call) -> Reason | None:
 def _old_output(call: Call) -> Reason | None:
     """The output of a command: keep both ends and what was mentioned since."""
     step = call.step
-    if call.age < _OLD_OUTPUT or _shows_files(step) or (step.actions and not _does(step, Ran)):
+    if call.age < _OLD_OUTPUT or _shows_files(step) or (step.actions and not does(step, Ran)):
         return None
     return _keep_some(call, _KEEP_OF_OUTPUT, f"printed {call.age} calls ago")
 
 
 def _old_report(call: Call) -> Reason | None:
     """The report of a subagent or a server: keep the lines that were mentioned since."""
-    if call.age < call.later.ages.report or not _does(call.step, Delegated | Other):
+    if call.age < call.later.ages.report or not does(call.step, Delegated | Other):
         return None
     why = f"reported {call.age} calls ago; the removed lines were not mentioned since"
     return _keep_some(call, _KEEP_OF_REPORT, why)
@@ -333,7 +320,7 @@ def _keep_some(call: Call, keep: _Keep, why: str) -> Reason:
 
 
 def _outdated_list(call: Call) -> Reason | None:
-    if not call.later.has_todos or not _does(call.step, Planned):
+    if not call.later.has_todos or not does(call.step, Planned):
         return None
     return Reason("a later list of things to do replaces it", OLDER_TODOS)
 
@@ -348,7 +335,7 @@ def _repeated_plan(call: Call) -> Reason | None:
 def _old_task(call: Call) -> Reason | None:
     """What a subagent was asked to do: one line is enough once it has answered."""
     age = call.later.ages.task
-    if age is None or call.age < age or not _does(call.step, Delegated):
+    if age is None or call.age < age or not does(call.step, Delegated):
         return None
     why = f"a task given {call.age} calls ago, and answered"
     return Reason(why, f"{call.what}: {why}.")
@@ -404,42 +391,5 @@ _RESULT_RULES: tuple[_Rule, ...] = (
 _INPUT_RULES: tuple[_Rule, ...] = (_outdated_list, _repeated_plan, _old_task, _old_write)
 
 
-def _does(step: Step, kind: type | object) -> bool:
-    return any(isinstance(action, kind) for action in step.actions)  # type: ignore[arg-type]
-
-
 def _shows_files(step: Step) -> bool:
-    return bool(_SHOWS_FILES.search(_command(step)))
-
-
-def _command(step: Step) -> str:
-    command = next((action.command for action in step.actions if isinstance(action, Ran)), "")
-    return " ".join(command.split())
-
-
-def _identity(step: Step) -> tuple[str, str]:
-    """Return what identifies a call that is tried again: the command, or the file it is about."""
-    for action in step.actions:
-        match action:
-            case Changed(path=about) | Wrote(path=about) | Looked(path=about) | Searched(pattern=about):
-                return step.tool, about
-            case _:
-                pass
-    return step.tool, _command(step) or step.input_text
-
-
-def _describe(step: Step) -> str:
-    for action in step.actions:
-        match action:
-            case Ran(command=text) | Fetched(what=text) | Delegated(task=text) | Looked(path=text):
-                return _short(text)
-            case Searched(pattern=text, path=path):
-                return _short(f"{text} in {path}" if path else text)
-            case _:
-                pass
-    return _short(step.input_text) or step.tool
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 80 else f"{first_words(line, 79) or line[:79]}…"
+    return bool(_SHOWS_FILES.search(command_of(step)))

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from leftoff.agents.registry import agent_by_id, agent_of
-from leftoff.config.settings import TrimLevel, TrimSettings
+from leftoff.config.settings import TrimSettings
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, Savings, TrimPlan, digest_of
+from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, Savings, TrimLevel, TrimPlan, digest_of
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import NothingToDoError, TranscriptError, UsageError
 from leftoff.platform import clock
@@ -35,8 +35,8 @@ from leftoff.shrink.derive import (
     workspace_of,
     write_copy,
 )
+from leftoff.shrink.levels import LOST_SUPPORT
 from leftoff.shrink.planners import plan_from_lines, plan_levels, plan_smart_trim, plan_trim, propose_lines
-from leftoff.shrink.stale import LOST_SUPPORT
 from leftoff.workspace import SessionRef, Workspace
 
 ALL_REPLIES = 1 << 31
