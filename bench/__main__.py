@@ -284,6 +284,71 @@ def measure_strategy(
     return 1 if strict and missed else 0
 
 
+_CURVE_HEADINGS = ("agent", "level", "cuts", "saved", "without thinking", "edits", "support kept")
+_SUPPORT_GOAL = 0.97
+
+
+@bench.command("curve", epilog="Example: python -m bench curve session.jsonl")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@arguments.with_json
+def measure_curve(*, files: tuple[Path, ...], as_json: bool) -> int:
+    """Measure smart-trim at every level: what is saved against the support that is kept, as `bench strategy` defines them."""
+    measured = [*strategies.measure_levels(files)]
+    totals = strategies.totals(measured, "smart-trim")
+    points = {
+        agent: strategies.saved_at_support([each for each in totals if each.agent == agent], _SUPPORT_GOAL)
+        for agent in dict.fromkeys(each.agent for each in totals)
+    }
+    if as_json:
+        output.as_json(
+            {
+                "levels": [
+                    dataclasses.asdict(each)
+                    | {
+                        "saved_share": each.saved_share,
+                        "saved_share_without_thinking": each.saved_share_without_thinking,
+                        "support_share": each.support_share,
+                    }
+                    for each in totals
+                ],
+                "saved_at_97_percent_support": points,
+                "cuts": [
+                    {
+                        "transcript": str(each.source),
+                        "level": each.level,
+                        "live_chars": each.live_chars,
+                        "saved_chars": each.saved_chars,
+                        "edits": each.needed,
+                        "kept": each.kept,
+                    }
+                    for each in measured
+                ],
+            }
+        )
+        return 0
+    output.table(_CURVE_HEADINGS, [_curve_row(each) for each in totals], title="smart-trim")
+    for agent, point in points.items():
+        saved = (
+            "nothing: support stays below"
+            if point is None
+            else f"{point[0]:.1%} ({point[1]:.1%} without thinking)"
+        )
+        output.say(f"{agent}: saved at {_SUPPORT_GOAL:.0%} support: {saved}")
+    return 0
+
+
+def _curve_row(each: strategies.Savings) -> tuple[str, ...]:
+    return (
+        each.agent,
+        each.level or "",
+        str(each.cuts),
+        _share(each.saved_share),
+        _share(each.saved_share_without_thinking),
+        str(each.needed),
+        _share(each.support_share),
+    )
+
+
 def _show_cuts(measured: Sequence[strategies.CutResult], *, verbose: bool, misses: bool) -> None:
     for each in measured:
         if verbose:

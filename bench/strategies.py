@@ -19,12 +19,13 @@ from leftoff.core.actions import Changed, Looked, Ran
 from leftoff.core.protocols import Agent, CanCopy
 from leftoff.core.records import Place, RecordKind, ToolResult, ToolUse
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import CutPart, Strategy, TrimPlan
+from leftoff.core.trim_plan import CutPart, Strategy, TrimLevel, TrimPlan
 from leftoff.demo import bundled_transcript
 from leftoff.errors import NothingToDoError
 from leftoff.resume_logs.save import log_text
 from leftoff.shrink.cuts import TrimParameters
-from leftoff.shrink.planners import plan_smart_trim, plan_trim
+from leftoff.shrink.derive import CopyingAgent
+from leftoff.shrink.planners import plan_levels, plan_smart_trim, plan_trim
 from leftoff.workspace import SessionRef, Workspace
 
 SHARES_OF_CALLS = (0.50, 0.65, 0.80, 0.95)
@@ -47,6 +48,9 @@ class CutResult:
     needed: int
     kept: int
     lost: tuple[str, ...] = ()  # the old texts that are no longer visible
+    level: TrimLevel | None = None  # of smart-trim, where all of them are compared
+    thinking_chars: int = 0  # of the live characters
+    saved_thinking_chars: int = 0
     own_reads: int = 0  # calls before the cut that read a file and do nothing else
     shell_reads: int = 0  # commands that show one
 
@@ -61,8 +65,17 @@ class Savings:
     saved_chars: int
     needed: int
     kept: int
+    level: TrimLevel | None = None
+    thinking_chars: int = 0
+    saved_thinking_chars: int = 0
     own_reads: int = 0
     shell_reads: int = 0
+
+    @property
+    def saved_share_without_thinking(self) -> float | None:
+        """The share of the live characters that are not thinking."""
+        live = self.live_chars - self.thinking_chars
+        return (self.saved_chars - self.saved_thinking_chars) / live if live else None
 
     @property
     def reads_apart(self) -> bool:
@@ -114,12 +127,40 @@ def measure(transcripts: Sequence[Path], strategy: Strategy, *, threshold: int =
         )
 
 
+def measure_levels(transcripts: Sequence[Path]) -> Iterator[CutResult]:
+    """Yield smart-trim at every level, at every cut of every transcript."""
+    with tempfile.TemporaryDirectory(prefix="leftoff-bench-") as name:
+        for transcript in transcripts or [bundled_transcript(Path(name))]:
+            yield from _measure_transcript(transcript, Path(name) / "cut", "smart-trim", None)
+
+
+def saved_at_support(curve: Sequence[Savings], support: float) -> tuple[float, float] | None:
+    """Return what is saved where the curve has that support, with and without thinking; None if it stays below it.
+
+    ``curve`` is one agent at all levels. Between two levels the curve is a straight line; beyond its ends it is not continued.
+    """
+    points = sorted(
+        (each.support_share or 0.0, each.saved_share or 0.0, each.saved_share_without_thinking or 0.0)
+        for each in curve
+    )
+    above = [point for point in points if point[0] >= support]
+    if not above:
+        return None
+    best = max(above, key=lambda point: point[1])
+    below = [point for point in points if point[0] < support and point[1] > best[1]]
+    if not below:
+        return best[1:]
+    other = max(below)
+    part = (best[0] - support) / (best[0] - other[0])
+    return best[1] + part * (other[1] - best[1]), best[2] + part * (other[2] - best[2])
+
+
 def totals(measured: Iterable[CutResult], strategy: Strategy) -> list[Savings]:
-    """Return the sums for each agent; a rollover counts only for large sessions."""
-    of_agents: dict[str, list[CutResult]] = {}
+    """Return the sums for each agent and level; a rollover counts only for large sessions."""
+    of_agents: dict[tuple[str, TrimLevel | None], list[CutResult]] = {}
     for each in measured:
         if strategy != "rollover" or each.live_chars >= _LARGE_CHARS:
-            of_agents.setdefault(each.agent, []).append(each)
+            of_agents.setdefault((each.agent, each.level), []).append(each)
     return [
         Savings(
             agent=agent,
@@ -128,16 +169,20 @@ def totals(measured: Iterable[CutResult], strategy: Strategy) -> list[Savings]:
             saved_chars=sum(each.saved_chars for each in found),
             needed=sum(each.needed for each in found),
             kept=sum(each.kept for each in found),
+            level=level,
+            thinking_chars=sum(each.thinking_chars for each in found),
+            saved_thinking_chars=sum(each.saved_thinking_chars for each in found),
             own_reads=sum(each.own_reads for each in found),
             shell_reads=sum(each.shell_reads for each in found),
         )
-        for agent, found in of_agents.items()
+        for (agent, level), found in of_agents.items()
     ]
 
 
 def _measure_transcript(
-    transcript: Path, folder: Path, strategy: Strategy, parameters: TrimParameters
+    transcript: Path, folder: Path, strategy: Strategy, parameters: TrimParameters | None
 ) -> Iterator[CutResult]:
+    """Yield the strategy at every cut; without parameters, smart-trim at every level."""
     agent = agent_of(transcript)
     if not isinstance(agent, CanCopy):
         return
@@ -146,27 +191,49 @@ def _measure_transcript(
         cut = calls[at][0]
         session = agent.open(_prefix(transcript, folder, cut.start))
         visible = _visible(agent, session)
-        live_chars = agent.live_pieces(session, at_least_chars=1, head=0, tail=0).live_chars
-        if strategy == "rollover":
-            saved, left = _roll_over(agent, session, live_chars)
-        else:
-            plan = _PLANS[strategy](agent, session, parameters)
-            saved, left = plan.saved_chars, join_texts({**visible, **_replacements(plan)}.values())
+        live = agent.live_pieces(session, at_least_chars=1, head=0, tail=0)
         before = join_texts(visible.values())
         needed = [old for old in edited_texts(agent, calls[at : at + NEXT_CALLS]) if old in before]
-        lost = tuple(old for old in needed if old not in left)
-        yield CutResult(
-            agent=agent.id,
-            source=transcript,
-            line=cut.line_idx + 1,
-            live_chars=live_chars,
-            saved_chars=saved,
-            needed=len(needed),
-            kept=len(needed) - len(lost),
-            lost=lost,
-            own_reads=sum(kinds == {Looked} for kinds in _reads(agent, calls[:at])),
-            shell_reads=sum(Ran in kinds for kinds in _reads(agent, calls[:at])),
-        )
+        for level, shrunk in _shrink(agent, session, strategy, parameters):
+            left = (
+                shrunk
+                if isinstance(shrunk, str)
+                else join_texts({**visible, **_replacements(shrunk)}.values())
+            )
+            cuts = () if isinstance(shrunk, str) else shrunk.cuts
+            lost = tuple(old for old in needed if old not in left)
+            yield CutResult(
+                agent=agent.id,
+                source=transcript,
+                line=cut.line_idx + 1,
+                live_chars=live.live_chars,
+                saved_chars=live.live_chars - len(left)
+                if isinstance(shrunk, str)
+                else sum(each.saved_chars for each in cuts),
+                needed=len(needed),
+                kept=len(needed) - len(lost),
+                lost=lost,
+                level=level,
+                thinking_chars=sum(piece.chars for piece in live.pieces if piece.part == "thinking"),
+                saved_thinking_chars=sum(each.saved_chars for each in cuts if each.part == "thinking"),
+                own_reads=sum(kinds == {Looked} for kinds in _reads(agent, calls[:at])),
+                shell_reads=sum(Ran in kinds for kinds in _reads(agent, calls[:at])),
+            )
+
+
+def _shrink(
+    agent: CopyingAgent,
+    session: Session,
+    strategy: Strategy,
+    parameters: TrimParameters | None,
+) -> Iterator[tuple[TrimLevel | None, TrimPlan | str]]:
+    """Yield the plan, or what a rollover leaves; without parameters, the plans of all levels."""
+    if parameters is None:
+        yield from plan_levels(agent, session, TrimParameters()).items()
+    elif strategy == "rollover":
+        yield None, _roll_over(agent, session)
+    else:
+        yield None, _PLANS[strategy](agent, session, parameters)
 
 
 _PLANS = {"trim": plan_trim, "smart-trim": plan_smart_trim}
@@ -217,11 +284,10 @@ def _replacements(plan: TrimPlan) -> dict[_Part, str]:
     return {(cut.place, cut.part, cut.call_id): cut.replacement for cut in plan.cuts}
 
 
-def _roll_over(agent: Agent, session: Session, live_chars: int) -> tuple[int, str]:
-    """Return the characters saved and the text that is left: the log at the size a new session receives."""
+def _roll_over(agent: Agent, session: Session) -> str:
+    """Return the text that is left: the log at the size a new session receives."""
     reference = SessionRef(agent=agent, transcript=Path(session.transcript))
-    text = log_text(reference, Workspace.open(), max_chars=MAX_HOOK_CHARS)
-    return live_chars - len(text), text
+    return log_text(reference, Workspace.open(), max_chars=MAX_HOOK_CHARS)
 
 
 def join_texts(texts: Iterable[str]) -> str:

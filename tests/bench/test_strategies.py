@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from bench import strategies
 from bench.strategies import CutResult, Savings, goals, goals_missed, measure, totals
 from leftoff.agents.registry import agent_by_id
+from leftoff.core.trim_plan import TrimLevel
 from leftoff.errors import NothingToDoError
 from leftoff.testing.builders import Story, call
 from tests.support.transcripts import write_transcript
@@ -135,3 +137,26 @@ def test_the_bench_sees_whether_files_are_read_with_a_tool_for_that(tmp_path: Pa
     (found,) = totals(measure([transcript], "smart-trim"), "smart-trim")
     assert found.own_reads + found.shell_reads > 0
     assert found.reads_apart is (agent_id == "claude")
+
+
+def point(level: TrimLevel, saved: int, kept: int) -> Savings:
+    return Savings(
+        agent="any", cuts=1, live_chars=1000, saved_chars=saved, needed=100, kept=kept, level=level
+    )
+
+
+def test_what_is_saved_at_a_support_is_read_off_the_line_between_two_levels() -> None:
+    curve = [point("careful", 100, 99), point("normal", 200, 98), point("strong", 300, 96)]
+    assert strategies.saved_at_support(curve, 0.97) == pytest.approx((0.25, 0.25))
+    assert strategies.saved_at_support(curve, 0.98) == pytest.approx((0.2, 0.2))
+    assert strategies.saved_at_support(curve[:2], 0.97) == pytest.approx((0.2, 0.2))  # it is not continued
+    assert strategies.saved_at_support(curve[2:], 0.97) is None
+
+
+def test_every_level_is_measured_at_every_cut_and_a_stronger_one_saves_no_less() -> None:
+    found = totals(strategies.measure_levels([]), "smart-trim")
+    assert [each.level for each in found] == ["careful", "normal", "strong"]
+    assert len({each.cuts for each in found}) == 1
+    saved = [each.saved_chars for each in found]
+    assert saved == sorted(saved)
+    assert saved[0] > 0

@@ -865,3 +865,27 @@ def test_more_than_an_agent_takes_at_once_comes_in_turns(live):
     assert agent_context(live.hook("PostToolBatch")) == "a" * 6000
     assert agent_context(live.hook("PostToolBatch")) == "b" * 6000
     assert agent_context(live.hook("PostToolBatch")) == ""
+
+
+def test_a_cold_cache_is_priced_in_one_line(live):
+    """At the agent's own rate, with what a smaller session would cost; not when the cache is warm or it costs little."""
+    live.turn(50_000)
+    for number in range(12):
+        live.story.asked(f"Step {number}").replied(
+            "Looking.", call("shell", {"command": f"make {number}"}, f"line {number}\n" * 3000), used=150_000
+        )
+    live.write()
+    cold = {"context_tokens": 214_000, "prompt_cache_likely_expired": True}
+    message = live.message_to_user("SessionStart", source="resume", **cold, estimated_cache_write_usd=1.3375)
+    (line,) = (each for each in message.split("\n") if "cold cache" in each)
+    assert "continuing writes 214k tokens, about $1.34." in line
+    smaller, fresh = (float(usd) for usd in re.findall(r"(?:smart-trim|rollover): \$(\d+\.\d\d)", line))
+    assert 0 < fresh < smaller < 1.34
+    assert f"leftoff resume {live.session_id[:8]} --how smart-trim" in line
+    for fields in (
+        {**cold, "estimated_cache_write_usd": 0.02},
+        {**cold, "prompt_cache_likely_expired": False, "estimated_cache_write_usd": 1.3375},
+        cold,
+    ):
+        shown = live.hook("SessionStart", source="resume", **fields).get("systemMessage", "")
+        assert "cold cache" not in shown

@@ -26,7 +26,9 @@ from leftoff.shrink.placeholder import parse_placeholder
 from leftoff.shrink.steps import ConversationItem, Message, Step
 from tests.shrink.builders import SESSION, live, piece, pieces_of, step
 
-FREE = TrimParameters(protect_turns=0, min_token_savings=0)
+FREE = TrimParameters(protect_turns=0, min_token_savings=0, level="careful")
+NORMAL = FREE._replace(level="normal")
+STRONG = FREE._replace(level="strong")
 EDIT = step(201, Changed("a.py", "not in what was read", "new"), given="new")
 FILE = "\n".join(f"{number}\tline number {number} of this file" for number in range(1, 101))
 
@@ -128,6 +130,53 @@ def test_an_old_look_is_kept_until_the_file_was_edited_and_left() -> None:
     assert planned([EDIT, look, *quiet(3, 30)]).nothing_to_trim
     assert planned([look, *quiet(3, 30), EDIT, *quiet(303, 3)]).nothing_to_trim
     assert only_cut([look, *quiet(3, 30), EDIT, *quiet(303, 4)]).place.line_idx == 2
+
+
+def test_a_file_that_was_only_read_in_an_earlier_turn_is_cut_from_normal_on() -> None:
+    """Not in the turn that read it, and not while its name is mentioned."""
+    look = step(1, Looked("src/a.py"), answer=FILE, turn=1)
+    calls = [_in_turn(each, 2) for each in quiet(3, 25)]
+    assert planned([look, *calls]).nothing_to_trim
+    (cut,) = planned([look, *calls], NORMAL).cuts
+    assert cut.place.line_idx == 2
+    assert "15\tline number 15 of this file" in cut.replacement
+    assert "16\tline number 16" not in cut.replacement
+    assert planned([look, *quiet(3, 25)], NORMAL).nothing_to_trim
+    assert planned([look, *calls[:15]], NORMAL).nothing_to_trim
+    assert planned([look, *calls, Message("What does a.py do?")], NORMAL).nothing_to_trim
+
+
+def test_a_task_of_a_subagent_is_cut_when_it_is_answered_and_old() -> None:
+    task = step(
+        1,
+        Delegated("Look for leaks", "Look for leaks in every file."),
+        answer="none",
+        given="Look for leaks in every file. " * 30,
+    )
+    assert planned([task, *quiet(3, 10)]).nothing_to_trim
+    (cut,) = planned([task, *quiet(3, 10)], NORMAL).cuts
+    assert cut.part == "input"
+    assert "Look for leaks: a task given 10 calls ago, and answered." in cut.replacement
+    assert planned([task._replace(answer=None), *quiet(3, 10)], NORMAL).nothing_to_trim
+
+
+def test_what_was_written_long_ago_is_cut_only_when_strong() -> None:
+    text = "\n".join(f"filler {number} of the new file" for number in range(1, 60))
+    write = step(1, Wrote("src/new.py", text), given=text)
+    conversation = [write, *quiet(3, 25)]
+    assert planned(conversation, NORMAL).nothing_to_trim
+    (cut,) = planned(conversation, STRONG).cuts
+    assert "filler 15 of" in cut.replacement
+    assert "filler 16 of" not in cut.replacement
+    named = [*conversation, Message("Go on with new.py.")]
+    assert planned(named, STRONG).nothing_to_trim
+
+
+def _in_turn(item: ConversationItem, turn: int) -> ConversationItem:
+    assert isinstance(item, Step)
+    sides = (item.input_piece, item.result_piece)
+    given, answer = (each._replace(turn=turn) if each else None for each in sides)
+    return item._replace(input_piece=given, result_piece=answer)
 
 
 def test_a_frequent_name_keeps_nothing() -> None:

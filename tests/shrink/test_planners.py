@@ -8,7 +8,7 @@ import pytest
 from leftoff.agents.claude import Claude
 from leftoff.agents.codex.adapter import Codex
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import CopyOrder
+from leftoff.core.trim_plan import TRIM_LEVELS, CopyOrder, TrimLevel
 from leftoff.errors import InvalidValueError
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.placeholder import parse_placeholder
@@ -63,12 +63,18 @@ def copied(agent: Claude | Codex, session: Session, strategy: str, parameters: T
     return agent.open(agent.write_copy(session, plan.cuts, order).transcript)
 
 
-@pytest.mark.parametrize("strategy", PLANS)
-@pytest.mark.parametrize("threshold", [300, 1000])
+@pytest.mark.parametrize(
+    ("strategy", "threshold", "level"),
+    [
+        ("trim", 300, "normal"),
+        ("trim", 1000, "normal"),
+        *(("smart-trim", 1000, level) for level in TRIM_LEVELS),
+    ],
+)
 def test_trimming_a_copy_again_changes_nothing(
-    agent: Claude | Codex, session: Session, strategy: str, threshold: int
+    agent: Claude | Codex, session: Session, strategy: str, threshold: int, level: TrimLevel
 ) -> None:
-    parameters = TrimParameters(threshold=threshold, trim_assistant=3, min_token_savings=0)
+    parameters = TrimParameters(threshold=threshold, trim_assistant=3, min_token_savings=0, level=level)
     copy = copied(agent, session, strategy, parameters)
     again = PLANS[strategy](agent, copy, parameters)
     assert [(cut.place.line_idx, cut.rationale) for cut in again.cuts] == []
@@ -78,28 +84,31 @@ def test_trimming_a_copy_again_changes_nothing(
 SOME = ("claude-1.0.17-big-results", "claude-2.0.64-errors", "claude-2.1.29-orphan-result", "codex-0.63-exec")
 
 
-@pytest.mark.parametrize("strategy", PLANS)
+KINDS = [("trim", "normal"), *(("smart-trim", level) for level in TRIM_LEVELS)]
+
+
+@pytest.mark.parametrize(("strategy", "level"), KINDS)
 @pytest.mark.parametrize("name", SOME)
 def test_trimming_a_copy_of_a_real_session_again_changes_nothing(
-    strategy: str, name: str, real_transcripts: Path, isolated_home: Path, tmp_path: Path
+    strategy: str, level: TrimLevel, name: str, real_transcripts: Path, isolated_home: Path, tmp_path: Path
 ) -> None:
-    assert_twice_is_once(strategy, real_transcripts / f"{name}.jsonl", isolated_home, tmp_path)
+    assert_twice_is_once(strategy, level, real_transcripts / f"{name}.jsonl", isolated_home, tmp_path)
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("strategy", PLANS)
+@pytest.mark.parametrize(("strategy", "level"), KINDS)
 def test_trimming_copies_of_all_real_sessions_again_changes_nothing(
-    strategy: str, real_transcripts: Path, isolated_home: Path, tmp_path: Path
+    strategy: str, level: TrimLevel, real_transcripts: Path, isolated_home: Path, tmp_path: Path
 ) -> None:
     for source in sorted(real_transcripts.rglob("c*.jsonl")):
         if not source.name.startswith("copilot"):
-            assert_twice_is_once(strategy, source, isolated_home, tmp_path)
+            assert_twice_is_once(strategy, level, source, isolated_home, tmp_path)
 
 
-def assert_twice_is_once(strategy: str, source: Path, home: Path, folder: Path) -> None:
+def assert_twice_is_once(strategy: str, level: TrimLevel, source: Path, home: Path, folder: Path) -> None:
     """A plan on the written copy is empty, and the copy is smaller."""
     agents = (Claude(home=home / ".claude"), Codex(home / ".codex"))
-    parameters = TrimParameters(min_token_savings=0)
+    parameters = TrimParameters(min_token_savings=0, level=level)
     agent = next(each for each in agents if each.recognises(source.read_bytes()[:4096]))
     transcript = folder / (NAME if agent.id == "codex" else source.name)
     transcript.write_bytes(source.read_bytes())

@@ -103,7 +103,9 @@ def test_untrim_restores_every_value_of_the_live_chain(request, home, folder, st
     for path in paths:
         source = copy_into_agent_home(home, path)
         try:
-            copy = trimmed(source, strategy=strategy, threshold=300, min_token_savings=0, force=True)
+            copy = trimmed(
+                source, strategy=strategy, threshold=300, level="strong", min_token_savings=0, force=True
+            )
         except LeftoffError:
             continue  # nothing in it that could be continued
         if copy == source:

@@ -87,6 +87,11 @@ def event(
         client_pid=client_pid,
         hears_user=name in hears_user,
         hears_agent=name in hears_agent,
+        context_tokens=tokens if isinstance(tokens := payload.get("context_tokens"), int) else None,
+        is_cache_cold=payload.get("prompt_cache_likely_expired") is True,
+        cache_write_usd=float(usd)
+        if isinstance(usd := payload.get("estimated_cache_write_usd"), int | float)
+        else None,
     )
 
 

@@ -23,6 +23,7 @@ from leftoff.cli.session_rows import group_sessions, headings, session_rows
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock
 from leftoff.sessions.listing import list_transcripts, remember_numbers
+from leftoff.sessions.price import first_prompt_line
 from leftoff.sessions.status import ListedSession, list_sessions
 from leftoff.workspace import Workspace
 
@@ -238,7 +239,9 @@ class Picker:
     def _foot(self) -> str:
         if self._query is not None:
             return f"Search: {self._query}▏"
-        return self._note
+        if self._note or self._at >= len(self._listed):
+            return self._note
+        return first_prompt_line(self._listed[self._at][0].status, self._workspace.settings.prices)
 
     def _list_lines(self, width: int) -> list[output.Line]:
         """Return the heading and the visible part of the list; the cursor is marked with > and in reverse."""

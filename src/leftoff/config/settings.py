@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 from leftoff.core.metrics import DEFAULT_FRACTIONS as FRACTIONS
 from leftoff.core.metrics import Level
+from leftoff.core.trim_plan import TrimLevel
 
 Trigger = Literal[
     "model_context_window_exceeded", "max_tokens", "manual_pause", "threshold_critical", "threshold_warning"
@@ -129,6 +130,7 @@ class TrimSettings(NamedTuple):
     in_place_target: Annotated[
         float, Setting("How full the window may be afterwards.", project=True, at_least=0.05, at_most=0.9)
     ] = 0.5
+    level: Annotated[TrimLevel, Setting("How much smart-trim cuts (docs/shrinking.md).")] = "normal"
 
 
 class HandoffSettings(NamedTuple):
@@ -209,6 +211,9 @@ class Settings(NamedTuple):
     ] = "occupancy"
     windows: Annotated[
         Mapping[str, int], Setting("Window in tokens by model, where leftoff's table is wrong.", at_least=1)
+    ] = MappingProxyType({})
+    prices: Annotated[
+        Mapping[str, float], Setting("US dollars per million tokens of a first prompt, by model.", at_least=0)
     ] = MappingProxyType({})
     warn_agent_below_tokens: Annotated[
         int,

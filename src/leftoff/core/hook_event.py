@@ -59,6 +59,10 @@ class HookEvent(NamedTuple):
     client_pid: int | None = None
     hears_user: bool = False
     hears_agent: bool = False
+    # Of a resumed session: its size, whether the prompt cache is likely cold, and what writing all of it again costs.
+    context_tokens: int | None = None
+    is_cache_cold: bool = False
+    cache_write_usd: float | None = None
 
 
 class HookResponse(NamedTuple):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # only annotations need these
     )
     from leftoff.core.live_messages import LiveMessage
     from leftoff.core.metrics import AgentWindow, ContextMetrics, Occupancy, StatusInput
+    from leftoff.core.prices import Price
     from leftoff.core.records import Place, Record, ToolResult, ToolUse
     from leftoff.core.resume_log import ResumeLog
     from leftoff.core.session import LiveChain, Session, SessionEntry
@@ -111,6 +112,14 @@ class Agent(Protocol):
 
     def rewound(self, record: Record) -> int | str | None:
         """Return how far the record rewinds the conversation: a number of turns, or the id of the last record kept."""
+
+
+@runtime_checkable
+class HasPrices(Protocol):
+    """An agent that comes with a table of prices."""
+
+    def price(self, model: str) -> Price | None:
+        """Return what a prompt costs that no cache holds; None for a model that the table does not name."""
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from leftoff.core.metrics import USUAL_TOKENS_PER_CHAR, ContextMetrics
 from leftoff.core.records import Place
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Strategy = Literal["trim", "smart-trim", "rollover"]
+TrimLevel = Literal["careful", "normal", "strong"]  # of smart-trim
+TRIM_LEVELS: tuple[TrimLevel, ...] = get_args(TrimLevel)
 _ID_AT_END = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 CutPart = Literal["result", "input", "text", "thinking"]
 TodoPart = Literal["list", "entry"]

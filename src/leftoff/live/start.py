@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from leftoff.sessions.ancestry import DerivedEntry
 
 
+_WORTH_SAYING_USD = 0.25  # less is not worth a line
+
+
 def on_start(context: EventContext) -> HookResponse:
     """Answer by how the session began; projects come last, so that no error in them prevents a restoration."""
     from leftoff.live import project_events
@@ -70,9 +73,26 @@ def _greet_resumed(context: EventContext) -> HookResponse:
     restored, changed = restore_resumed(context), _drift(context)
     others = [] if context.event.is_headless else [_other_sessions(context), _later_work(context)]
     return HookResponse(
-        to_user="\n".join(filter(None, [warning.to_user, restored.to_user, *others, changed])) or None,
+        to_user="\n".join(
+            filter(None, [warning.to_user, restored.to_user, _cold_cache(context), *others, changed])
+        )
+        or None,
         to_agent="\n\n".join(filter(None, [restored.to_agent, warning.to_agent, changed])) or None,
     )
+
+
+def _cold_cache(context: EventContext) -> str | None:
+    """Say what continuing costs if the prompt cache is cold and it is worth a line, and what a smaller session would."""
+    event, ref = context.event, context.session_ref
+    tokens, usd = event.context_tokens, event.cache_write_usd
+    if not event.is_cache_cold or not tokens or usd is None or usd < _WORTH_SAYING_USD or ref is None:
+        return None
+    from leftoff.shrink.advise import cold_cache_line
+
+    lines: list[str] = []
+    with saving.log_errors("what continuing costs was not compared"):
+        lines.append(cold_cache_line(ref, context.workspace, tokens, usd))
+    return "".join(lines) or None
 
 
 def _drift(context: EventContext) -> str | None:

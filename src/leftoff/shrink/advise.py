@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from leftoff.core.metrics import ContextMetrics, whole_percentage
+from leftoff.core.prices import Price, dollars
 from leftoff.core.quantities import count
+from leftoff.core.session import short_id
 from leftoff.core.trim_plan import Savings
 from leftoff.core.wire import JsonObject
 from leftoff.errors import StorageError
 from leftoff.sessions.find import find_session
+from leftoff.sessions.price import find_price
 from leftoff.sessions.status import status_of
 from leftoff.shrink.rollover import expect_fresh_session
 from leftoff.shrink.trim import PlannedTrim, TrimOptions, prepare_trim_of, preview_trim, without_cuts
 from leftoff.workspace import SessionRef, Workspace
 
+_LARGEST_PLANNED_BYTES = 20_000_000
 How = Literal["as-is", "trim", "smart-trim", "rollover"]
 FULL_FRACTION = 0.80  # below this there is nothing to do
 _ENOUGH_FRACTION = 0.60  # a strategy that leaves the window fuller than this has to be repeated soon
@@ -28,6 +32,7 @@ class Option(NamedTuple):
     savings: Savings
     loses: str
     cache_write_tokens: int
+    first_prompt_usd: float | None = None  # if no cache holds the conversation; None: the price is not known
 
     def to_dict(self) -> JsonObject:
         """Return the JSON shape for scripts."""
@@ -36,6 +41,7 @@ class Option(NamedTuple):
             **self.savings.to_dict(),
             "loses": self.loses,
             "cache_write_tokens": self.cache_write_tokens,
+            "first_prompt_usd": self.first_prompt_usd,
         }
 
 
@@ -58,7 +64,43 @@ class Advice(NamedTuple):
 def advise(selector: str, workspace: Workspace) -> Advice:
     """Advise on the selected session, with the effect of every strategy."""
     ref = find_session(selector, workspace)
-    return _measure(ref, workspace, status_of(ref, workspace).metrics)
+    status = status_of(ref, workspace)
+    found = _measure(ref, workspace, status.metrics)
+    price = find_price(ref.agent, status.model, workspace.settings.prices)
+    return found._replace(options=tuple(_with_price(option, price) for option in found.options))
+
+
+def _with_price(option: Option, price: Price | None) -> Option:
+    tokens = option.savings.after.used_tokens
+    if price is None or tokens is None:
+        return option
+    return option._replace(first_prompt_usd=round(price.of(tokens), 4))
+
+
+def cold_cache_line(ref: SessionRef, workspace: Workspace, tokens: int, usd: float) -> str:
+    """Say what continuing costs, and what it would in a smaller session, at the rate of the agent's own figure.
+
+    A long transcript is not planned: the user waits for this line.
+    """
+    rate = Price(usd / tokens * 1_000_000)
+    said = f"leftoff: cold cache: continuing writes {_thousands(tokens)} tokens, about {dollars(usd)}."
+    others = [_rollover_option(ref, workspace)]
+    if ref.transcript.stat().st_size <= _LARGEST_PLANNED_BYTES:
+        smart = _plan(ref, workspace, TrimOptions(strategy="smart-trim", force=True))
+        others.insert(0, _trim_option(smart, ""))
+    prices = [
+        f"{option.how}: {dollars(rate.of(max(0, tokens - option.savings.tokens)))}"
+        for option in others
+        if option.savings.tokens > 0
+    ]
+    if not prices:
+        return said
+    how = others[0].how if others[0].savings.tokens > 0 else others[-1].how
+    return f"{said} In a smaller session, {', '.join(prices)} (leftoff resume {short_id(ref.session_id)} --how {how})."
+
+
+def _thousands(tokens: int) -> str:
+    return f"{tokens / 1000:.0f}k" if tokens >= 10_000 else f"{tokens:,}"
 
 
 def advise_if_full(ref: SessionRef, workspace: Workspace) -> Advice:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from leftoff.config.settings import TrimSettings
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Cut, Invariant, LivePieces, Piece, Strategy, TrimPlan
+from leftoff.core.trim_plan import Cut, Invariant, LivePieces, Piece, Strategy, TrimLevel, TrimPlan
 from leftoff.core.wire import JsonValue
 from leftoff.shrink.file_views import without_line_number
 from leftoff.shrink.kept import (
@@ -24,6 +24,7 @@ from leftoff.shrink.kept import (
     unresolved_errors,
     unresolved_note,
 )
+from leftoff.shrink.levels import LEVELS, Ages
 from leftoff.shrink.placeholder import (
     Origin,
     excerpt,
@@ -52,6 +53,7 @@ class TrimParameters(NamedTuple):
 
     ``trim_assistant``: +N also cuts the first N long replies, -N all long replies but the last N, None cuts no reply.
     ``threshold``, ``head`` and ``tail`` are in characters. ``protect_turns`` protect at most a fifth of the live content.
+    ``level`` says how much smart-trim cuts.
     """
 
     threshold: int = _DEFAULTS.threshold
@@ -61,6 +63,7 @@ class TrimParameters(NamedTuple):
     protect_turns: int = _DEFAULTS.protect_turns
     head: int = _DEFAULTS.head
     tail: int = _DEFAULTS.tail
+    level: TrimLevel = _DEFAULTS.level
 
     def allows(self, tool: str | None) -> bool:
         """Whether this tool's inputs and results may be cut; case does not matter."""
@@ -164,14 +167,14 @@ def cut_by_rules(
 ) -> TrimPlan:
     """Plan a smart-trim: content that the work no longer needs is reduced to one line and to the lines that still matter.
 
-    Of the parameters, only the tools, the protected turns and the minimum saving count. The last calls are never cut.
+    Of the parameters, only the level, the tools, the protected turns and the minimum saving count. The last calls are never cut.
     """
     end = protected_from(live, parameters.protect_turns, most_share=_MOST_PROTECTED_SHARE_SMART)
     unresolved = unresolved_errors(live.pieces)
     free = {piece for piece in live.pieces[:end] if not is_placeholder(piece)}
     stale = [
         each
-        for each in _stale_pieces(conversation)
+        for each in _stale_pieces(conversation, LEVELS[parameters.level])
         if each.piece in free
         and not is_unresolved(each.piece, unresolved)
         and parameters.allows(each.piece.tool)
@@ -197,15 +200,16 @@ def cut_by_rules(
             "target_tools": [*parameters.tools],
             "threshold": None,
             "trim_assistant_messages": None,
+            "level": parameters.level,
         },
         min_token_savings=parameters.min_token_savings,
         invariants=invariants,
     )
 
 
-def _stale_pieces(conversation: Sequence[ConversationItem]) -> Iterator[Stale]:
+def _stale_pieces(conversation: Sequence[ConversationItem], ages: Ages) -> Iterator[Stale]:
     """Apply the rules from the newest call to the oldest, so that each sees what came later."""
-    later = LaterCalls(conversation)
+    later = LaterCalls(conversation, ages)
     age = 0
     for index in range(len(conversation) - 1, -1, -1):
         step = conversation[index]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from leftoff.core.protocols import CanCopy, Summariser
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Invariant, LivePieces, TrimPlan
+from leftoff.core.trim_plan import TRIM_LEVELS, Invariant, LivePieces, TrimLevel, TrimPlan
 from leftoff.errors import InvalidValueError
 from leftoff.shrink.cuts import END_CHARS, TrimParameters, cut_by_rules, cut_by_size, cut_lines, cuttable
 from leftoff.shrink.derive import CopyingAgent, live_pieces
@@ -44,6 +44,20 @@ def plan_smart_trim(agent: CopyingAgent, session: Session, parameters: TrimParam
     """Plan a smart-trim, which cuts by rules; the threshold and the ends do not matter."""
     live = read_live_pieces(agent, session, parameters)
     return cut_by_rules(live, [*read_conversation(agent, live)], parameters, session, invariants_of(agent))
+
+
+def plan_levels(
+    agent: CopyingAgent, session: Session, parameters: TrimParameters
+) -> dict[TrimLevel, TrimPlan]:
+    """Plan a smart-trim at every level; the session is read once."""
+    live = read_live_pieces(agent, session, parameters)
+    conversation = [*read_conversation(agent, live)]
+    return {
+        level: cut_by_rules(
+            live, conversation, parameters._replace(level=level), session, invariants_of(agent)
+        )
+        for level in TRIM_LEVELS
+    }
 
 
 def plan_from_lines(

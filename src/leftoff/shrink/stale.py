@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from leftoff.core.actions import (
-    Changed,
     Delegated,
     Fetched,
     Looked,
@@ -19,7 +18,6 @@ from leftoff.core.actions import (
     Proposed,
     Ran,
     Searched,
-    Wrote,
 )
 from leftoff.core.trim_plan import Piece
 from leftoff.shrink.file_views import (
@@ -31,18 +29,28 @@ from leftoff.shrink.file_views import (
     shingles,
     without_line_number,
 )
+from leftoff.shrink.levels import Ages
 from leftoff.shrink.placeholder import first_words
-from leftoff.shrink.steps import ConversationItem, Reach, Step, last_mentions, near_names
+from leftoff.shrink.steps import (
+    ConversationItem,
+    Reach,
+    Step,
+    command_of,
+    describe,
+    does,
+    identity_of,
+    last_mentions,
+    mentioning_text,
+    near_names,
+)
 
 # Ages are in calls. All numbers were chosen on real sessions by what the next edits needed: docs/retention.md.
 LAST_CALLS = 4  # never cut, however short the last turns are
+_RECENT = 20  # names that these last calls mention matter
+_FILE_HEAD_LINES = 15  # imports and other things at the top of a file
 _OLD_SEARCH = 4
 _OLD_OUTPUT = 4
 _OLD_LISTING = 10  # of a command that shows files
-_OLD_LOOK = 20  # for a look at a file, and for a name that was not mentioned since
-_OLD_REPORT = 20
-_NEAR = Reach(lines=30, most_lines=4)  # a rare name shows where the work is, and edits are near it
-_FILE_HEAD_LINES = 15  # imports and other things at the top of a file
 _LONG_LINE = 400
 OLDER_TODOS = "An older to-do list; a later one replaces it."
 _SHORTEST_CHARS = 350  # less is not worth a note
@@ -76,31 +84,39 @@ class Reason(NamedTuple):
 class LaterCalls:
     """What came later than the call that the rules look at. Calls are added from the newest to the oldest."""
 
-    def __init__(self, conversation: Sequence[ConversationItem]) -> None:
+    def __init__(self, conversation: Sequence[ConversationItem], ages: Ages) -> None:
+        self.ages = ages
+        pieces = (item.result_piece or item.input_piece for item in conversation if isinstance(item, Step))
+        self.newest_turn = max((piece.turn for piece in pieces if piece), default=0)
         self.files = file_history(conversation)
         self.mentions = last_mentions(conversation)
         calls = [index for index, item in enumerate(conversation) if isinstance(item, Step)]
         self.calls_after = {index: len(calls) - 1 - number for number, index in enumerate(calls)}
         self.last_old = max(
-            (index for index, after in self.calls_after.items() if after >= _OLD_LOOK), default=-1
+            (index for index, after in self.calls_after.items() if after >= _RECENT), default=-1
         )
+        self._lately = "\n".join(mentioning_text(item) for item in conversation[self.last_old + 1 :])
         self.shown: dict[str, set[Shingle]] = {}
         self.commands: dict[str, int] = {}  # → the line of its last result
         self.succeeded: set[tuple[str, str]] = set()
         self.texts: dict[str, int] = {}
         self.has_todos = False
 
+    def names_lately(self, path: str) -> bool:
+        """Whether the file was named in the last calls, other than in an edit."""
+        return path.replace("\\", "/").rpartition("/")[2] in self._lately
+
     def add(self, index: int, step: Step) -> None:
         """Add a call that is later than all that the rules look at next."""
         for text in self.files.texts(index):
             self.shown.setdefault(text.path, set()).update(shingles(text.lines))
-        self.has_todos = self.has_todos or (_does(step, Planned) and not (step.answer and step.answer.failed))
+        self.has_todos = self.has_todos or (does(step, Planned) and not (step.answer and step.answer.failed))
         if step.answer is None or step.result_piece is None:
             return
         line = step.result_piece.place.line_idx + 1
         if step.succeeded:
-            self.succeeded.add(_identity(step))
-        if command := _command(step):
+            self.succeeded.add(identity_of(step))
+        if command := command_of(step):
             self.commands.setdefault(command, line)
         if len(step.answer.text) >= _SAME_CHARS:
             self.texts.setdefault(step.answer.text.strip(), line)
@@ -122,7 +138,7 @@ class Call(NamedTuple):
     @property
     def what(self) -> str:
         """A short description of the call."""
-        return _describe(self.step)
+        return describe(self.step)
 
 
 def find_stale(index: int, step: Step, age: int, later: LaterCalls) -> Iterator[Stale]:
@@ -151,7 +167,7 @@ def _holds_users_words(step: Step) -> bool:
 
 def _failed_then_passed(call: Call) -> Reason | None:
     answer = call.step.answer
-    if not (answer and answer.failed) or _identity(call.step) not in call.later.succeeded:
+    if not (answer and answer.failed) or identity_of(call.step) not in call.later.succeeded:
         return None
     return Reason("failed, and passed when it was tried again", f"{call.what}: failed; it passed later.")
 
@@ -164,11 +180,7 @@ def _stale_look(call: Call) -> Reason | None:
         return None
     gone = later.files.gone(look)
     again = droppable_lines(lines_shown_in(look.lines, later.shown.get(look.path, set())), gone)
-    if call.age >= _OLD_LOOK and _has_moved_on(look, later):
-        near = near_names(look.lines, later.mentions, later.last_old, _NEAR)
-        idle = [not is_near and at >= _FILE_HEAD_LINES for at, is_near in enumerate(near)]
-    else:
-        idle = [False] * len(gone)
+    idle = _idle_lines(look, later) if _is_old_look(call, look) else [False] * len(gone)
     kept = tuple(
         (at, line)
         for at, line in enumerate(look.shown)
@@ -182,13 +194,24 @@ def _stale_look(call: Call) -> Reason | None:
     return Reason(why, f"{_range(look)}, {why}; read it again.", kept)
 
 
-def _has_moved_on(look: FileText, later: LaterCalls) -> bool:
-    """Whether the work changed the file since and then went elsewhere; a file that was only read may be changed next.
+def _is_old_look(call: Call, look: FileText) -> bool:
+    """Whether the look is old and the work has left the file.
 
-    The last calls decide, which are never cut, so that the answer is the same for a copy.
+    A file that is being changed is not left yet. The last calls decide that, which are never cut, so that it is the same for a copy.
+    A file that was only read may be changed next: as a rule within the turn, which may be carrying out a plan.
     """
-    since = later.files.changes_since(look.path, look.call_index)
-    return bool(since) and later.calls_after[since[-1][0]] >= LAST_CALLS
+    later, piece = call.later, call.step.result_piece
+    if since := later.files.changes_since(look.path, look.call_index):
+        return call.age >= later.ages.changed_file and later.calls_after[since[-1][0]] >= LAST_CALLS
+    old = later.ages.unchanged_file
+    is_old = old is not None and call.age >= old and piece is not None and piece.turn < later.newest_turn
+    return is_old and not later.names_lately(look.path)
+
+
+def _idle_lines(text: FileText, later: LaterCalls) -> list[bool]:
+    """Say which lines of a file nothing has mentioned lately."""
+    near = near_names(text.lines, later.mentions, later.last_old, later.ages.near)
+    return [not is_near and at >= _FILE_HEAD_LINES for at, is_near in enumerate(near)]
 
 
 def _main_reason(
@@ -200,7 +223,7 @@ def _main_reason(
     reasons = {
         "written again since" if rewritten else f"edited {times} since": sum(gone),
         "shown again later": sum(again),
-        f"not mentioned for {_OLD_LOOK} calls": sum(idle),
+        f"not mentioned for {_RECENT} calls": sum(idle),
     }
     why, most = max(reasons.items(), key=lambda reason: reason[1])
     return why if most and look.shown else None
@@ -221,7 +244,7 @@ def _same_again(call: Call) -> Reason | None:
 
 
 def _run_again(call: Call) -> Reason | None:
-    command = _command(call.step)
+    command = command_of(call.step)
     if not command or command not in call.later.commands:
         return None
     line = call.later.commands[command]
@@ -229,7 +252,7 @@ def _run_again(call: Call) -> Reason | None:
 
 
 def _old_search(call: Call) -> Reason | None:
-    if call.age < _OLD_SEARCH or not _does(call.step, Searched | Fetched):
+    if call.age < _OLD_SEARCH or not does(call.step, Searched | Fetched):
         return None
     lines = call.answer.count("\n") + 1
     return Reason(f"a search {call.age} calls ago", f"{call.what}: found {lines} lines; search again.")
@@ -260,7 +283,7 @@ _KEEP_OF_REPORT = _Keep(Reach(lines=1, most_lines=3), _whole, head=2, tail=2)
 
 def _old_listing(call: Call) -> Reason | None:
     """A command that shows files: keep the lines that were mentioned since."""
-    if call.age < _OLD_LISTING or not _shows_files(call.step) or _does(call.step, Looked):
+    if call.age < _OLD_LISTING or not _shows_files(call.step) or does(call.step, Looked):
         return None
     why = f"shown {call.age} calls ago; the lines left out were not mentioned since"
     return _keep_some(call, _KEEP_OF_LISTING, why)
@@ -269,14 +292,14 @@ def _old_listing(call: Call) -> Reason | None:
 def _old_output(call: Call) -> Reason | None:
     """The output of a command: keep both ends and what was mentioned since."""
     step = call.step
-    if call.age < _OLD_OUTPUT or _shows_files(step) or (step.actions and not _does(step, Ran)):
+    if call.age < _OLD_OUTPUT or _shows_files(step) or (step.actions and not does(step, Ran)):
         return None
     return _keep_some(call, _KEEP_OF_OUTPUT, f"printed {call.age} calls ago")
 
 
 def _old_report(call: Call) -> Reason | None:
     """The report of a subagent or a server: keep the lines that were mentioned since."""
-    if call.age < _OLD_REPORT or not _does(call.step, Delegated | Other):
+    if call.age < call.later.ages.report or not does(call.step, Delegated | Other):
         return None
     why = f"reported {call.age} calls ago; the removed lines were not mentioned since"
     return _keep_some(call, _KEEP_OF_REPORT, why)
@@ -297,7 +320,7 @@ def _keep_some(call: Call, keep: _Keep, why: str) -> Reason:
 
 
 def _outdated_list(call: Call) -> Reason | None:
-    if not call.later.has_todos or not _does(call.step, Planned):
+    if not call.later.has_todos or not does(call.step, Planned):
         return None
     return Reason("a later list of things to do replaces it", OLDER_TODOS)
 
@@ -307,6 +330,15 @@ def _repeated_plan(call: Call) -> Reason | None:
     if not plan or plan not in call.answer:
         return None
     return Reason("its answer repeats it", "A plan; the answer to it has it in full.")
+
+
+def _old_task(call: Call) -> Reason | None:
+    """What a subagent was asked to do: one line is enough once it has answered."""
+    age = call.later.ages.task
+    if age is None or call.age < age or not does(call.step, Delegated):
+        return None
+    why = f"a task given {call.age} calls ago, and answered"
+    return Reason(why, f"{call.what}: {why}.")
 
 
 def _old_write(call: Call) -> Reason | None:
@@ -322,6 +354,9 @@ def _old_write(call: Call) -> Reason | None:
         after = later.shown.get(text.path, set())
         in_answer = {*shingles(look.lines)} if look and look.path == text.path else set()
         drop = droppable_lines(lines_shown_in(text.lines, after, in_answer), gone)
+        if _is_left(call, text):
+            idle = _idle_lines(text, later)
+            drop = [shown or unnamed for shown, unnamed in zip(drop, idle, strict=True)]
         begins = kept[-1][0] + 2 if kept else 0
         kept += ((begins + at, line) for at, line in enumerate(text.lines) if not (gone[at] or drop[at]))
     return Reason(
@@ -331,6 +366,15 @@ def _old_write(call: Call) -> Reason | None:
         f"{texts[0].path}: written {call.age} calls ago; read it again.",
         tuple(kept),
     )
+
+
+def _is_left(call: Call, text: FileText) -> bool:
+    """Whether a text was written long ago, and its file neither named nor changed lately."""
+    later = call.later
+    if later.ages.written is None or call.age < later.ages.written or later.names_lately(text.path):
+        return False
+    since = later.files.changes_since(text.path, text.call_index)
+    return not since or later.calls_after[since[-1][0]] >= LAST_CALLS
 
 
 _Rule = Callable[[Call], Reason | None]
@@ -344,45 +388,8 @@ _RESULT_RULES: tuple[_Rule, ...] = (
     _old_output,
     _old_report,
 )
-_INPUT_RULES: tuple[_Rule, ...] = (_outdated_list, _repeated_plan, _old_write)
-
-
-def _does(step: Step, kind: type | object) -> bool:
-    return any(isinstance(action, kind) for action in step.actions)  # type: ignore[arg-type]
+_INPUT_RULES: tuple[_Rule, ...] = (_outdated_list, _repeated_plan, _old_task, _old_write)
 
 
 def _shows_files(step: Step) -> bool:
-    return bool(_SHOWS_FILES.search(_command(step)))
-
-
-def _command(step: Step) -> str:
-    command = next((action.command for action in step.actions if isinstance(action, Ran)), "")
-    return " ".join(command.split())
-
-
-def _identity(step: Step) -> tuple[str, str]:
-    """Return what identifies a call that is tried again: the command, or the file it is about."""
-    for action in step.actions:
-        match action:
-            case Changed(path=about) | Wrote(path=about) | Looked(path=about) | Searched(pattern=about):
-                return step.tool, about
-            case _:
-                pass
-    return step.tool, _command(step) or step.input_text
-
-
-def _describe(step: Step) -> str:
-    for action in step.actions:
-        match action:
-            case Ran(command=text) | Fetched(what=text) | Delegated(task=text) | Looked(path=text):
-                return _short(text)
-            case Searched(pattern=text, path=path):
-                return _short(f"{text} in {path}" if path else text)
-            case _:
-                pass
-    return _short(step.input_text) or step.tool
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 80 else f"{first_words(line, 79) or line[:79]}…"
+    return bool(_SHOWS_FILES.search(command_of(step)))

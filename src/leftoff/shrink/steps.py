@@ -14,11 +14,23 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from leftoff.agents.jsonl import all_texts
-from leftoff.core.actions import Action, Answer, Changed, Planned, Proposed, Wrote
+from leftoff.core.actions import (
+    Action,
+    Answer,
+    Changed,
+    Delegated,
+    Fetched,
+    Looked,
+    Planned,
+    Proposed,
+    Ran,
+    Searched,
+    Wrote,
+)
 from leftoff.core.protocols import Agent
 from leftoff.core.records import Place, Record, RecordKind, ToolResult, ToolUse
 from leftoff.core.trim_plan import LivePieces, Piece
-from leftoff.shrink.placeholder import parse_placeholder
+from leftoff.shrink.placeholder import first_words, parse_placeholder
 
 _LONG_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{4,}")
 _LONG_WORD = 7  # a shorter word counts as a name only with an inner capital or underscore
@@ -136,7 +148,7 @@ def last_mentions(conversation: Sequence[ConversationItem]) -> dict[str, int]:
     """Return the index at which each name was last mentioned."""
     last: dict[str, int] = {}
     for index, item in enumerate(conversation):
-        for name in _names(_mentioning_text(item)):
+        for name in _names(mentioning_text(item)):
             last[name] = index
     return last
 
@@ -153,10 +165,11 @@ def near_names(lines: Sequence[str], last: dict[str, int], index: int, reach: Re
     return near
 
 
-def _mentioning_text(item: ConversationItem) -> str:
+def mentioning_text(item: ConversationItem) -> str:
+    """Return the text of an item in which something can be mentioned; empty for an input that may be cut."""
     if isinstance(item, Message):
         return item.text
-    if any(isinstance(action, Changed | Wrote | Planned | Proposed) for action in item.actions):
+    if any(isinstance(action, Changed | Wrote | Planned | Proposed | Delegated) for action in item.actions):
         return ""  # such an input may be cut
     return item.input_text
 
@@ -167,3 +180,43 @@ def _names(text: str) -> set[str]:
         for word in _LONG_NAME.findall(text)
         if len(word) >= _LONG_WORD or "_" in word.strip("_") or not word[1:].islower()
     }
+
+
+def does(step: Step, kind: type | object) -> bool:
+    """Whether one of the call's actions is of that kind."""
+    return any(isinstance(action, kind) for action in step.actions)  # type: ignore[arg-type]
+
+
+def command_of(step: Step) -> str:
+    """Return the command that the call runs, in one line; empty if it runs none."""
+    command = next((action.command for action in step.actions if isinstance(action, Ran)), "")
+    return " ".join(command.split())
+
+
+def identity_of(step: Step) -> tuple[str, str]:
+    """Return what identifies a call that is tried again: the command, or the file it is about."""
+    for action in step.actions:
+        match action:
+            case Changed(path=about) | Wrote(path=about) | Looked(path=about) | Searched(pattern=about):
+                return step.tool, about
+            case _:
+                pass
+    return step.tool, command_of(step) or step.input_text
+
+
+def describe(step: Step) -> str:
+    """Return a short description of the call."""
+    for action in step.actions:
+        match action:
+            case Ran(command=text) | Fetched(what=text) | Delegated(task=text) | Looked(path=text):
+                return _short(text)
+            case Searched(pattern=text, path=path):
+                return _short(f"{text} in {path}" if path else text)
+            case _:
+                pass
+    return _short(step.input_text) or step.tool
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else f"{first_words(line, 79) or line[:79]}…"

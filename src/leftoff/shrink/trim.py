@@ -15,7 +15,7 @@ from leftoff.agents.registry import agent_by_id, agent_of
 from leftoff.config.settings import TrimSettings
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.session import Session
-from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, Savings, TrimPlan, digest_of
+from leftoff.core.trim_plan import Copy, CopyOrder, Cut, NotCopied, Savings, TrimLevel, TrimPlan, digest_of
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import NothingToDoError, TranscriptError, UsageError
 from leftoff.platform import clock
@@ -35,7 +35,8 @@ from leftoff.shrink.derive import (
     workspace_of,
     write_copy,
 )
-from leftoff.shrink.planners import plan_from_lines, plan_smart_trim, plan_trim, propose_lines
+from leftoff.shrink.levels import LOST_SUPPORT
+from leftoff.shrink.planners import plan_from_lines, plan_levels, plan_smart_trim, plan_trim, propose_lines
 from leftoff.workspace import SessionRef, Workspace
 
 ALL_REPLIES = 1 << 31
@@ -50,6 +51,7 @@ class TrimOptions(NamedTuple):
     trim_assistant: int | None = None
     min_token_savings: int | None = None
     by: str | None = None
+    level: TrimLevel | None = None  # of smart-trim
     force: bool = False
     project: Path | None = None  # write the copy for this folder
 
@@ -59,13 +61,32 @@ class TrimOptions(NamedTuple):
         return self.min_token_savings is not None and self.min_token_savings <= 0
 
 
+class LevelEffect(NamedTuple):
+    """What a level of smart-trim would free, and the share of the next edits that lacked something in measured sessions."""
+
+    level: TrimLevel
+    savings: Savings
+    lost_support: float
+    is_chosen: bool
+
+    def to_dict(self) -> JsonObject:
+        """Return the JSON shape for scripts."""
+        return {
+            "level": self.level,
+            **self.savings.to_dict(),
+            "measured_edits_lost": self.lost_support,
+            "chosen": self.is_chosen,
+        }
+
+
 class PlannedTrim(NamedTuple):
-    """A plan with its session and options."""
+    """A plan with its session and options. ``levels`` is empty unless ``with_levels`` was asked for."""
 
     ref: SessionRef
     plan: TrimPlan
     options: TrimOptions
     gauge: ContextMetrics
+    levels: tuple[LevelEffect, ...] = ()
 
     @property
     def savings(self) -> Savings:
@@ -84,8 +105,9 @@ class PlannedTrim(NamedTuple):
             "tools_trimmed": plan.tools_trimmed,
             **self.savings.to_dict(),
             "nothing_to_trim": plan.nothing_to_trim,
-            "cuts": [_cut_to_dict(cut, plan) for cut in plan.cuts],
+            "cuts": [{"number": at, **_cut_to_dict(cut, plan)} for at, cut in enumerate(plan.cuts, 1)],
             "kept": [*plan.kept],
+            **({"levels": [each.to_dict() for each in self.levels]} if self.levels else {}),
         }
 
 
@@ -125,6 +147,28 @@ def _parameters(options: TrimOptions, settings: TrimSettings) -> TrimParameters:
         protect_turns=settings.protect_turns,
         head=settings.head,
         tail=settings.tail,
+        level=settings.level if options.level is None else options.level,
+    )
+
+
+def with_levels(planned: PlannedTrim, workspace: Workspace) -> PlannedTrim:
+    """Add what each level of smart-trim would free; nothing for a plan that was made in another way."""
+    options = planned.options
+    if options.strategy != "smart-trim" or (options.by is not None and options.by != RULES):
+        return planned
+    ref = planned.ref
+    parameters = _parameters(options, workspace_of(ref, workspace).settings.trim)
+    plans = plan_levels(copying_agent(ref.agent), ref.session, parameters)
+    return planned._replace(
+        levels=tuple(
+            LevelEffect(
+                level,
+                Savings.expect(planned.gauge, plan.saved_tokens),
+                LOST_SUPPORT[level],
+                level == parameters.level,
+            )
+            for level, plan in plans.items()
+        )
     )
 
 

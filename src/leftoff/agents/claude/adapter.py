@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leftoff.core.actions import Action, Answer, FinishedJob
     from leftoff.core.live_messages import LiveMessage
     from leftoff.core.metrics import AgentWindow, Occupancy, StatusInput
+    from leftoff.core.prices import Price
     from leftoff.core.records import Place, Record, ToolResult, ToolUse
     from leftoff.core.session import LiveChain, Session
     from leftoff.core.trim_plan import (
@@ -123,6 +124,12 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
         """Return the size of the context window and where the client compacts."""
         return usage.window(self.home, self.environment, occupancy, project)
+
+    def price(self, model: str) -> Price | None:
+        """Return what a prompt costs that no cache holds."""
+        from leftoff.agents.claude import prices
+
+        return prices.price(model)
 
     def typed(self, record: Record) -> str:
         """Return what the user typed in a prompt."""
