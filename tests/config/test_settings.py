@@ -35,7 +35,11 @@ def other_value(key: Key) -> Any:
             tuple(get_args(arguments[0])[:2]) if get_origin(arguments[0]) is Literal else ("one", "two words")
         )
     if origin is Mapping:
-        return {"model-1[1m]": 5, "m.2": 7} if arguments[1] is int else {"planning": "a b", "x": "y/z"}
+        return {
+            int: {"model-1[1m]": 5, "m.2": 7},
+            float: {"model-1[1m]": 5.5, "m.2": 0.125},
+            str: {"planning": "a b", "x": "y/z"},
+        }[arguments[1]]
     return key.default - 0.005  # a threshold that keeps its place among the others
 
 

@@ -355,7 +355,7 @@ def _describe_type(annotation: Any) -> str:
     if origin is types.UnionType:
         return "fraction 0-1 | remaining tokens"
     if origin is not None:
-        return f"mapping to {_describe_type(arguments[1])}"
+        return f"mapping to {'number' if arguments[1] is float else _describe_type(arguments[1])}"
     return {bool: "true | false", int: "whole number", float: "fraction 0-1", str: "text"}[annotation]
 
 
