@@ -134,6 +134,7 @@ SCREENS = (
     Screen(["run", "--help"]),
     Screen(["hook", "--help"]),
     Screen(["statusline", "--help"]),
+    Screen(["in-place", "--help"]),
     Screen(["completion", "--help"]),
     Screen(["demo"]),
 )
@@ -511,7 +512,9 @@ def receipt(home: Path, columns: int) -> str:
     before = status_line(home)
     call_leftoff(home, ["hook", "claude"], {"hook_event_name": "PreCompact", "trigger": "auto"})
     started = call_leftoff(home, ["hook", "claude"], {"hook_event_name": "SessionStart", "source": "compact"})
-    transcript.write_text("".join(lines[: summary + 1]), encoding="utf-8")  # the client writes it after that event
+    transcript.write_text(
+        "".join(lines[: summary + 1]), encoding="utf-8"
+    )  # the client writes it after that event
     answered = call_leftoff(
         home,
         ["hook", "claude"],
