@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
-from pathlib import Path
 
 _HEADING = re.compile(r"\[([a-z][a-z:, -]*)\]")
 
@@ -14,7 +14,8 @@ _HEADING = re.compile(r"\[([a-z][a-z:, -]*)\]")
 def _load() -> dict[str, list[str]]:
     lists: dict[str, list[str]] = {}
     entries: list[str] = []
-    for line in Path(__file__).with_name("phrases.txt").read_text("utf-8").splitlines():
+    content = pkgutil.get_data(__package__, "phrases.txt") or b""
+    for line in content.decode("utf-8").splitlines():
         if heading := _HEADING.fullmatch(line):
             entries = lists.setdefault(heading[1], [])
         elif line and not line.startswith("# "):
