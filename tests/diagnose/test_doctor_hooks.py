@@ -79,7 +79,7 @@ def test_hooks_that_an_upgraded_client_could_have_are_a_note(home, claude_versio
     put_in()
     claude_version("2.1.325")
     (finding,) = hook_findings("note")
-    assert "added: PostToolBatch; removed: PostToolUse, PostToolUseFailure" in finding.detail
+    assert "added: PostToolBatch, mod; removed: PostToolUse, PostToolUseFailure" in finding.detail
 
 
 def test_a_client_below_the_oldest_supported_is_broken(home, claude_version):

@@ -51,7 +51,7 @@ def test_an_upgrade_completes_the_hooks_once_and_uninstalls_byte_for_byte(settin
     message = fit()
     assert message == (
         f"leftoff: its hooks in {settings} now fit your version of Claude Code "
-        "(added: PostToolBatch; removed: PostToolUse, PostToolUseFailure)."
+        "(added: PostToolBatch, mod; removed: PostToolUse, PostToolUseFailure)."
     )
     assert "PostToolBatch" in events(settings)
     fitted = settings.read_bytes()
