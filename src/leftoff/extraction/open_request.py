@@ -50,9 +50,9 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
         yield f"{UNFINISHED} {quote_prompt(last, LAST_REQUEST_CHARS)}", [last.ref]
     if with_context:
         if not only_saves(state.prompts[-1].text):
-            yield from _said(state)
-        yield from _done(state)
-        yield from _seen(state)
+            yield from _words_around(state)
+        yield from _calls_since(state)
+        yield from _output_since(state)
 
 
 def quote_prompt(prompt: Prompt, max_chars: int) -> str:
@@ -61,7 +61,7 @@ def quote_prompt(prompt: Prompt, max_chars: int) -> str:
     return f"“{passages.fit_paragraphs(text, max_chars).replace(chr(10) * 2, chr(10))}”"
 
 
-def _said(state: State) -> Iterator[Step]:
+def _words_around(state: State) -> Iterator[Step]:
     """Yield what the agent said before the last prompt, where that may need it to be understood, and its last texts since."""
     said = [each for each in state.passages if each.kind == "reply" and each.turn == state.turns][
         -_LAST_TEXTS:
@@ -92,7 +92,7 @@ def _said(state: State) -> Iterator[Step]:
         yield f"{WAS_AT} " + "\n\n".join(each.text for each in kept), [each.ref for each in kept]
 
 
-def _done(state: State) -> Iterator[Step]:
+def _calls_since(state: State) -> Iterator[Step]:
     """Yield the last calls for the request: files changed and read, commands run."""
     before = state.prompts[-1].call
     ran = sorted((each for each in state.commands.values() if each.call > before), key=lambda each: each.call)
@@ -118,7 +118,7 @@ def _done(state: State) -> Iterator[Step]:
         yield f"{DONE_SINCE} {'; '.join(parts)}", [ref.with_excerpt(name) for ref, name in named]
 
 
-def _seen(state: State) -> Iterator[Step]:
+def _output_since(state: State) -> Iterator[Step]:
     """Yield what the calls since the agent's last words printed: nobody has put it into words yet."""
     said = state.last_reply
     last_call = said.call if said is not None and said.turn == state.turns else -1

@@ -128,7 +128,7 @@ def _cost(text: str) -> int:
 
 def _entries(log: ResumeLog) -> Iterator[_Entry]:
     """Yield all that may be told: requests, decisions, what happened in order of time, how and where."""
-    yield from _asked(log)
+    yield from _requests(log)
     for decision in log.decisions:
         reason = str(decision.get("rationale") or "")
         text = str(decision.get("decision") or "") + (f": {reason}" if reason else "")
@@ -140,7 +140,7 @@ def _entries(log: ResumeLog) -> Iterator[_Entry]:
         yield _Entry(heading, "", tuple(passages.split(own.content)), _WEIGHTS["custom"])
 
 
-def _asked(log: ResumeLog) -> Iterator[_Entry]:
+def _requests(log: ResumeLog) -> Iterator[_Entry]:
     """Yield the first request, and those between it and the last one, which is told with where things stand."""
     for text in log.mission_summary.split("\n\n"):
         opening = next((each for each in (FIRST_ASKED, TEAM_ASKED) if text.startswith(each)), None)
