@@ -154,7 +154,7 @@ def test_a_usage_that_makes_no_sense_is_logged_and_changes_nothing(handler, wron
     """A hook must not die of what an API sends."""
     before = handler.tracker.get_current_state()
     assert handler.on_usage_update(wrong) is None
-    assert "Usage was not taken" in caplog.text
+    assert "Usage was ignored" in caplog.text
     assert handler.tracker.get_current_state() == before
 
 

@@ -236,7 +236,7 @@ def test_a_patch_file_from_a_repository_does_no_harm(folder):
         assert chat_file.read_text(file.path) == before
         assert not beside.exists()
     beside.write_bytes(b'{"changes": [[99999999999, 0, 4]]}\nevil')
-    with pytest.raises(StorageError, match="somebody changed it"):
+    with pytest.raises(StorageError, match="it was changed while it was being saved"):
         chat_file.read_text(file.path)
     assert chat_file.read_text(file.path) == before
 

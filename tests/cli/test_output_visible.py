@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.cli import output
-from leftoff.cli.output import _columns, columns_of, escape_json, one_line, visible
+from leftoff.cli.columns import _columns, columns_of
+from leftoff.cli.output import escape_json, one_line, visible
 
 
 @pytest.mark.parametrize(

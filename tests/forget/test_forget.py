@@ -198,7 +198,7 @@ def test_a_text_that_only_an_agent_has_is_remembered(session, home):
     plan = forget.plan_text("zanzibar plan", Workspace.open())
     assert (plan.is_local, plan.is_empty, plan.agents_own) == (False, False, (other,))
     output = leftoff("forget", "--text", "zanzibar plan", "--yes")
-    assert "has kept nothing of it so far, and will not" in output
+    assert "has stored nothing of it so far, and will not" in output
     assert str(other) in output
     assert not finds('"zanzibar plan"')
     assert finds("forgotten")

@@ -135,7 +135,7 @@ def test_a_change_by_someone_else_at_the_same_moment_wins(settings):
     plan = plan_install("claude", "user", Workspace.open())
     theirs = settings.read_bytes().replace(b"opus", b"sonnet")
     settings.write_bytes(theirs)
-    with pytest.raises(StorageError, match="changed it just now"):
+    with pytest.raises(StorageError, match="has just changed it"):
         install(plan)
     assert settings.read_bytes() == theirs
     take_out()

@@ -444,7 +444,7 @@ def _packed_after_a_pull(here: Here) -> str:
 def _packed_after_taking_the_file(here: Here) -> str:
     _checkout_of_the_file(here)
     git(here.repo, "gc", "-q")
-    return "git has this version, and no longer since when"
+    return "git has this version, but no longer knows since when"
 
 
 def _line_ends_by_attributes(here: Here) -> str:

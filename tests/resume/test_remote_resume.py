@@ -167,10 +167,10 @@ def test_a_damaged_log_is_listed_with_the_reason_and_hides_no_other(machines, tm
     with closing(sqlite3.connect(tmp_path / "shared" / "logs.sqlite")) as connection, connection:
         connection.execute("update leftoff_logs set body = '{' where session_id = 'bad'")
     listed = json.loads(two.leftoff("log", "list", "--remote", "--json").stdout)
-    assert "half written" in listed[0]["trouble"]
+    assert "incomplete, or changed since" in listed[0]["trouble"]
     assert listed[1]["trouble"] is None
     assert json.loads(two.leftoff("resume", "--remote", "--json").stdout)["session_id"] == "good"
-    assert "half written" in two.leftoff("resume", "bad", "--remote", check=False).stderr
+    assert "incomplete, or changed since" in two.leftoff("resume", "bad", "--remote", check=False).stderr
 
 
 def test_without_a_remote_the_settings_are_named(tmp_path):

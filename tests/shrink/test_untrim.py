@@ -292,7 +292,7 @@ def test_a_placeholder_of_another_session_is_not_restored(home):
     theirs = trimmed(home.claude(story(OTHER)))
     copy = quoting(home.claude(story()), placeholder_in(theirs))
     back = untrim.untrim(str(copy), Workspace.open())
-    assert any("no session that this one was made from" in reason for reason in back.left), back.left
+    assert any("not from a session that this one was made from" in reason for reason in back.left), back.left
     assert placeholder_in(theirs) in results(back.output_file)
 
 

@@ -161,7 +161,7 @@ def test_a_damaged_row_is_named(store, database):
     """The error names the log when it is loaded."""
     store.save(a_log("s"))
     database.execute("update leftoff_logs set body = left(body, 30)")
-    with pytest.raises(DocumentError, match="log s: half written"):
+    with pytest.raises(DocumentError, match="log s: incomplete, or changed since"):
         store.load("s")
 
 

@@ -130,7 +130,7 @@ def test_an_incomplete_object_is_skipped_for_the_one_before(store, s3, bucket):
     store.save(a_log("other"))
     only = store._of_session("other")[-1]
     (s3.folder / "data" / bucket.name / only.key).write_bytes(b"")
-    with pytest.raises(DocumentError, match=f"{only.key}: half written"):
+    with pytest.raises(DocumentError, match=f"{only.key}: incomplete, or changed since"):
         store.load("other")
     assert {*store.list()} == {"s", "other"}
 
