@@ -186,7 +186,9 @@ def test_a_file_that_was_edited_meanwhile_is_not_changed(file, edited):
         file.write_bytes(BEFORE)
         recorded(file)
         file.write_bytes(edited)
-        with pytest.raises(StorageError, match=f"it was changed while it was being saved.* is in {name}, beside it"):
+        with pytest.raises(
+            StorageError, match=f"it was changed while it was being saved.* is in {name}, beside it"
+        ):
             large_files.finish_patch(file)
         assert file.read_bytes() == edited
         assert file.with_name(name).read_bytes() == CHANGE[1].data
