@@ -97,6 +97,29 @@ def test_the_last_turn_stays_as_it_was_also_where_earlier_files_are_worth_keepin
         assert [each._replace(handle=None) for each in before[-4:]] == [*rebuilt.messages[-4:]], target
 
 
+def test_the_last_turn_stays_whole_where_only_its_calls_could_make_room_beside_earlier_files(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for number in range(12):
+        told.asked(f"Read {number}.").replied(
+            f"I looked at {number}. {LONG[:6_000]}",
+            call("read", {"path": f"src/{number}.py"}, f"{number}\n{LONG}"),
+        )
+    told.asked("And the last thing?")
+    for number in range(4):
+        told.replied(
+            f"Look {number}.", call("shell", {"command": f"ls {number}"}, f"{number}\n" + "a.py\n" * 1_000)
+        )
+    told.replied("The last word.")
+    transcript = home.claude(told)
+    before = live_messages(ref_of(transcript).agent, ref_of(transcript).session)
+    last = next(index for index, each in enumerate(before) if each.text == "And the last thing?") - len(
+        before
+    )
+    for target in range(100_000, 116_000, 1_000):
+        rebuilt = compact(transcript, target)
+        assert [each._replace(handle=None) for each in before[last:]] == [*rebuilt.messages[last:]], target
+
+
 def test_the_original_of_every_placeholder_is_found_by_its_key(home):
     transcript = home.claude(story())
     before = {
