@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -248,3 +249,47 @@ def test_only_a_compaction_of_leftoff_can_be_undone(home):
     as_compacted_by_mod(other, "a card of another mod", keeps=False)
     with pytest.raises(NothingToDoError, match="did not make the last compaction"):
         restore_before(ref_of(other), before)
+
+
+def test_undoing_names_an_image_that_went_and_is_declined_where_one_came_since(home):
+    told = story()
+    told.compacted("-", after=9_000)
+    told.asked("And now?").replied("", call("shell", {"command": "draw"}, "the new picture"))
+    transcript = home.claude(told)
+    as_compacted_by_mod(transcript, f"{OPENING}\n\nof the test", keeps=False)
+    whole = transcript.read_bytes()
+    transcript.write_bytes(with_image(transcript, "turn 1\n"))
+    ref = ref_of(transcript)
+    restored = restore_before(ref, live_messages(ref.agent, ref.session))
+    texts = [result.text for message in restored.messages for result in message.results]
+    assert any(re.search(rf"\[An image was here: line \d+ of {FIRST}\]\Z", text) for text in texts)
+    transcript.write_bytes(whole)
+    transcript.write_bytes(with_image(transcript, "the new picture"))
+    ref = ref_of(transcript)
+    with pytest.raises(LeftoffError, match="has an image"):
+        restore_before(ref, live_messages(ref.agent, ref.session))
+
+
+def test_a_result_never_stays_without_its_call_when_calls_were_made_together(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    told.asked("Run both.").replied(
+        "",
+        call("shell", {"command": "make deploy"}, "no such host: db-7", failed=True),
+        call("shell", {"command": "cat notes"}, LONG),
+    )
+    told.events += story().events
+    transcript = home.claude(told)
+    ref = ref_of(transcript)
+    apart = live_messages(ref.agent, ref.session)
+    first, second = [each for each in apart if each.calls][:2]
+    together = [
+        each._replace(calls=first.calls + second.calls) if each is first else each
+        for each in apart
+        if each is not second
+    ]
+    rebuilt = compact(transcript, 10_000, messages=together)
+    assert rebuilt.given_way > 0
+    calls = {each.call_id for message in rebuilt.messages for each in message.calls}
+    results = {each.call_id: each.text for message in rebuilt.messages for each in message.results}
+    assert {*results} == calls
+    assert "no such host: db-7" in results.values()
