@@ -62,6 +62,15 @@ def test_what_the_user_typed_stays_word_for_word_at_every_size(home):
         assert typed(rebuilt.messages) == before, target
 
 
+def test_what_the_user_typed_and_had_no_room_is_counted(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    told.asked(f"Build this: {LONG}").replied("Building.")
+    told.events += story().events
+    transcript = home.claude(told)
+    assert "but for 1 message of the user that had no room" in compact(transcript, 10_000).messages[0].text
+    assert "had no room" not in compact(transcript, 110_000).messages[0].text
+
+
 def test_calls_and_results_stay_pairs_and_nothing_keeps_its_handle(home):
     transcript = home.claude(story())
     for target in (110_000, 50_000, 10_000):

@@ -95,7 +95,8 @@ def _head_message(
     log = ""
     if draft.given_way:
         lines.append(
-            f"The oldest {count(draft.given_way, 'message')} gave way to the log below; what the user typed in them follows it. "
+            f"The oldest {count(draft.given_way, 'message')} gave way to the log below; what the user typed in them follows it"
+            f"{_but_for(draft.typed_left_out)}. "
             f"`leftoff show {draft.ref.session_id}` shows everything."
         )
         log = log_body(draft.log_room, "\n".join(all_texts_of(rebuilt)))
@@ -105,6 +106,10 @@ def _head_message(
     pinned = "\n".join(["## Pins", *(f"- {pin}" for pin in missing)]) if missing else ""
     body = "\n\n".join(filter(None, ["\n".join(lines), pinned, log])) or "Only thinking was left out."
     return LiveMessage(role="user", text=fence(OPENING, body))
+
+
+def _but_for(left_out: int) -> str:
+    return f", but for {count(left_out, 'message')} of the user that had no room" if left_out else ""
 
 
 def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:

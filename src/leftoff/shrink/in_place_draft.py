@@ -156,6 +156,15 @@ class Draft:
         """How many messages are in the log only."""
         return self.first_kept - len(self.kept_before)
 
+    @property
+    def typed_left_out(self) -> int:
+        """How many of them the user typed: what was too long for the room there is."""
+        return sum(
+            self._is_typed(self.given[index])
+            for index in range(self.first_kept)
+            if index not in self.kept_before
+        )
+
     def messages(self) -> list[LiveMessage]:
         """Return the messages as they are rebuilt so far, in whole pairs of calls and results, without those that hold nothing."""
         kept = [*self.kept_before, *range(self.first_kept, len(self.given))]
