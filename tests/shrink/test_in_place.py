@@ -204,6 +204,15 @@ def test_messages_that_are_not_on_disk_yet_stay_as_they_are(home):
     assert rebuilt.messages[-1].text == late.text
 
 
+def test_a_message_without_a_record_at_the_beginning_does_not_protect_all_others(home):
+    transcript = home.claude(story())
+    ref = ref_of(transcript)
+    added = LiveMessage(role="user", text="<system-reminder>of the agent</system-reminder>")
+    messages = live_messages(ref.agent, ref.session)
+    usual = compact(transcript, 20_000, messages=messages)
+    assert compact(transcript, 20_000, messages=[added, *messages]).given_way > usual.given_way > 0
+
+
 def test_messages_of_another_session_are_refused(home):
     strangers = [LiveMessage(role="user", text="Hello.", handle="of-another-session")]
     with pytest.raises(LeftoffError, match="does not have these messages"):

@@ -355,11 +355,13 @@ class Draft:
         if end >= len(self.live.pieces):
             return len(self.given)
         start = self.live.pieces[end].place.start
-        for index, message in enumerate(self.given):
+        first = len(self.given)  # what is not on disk yet is the newest
+        for message in reversed(self.given):
             record = self.records.get(message.handle or "")
-            if record is None or record.place.start >= start:
-                return index
-        return len(self.given)
+            if record is not None and record.place.start < start:
+                break
+            first -= 1
+        return first
 
     def _is_typed(self, message: LiveMessage) -> bool:
         return (
