@@ -11,6 +11,7 @@ from leftoff.live.in_place import answer_request
 from leftoff.platform import paths
 from leftoff.shrink.in_place_draft import OPENING
 from leftoff.shrink.live_conversation import live_messages
+from tests.support.claude_writer import as_compacted_by_mod
 from tests.support.long_sessions import LONG, RULE, long_story
 
 FULL_TOKENS = 160_000
@@ -125,6 +126,24 @@ def test_a_request_that_cannot_be_answered_is_declined_with_the_reason(ask, fiel
 
 def test_untrim_is_declined_where_leftoff_has_not_compacted(ask):
     assert "nothing to undo" in ask("untrim")["declined"]
+
+
+def test_untrim_is_declined_where_the_window_has_no_room_for_what_would_come_back(live, ask):
+    live.compacted("-")
+    as_compacted_by_mod(live.transcript, f"{OPENING}\n\nof the test", keeps=False)
+    own = {"role": "user", "text": OPENING, "handle": None, "toolUses": [], "toolResults": []}
+    few = [own, {**own, "text": "Go on."}]
+    assert ask("untrim", messages=few, used_tokens=20_000)["messages"]
+    answer = ask("untrim", messages=few, used_tokens=150_000)
+    assert "there is room for" in answer["declined"]
+
+
+def test_the_level_of_smart_trim_counts_in_place_too(live, ask):
+    live.story.events = long_story(live.session_id, turns=20).events
+    live.write()
+    usual = chars(ask("trim", used_tokens=20_000))
+    save_setting(paths.config_folder() / FILE_NAME, "trim.level", "strong")
+    assert chars(ask("trim", used_tokens=20_000)) < usual
 
 
 def test_the_settings_leave_compactions_to_the_agent(ask):

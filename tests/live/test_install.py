@@ -234,7 +234,7 @@ def test_settings_saved_between_plan_and_deed_are_left_alone(settings):
     file = settings(before=b"{}")
     plan = plan_install("claude", "user", Workspace.open())
     file.write_bytes(b'{"model": "opus"}')
-    with pytest.raises(StorageError, match="just now"):
+    with pytest.raises(StorageError, match="just changed it"):
         install(plan)
     assert file.read_bytes() == b'{"model": "opus"}'
     put_in()

@@ -40,7 +40,9 @@ def test_a_model_is_known_by_each_of_its_names(claude, model):
     assert find_price(claude, model, {}) == Price(6.25)
 
 
-@pytest.mark.parametrize("model", ["claude-opus-9", "claude-opus-4-5-preview", "claude-opus", "gpt-5", None])
+@pytest.mark.parametrize(
+    "model", ["claude-opus-9", "claude-opus-4-5-preview", "my-claude-opus-5", "claude-opus", "gpt-5", None]
+)
 def test_an_unknown_model_has_no_price(claude, model):
     assert find_price(claude, model, {}) is None
 

@@ -61,13 +61,13 @@ def test_an_untouched_list_chooses_the_whole_plan():
 
 
 @pytest.mark.parametrize(
-    ("text", "found"), [("3", {3}), ("2,5-7", {2, 5, 6, 7}), (" 1 , 2 ", {1, 2}), ("4-3", set())]
+    ("text", "found"), [("3", {3}), ("2,5-7", {2, 5, 6, 7}), (" 1 , 2 ", {1, 2}), ("4-4", {4})]
 )
 def test_numbers_and_ranges(text, found):
     assert parse_numbers(text) == found
 
 
-@pytest.mark.parametrize("text", ["", "x", "1;2", "-3"])
+@pytest.mark.parametrize("text", ["", "x", "1;2", "-3", "4-3", "1-999999999999"])
 def test_what_is_not_a_number_is_refused(text):
     with pytest.raises(UsageError):
         parse_numbers(text)
@@ -114,6 +114,15 @@ def test_without_an_editor_the_message_says_how_to_name_one(source, capsys, monk
     monkeypatch.delenv("VISUAL", raising=False)
     assert run(["trim", str(source), "--edit"]) == 2
     assert "EDITOR=nano" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("editor", ['"', "false", "/nowhere/editor"])
+def test_an_editor_that_fails_is_named_and_nothing_is_cut(source, capsys, monkeypatch, editor):
+    monkeypatch.setenv("VISUAL", editor)
+    before = sorted(source.parent.iterdir())
+    assert run(["trim", str(source), "--edit"]) == 2
+    assert f"The editor {editor} " in capsys.readouterr().err
+    assert sorted(source.parent.iterdir()) == before
 
 
 def test_choosing_twice_gives_the_same_copy(source):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,15 @@ def test_what_the_user_typed_stays_word_for_word_at_every_size(home):
         assert typed(rebuilt.messages) == before, target
 
 
+def test_what_the_user_typed_and_had_no_room_is_counted(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    told.asked(f"Build this: {LONG}").replied("Building.")
+    told.events += story().events
+    transcript = home.claude(told)
+    assert "but for 1 message of the user that had no room" in compact(transcript, 10_000).messages[0].text
+    assert "had no room" not in compact(transcript, 110_000).messages[0].text
+
+
 def test_calls_and_results_stay_pairs_and_nothing_keeps_its_handle(home):
     transcript = home.claude(story())
     for target in (110_000, 50_000, 10_000):
@@ -95,6 +105,29 @@ def test_the_last_turn_stays_as_it_was_also_where_earlier_files_are_worth_keepin
     for target in range(90_000, 116_000, 1_000):
         rebuilt = compact(transcript, target)
         assert [each._replace(handle=None) for each in before[-4:]] == [*rebuilt.messages[-4:]], target
+
+
+def test_the_last_turn_stays_whole_where_only_its_calls_could_make_room_beside_earlier_files(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for number in range(12):
+        told.asked(f"Read {number}.").replied(
+            f"I looked at {number}. {LONG[:6_000]}",
+            call("read", {"path": f"src/{number}.py"}, f"{number}\n{LONG}"),
+        )
+    told.asked("And the last thing?")
+    for number in range(4):
+        told.replied(
+            f"Look {number}.", call("shell", {"command": f"ls {number}"}, f"{number}\n" + "a.py\n" * 1_000)
+        )
+    told.replied("The last word.")
+    transcript = home.claude(told)
+    before = live_messages(ref_of(transcript).agent, ref_of(transcript).session)
+    last = next(index for index, each in enumerate(before) if each.text == "And the last thing?") - len(
+        before
+    )
+    for target in range(100_000, 116_000, 1_000):
+        rebuilt = compact(transcript, target)
+        assert [each._replace(handle=None) for each in before[last:]] == [*rebuilt.messages[last:]], target
 
 
 def test_the_original_of_every_placeholder_is_found_by_its_key(home):
@@ -171,6 +204,15 @@ def test_messages_that_are_not_on_disk_yet_stay_as_they_are(home):
     assert rebuilt.messages[-1].text == late.text
 
 
+def test_a_message_without_a_record_at_the_beginning_does_not_protect_all_others(home):
+    transcript = home.claude(story())
+    ref = ref_of(transcript)
+    added = LiveMessage(role="user", text="<system-reminder>of the agent</system-reminder>")
+    messages = live_messages(ref.agent, ref.session)
+    usual = compact(transcript, 20_000, messages=messages)
+    assert compact(transcript, 20_000, messages=[added, *messages]).given_way > usual.given_way > 0
+
+
 def test_messages_of_another_session_are_refused(home):
     strangers = [LiveMessage(role="user", text="Hello.", handle="of-another-session")]
     with pytest.raises(LeftoffError, match="does not have these messages"):
@@ -225,3 +267,47 @@ def test_only_a_compaction_of_leftoff_can_be_undone(home):
     as_compacted_by_mod(other, "a card of another mod", keeps=False)
     with pytest.raises(NothingToDoError, match="did not make the last compaction"):
         restore_before(ref_of(other), before)
+
+
+def test_undoing_names_an_image_that_went_and_is_declined_where_one_came_since(home):
+    told = story()
+    told.compacted("-", after=9_000)
+    told.asked("And now?").replied("", call("shell", {"command": "draw"}, "the new picture"))
+    transcript = home.claude(told)
+    as_compacted_by_mod(transcript, f"{OPENING}\n\nof the test", keeps=False)
+    whole = transcript.read_bytes()
+    transcript.write_bytes(with_image(transcript, "turn 1\n"))
+    ref = ref_of(transcript)
+    restored = restore_before(ref, live_messages(ref.agent, ref.session))
+    texts = [result.text for message in restored.messages for result in message.results]
+    assert any(re.search(rf"\[An image was here: line \d+ of {FIRST}\]\Z", text) for text in texts)
+    transcript.write_bytes(whole)
+    transcript.write_bytes(with_image(transcript, "the new picture"))
+    ref = ref_of(transcript)
+    with pytest.raises(LeftoffError, match="has an image"):
+        restore_before(ref, live_messages(ref.agent, ref.session))
+
+
+def test_a_result_never_stays_without_its_call_when_calls_were_made_together(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    told.asked("Run both.").replied(
+        "",
+        call("shell", {"command": "make deploy"}, "no such host: db-7", failed=True),
+        call("shell", {"command": "cat notes"}, LONG),
+    )
+    told.events += story().events
+    transcript = home.claude(told)
+    ref = ref_of(transcript)
+    apart = live_messages(ref.agent, ref.session)
+    first, second = [each for each in apart if each.calls][:2]
+    together = [
+        each._replace(calls=first.calls + second.calls) if each is first else each
+        for each in apart
+        if each is not second
+    ]
+    rebuilt = compact(transcript, 10_000, messages=together)
+    assert rebuilt.given_way > 0
+    calls = {each.call_id for message in rebuilt.messages for each in message.calls}
+    results = {each.call_id: each.text for message in rebuilt.messages for each in message.results}
+    assert {*results} == calls
+    assert "no such host: db-7" in results.values()

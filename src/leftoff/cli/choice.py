@@ -56,10 +56,12 @@ class Choice(NamedTuple):
 def _edit_list(plan: TrimPlan) -> str:
     environment = paths.environment()
     editor = environment.get("VISUAL") or environment.get("EDITOR")
-    if editor is None:
+    if not editor:
         raise UsageError("No editor is set. Name one: EDITOR=nano leftoff smart-trim --edit")
     try:
         edited = click.edit(choose.plan_as_list(plan), editor=editor, extension=".txt", require_save=False)
     except click.ClickException as problem:
         raise UsageError(f"The editor {editor} failed: {problem.format_message()}") from problem
+    except ValueError as problem:  # quotes that are not closed
+        raise UsageError(f"The editor {editor} cannot be run: {problem}.") from problem
     return edited or ""

@@ -73,6 +73,7 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
     log = save_all(context, "in_place")
     if request["action"] == "untrim":
         rebuilt = restore_before(ref, messages)
+        _check_room(gauge, -rebuilt.freed_tokens)
         done = "restored what the last compaction replaced"
     else:
         rebuilt = _rebuild(context, ref, request, messages, gauge, log)
@@ -82,6 +83,15 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
         "messages": answered,
         "receipt": f"{done}; {_change(Savings.expect(gauge, rebuilt.freed_tokens))}",
     }
+
+
+def _check_room(gauge: ContextMetrics, tokens_back: int) -> None:
+    """Refuse what would overfill the window: the agent would compact at once, or its request would be too long."""
+    if gauge.remaining_tokens is not None and tokens_back > gauge.remaining_tokens:
+        raise NothingToDoError(
+            f"about {tokens_back:,} tokens would come back, and there is room for {gauge.remaining_tokens:,}; "
+            "leftoff expand KEY prints a single original"
+        )
 
 
 def _context(agent: _PluggedAgent, request: JsonObject) -> EventContext:
@@ -145,6 +155,7 @@ def _rebuild(
             protect_turns=trim.protect_turns,
             head=trim.head,
             tail=trim.tail,
+            level=trim.level,
         ),
         log_body=_log_body(log),
         pins=[pin.text for pin in list_pins(context.workspace)],

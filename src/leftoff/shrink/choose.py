@@ -15,7 +15,7 @@ from leftoff.core.trim_plan import Cut, TrimPlan
 from leftoff.errors import UsageError
 
 _TICKED = re.compile(r"\s*\[(?P<mark>[ xX]?)\]\s*(?P<number>\d+)\b")
-_NUMBERS = re.compile(r"(\d+)(?:-(\d+))?\Z")
+_NUMBERS = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?\Z")
 _HEAD = """\
 # {strategy} of session {session}: what is ticked [x] is cut, what is not [ ] stays.
 # Save and close to continue. A line that you delete stays too; with nothing ticked, no copy is written.
@@ -29,8 +29,10 @@ def parse_numbers(text: str) -> frozenset[int]:
         found = _NUMBERS.match(part.strip())
         if found is None:
             raise UsageError(f"{text!r} does not name cuts of the plan; write numbers, such as 3 or 2,5-8.")
-        first = int(found[1])
-        numbers.update(range(first, int(found[2] or first) + 1))
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise UsageError(f"{part.strip()!r} counts down; write {last}-{first}.")
+        numbers.update(range(first, last + 1))
     return frozenset(numbers)
 
 

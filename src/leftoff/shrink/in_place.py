@@ -18,10 +18,17 @@ from leftoff.core.live_messages import LiveMessage
 from leftoff.core.markdown import fence
 from leftoff.core.quantities import count
 from leftoff.core.records import RecordKind
-from leftoff.errors import NothingToDoError
+from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.in_place_draft import OPENING, CompactionOrder, Draft, Need, is_own_text
-from leftoff.shrink.live_conversation import all_texts_of, count_chars, live_messages, paired
+from leftoff.shrink.live_conversation import (
+    all_texts_of,
+    count_chars,
+    has_any_image,
+    live_messages,
+    paired,
+    with_image_notes,
+)
 from leftoff.workspace import SessionRef
 
 _LEAST_FREED_SHARE = 0.05  # a compaction that frees less is not worth a new cache
@@ -88,7 +95,8 @@ def _head_message(
     log = ""
     if draft.given_way:
         lines.append(
-            f"The oldest {count(draft.given_way, 'message')} gave way to the log below; what the user typed in them follows it. "
+            f"The oldest {count(draft.given_way, 'message')} gave way to the log below; what the user typed in them follows it"
+            f"{_but_for(draft.typed_left_out)}. "
             f"`leftoff show {draft.ref.session_id}` shows everything."
         )
         log = log_body(draft.log_room, "\n".join(all_texts_of(rebuilt)))
@@ -100,10 +108,15 @@ def _head_message(
     return LiveMessage(role="user", text=fence(OPENING, body))
 
 
+def _but_for(left_out: int) -> str:
+    return f", but for {count(left_out, 'message')} of the user that had no room" if left_out else ""
+
+
 def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:
     """Undo the last compaction, if leftoff made it: everything as it was before, then what came since.
 
-    NothingToDoError where the last compaction was another's, or there was none.
+    A line takes the place of an image that went with the compaction. NothingToDoError where the last compaction was another's, or there
+    was none; LeftoffError where an image came since, because a rebuilt message cannot hold it.
     """
     records = [*ref.session.records]
     boundary = next(
@@ -120,9 +133,21 @@ def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:
         raise NothingToDoError(
             "leftoff did not make the last compaction of this session, so there is nothing to undo"
         )
-    before = [each for each in records if each.place.start < boundary.place.start]
-    old = live_messages(ref.agent, ref.session._replace(records=before))
     new = [message for message in messages if message.handle not in repeated]
+    handles = {message.handle for message in new}
+    image = next((each for each in after if each.id in handles and has_any_image(each)), None)
+    if image is not None:
+        raise LeftoffError(
+            f"line {image.place.line_idx + 1} of the transcript has an image, which would be lost"
+        )
+    before = [each for each in records if each.place.start < boundary.place.start]
+    with_image = {each.id: each for each in before if each.id is not None and has_any_image(each)}
+    old = [
+        with_image_notes(message, record, ref.session_id)
+        if (record := with_image.get(message.handle or ""))
+        else message
+        for message in live_messages(ref.agent, ref.session._replace(records=before))
+    ]
     restored = [each for each in paired([*old, *new]) if not each.is_empty]
     chars = sum(map(count_chars, restored)) - sum(map(count_chars, messages))
     return Rebuilt(tuple(each._replace(handle=None) for each in restored), freed_tokens=-chars // 4)

@@ -156,10 +156,19 @@ class Draft:
         """How many messages are in the log only."""
         return self.first_kept - len(self.kept_before)
 
+    @property
+    def typed_left_out(self) -> int:
+        """How many of them the user typed: what was too long for the room there is."""
+        return sum(
+            self._is_typed(self.given[index])
+            for index in range(self.first_kept)
+            if index not in self.kept_before
+        )
+
     def messages(self) -> list[LiveMessage]:
-        """Return the messages as they are rebuilt so far, without those that hold nothing."""
+        """Return the messages as they are rebuilt so far, in whole pairs of calls and results, without those that hold nothing."""
         kept = [*self.kept_before, *range(self.first_kept, len(self.given))]
-        rebuilt = (with_cuts(self.given[index], self.cuts) for index in kept)
+        rebuilt = (with_cuts(each, self.cuts) for each in paired(self.given[index] for index in kept))
         return [message._replace(handle=None) for message in rebuilt if not message.is_empty]
 
     def cut_stale(self) -> None:
@@ -294,16 +303,13 @@ class Draft:
         return self._is_typed(message) or is_asked_for or has_call(message, self.unresolved)
 
     def _kept_before(self, sizes: Sequence[int], stays: Sequence[bool], most_chars: int) -> tuple[int, ...]:
-        """Return which messages that give way stay all the same: the newest that there is room for, with whole pairs."""
+        """Return which messages that give way stay all the same: the newest that there is room for."""
         kept = []
         for index in range(self.first_kept - 1, -1, -1):
             if stays[index] and sizes[index] <= most_chars:
                 kept.append(index)
                 most_chars -= sizes[index]
-        calls = {call.call_id for index in kept for call in self.given[index].calls}
-        answered = {result.call_id for index in kept for result in self.given[index].results}
-        halves = calls ^ answered
-        return tuple(sorted(index for index in kept if not has_call(self.given[index], halves)))
+        return tuple(sorted(kept))
 
     def replace_images(self) -> None:
         """Replace images and documents, which a rebuilt message cannot hold; LeftoffError for one of the last turns."""
@@ -349,11 +355,13 @@ class Draft:
         if end >= len(self.live.pieces):
             return len(self.given)
         start = self.live.pieces[end].place.start
-        for index, message in enumerate(self.given):
+        first = len(self.given)  # what is not on disk yet is the newest
+        for message in reversed(self.given):
             record = self.records.get(message.handle or "")
-            if record is None or record.place.start >= start:
-                return index
-        return len(self.given)
+            if record is not None and record.place.start < start:
+                break
+            first -= 1
+        return first
 
     def _is_typed(self, message: LiveMessage) -> bool:
         return (

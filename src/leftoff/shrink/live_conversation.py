@@ -102,6 +102,24 @@ def has_image(blocks: Iterable[Block]) -> bool:
     return any(isinstance(block, Image) for block in blocks)
 
 
+def with_image_notes(message: LiveMessage, record: Record, session_id: str) -> LiveMessage:
+    """Return the message with a line in place of images and documents, which a rebuilt message cannot hold."""
+    note = f"[An image was here: line {record.place.line_idx + 1} of {session_id}]"
+    text = "\n".join(filter(None, [message.text, note])) if has_image(record.blocks) else message.text
+    results = tuple(
+        result._replace(parts=(*result.parts, Text(text=note))) if has_image(result.parts) else result
+        for result in message.results
+    )
+    return message._replace(text=text, results=results)
+
+
+def has_any_image(record: Record) -> bool:
+    """Say whether the record holds an image or a document, also in a result."""
+    return has_image(record.blocks) or any(
+        isinstance(block, ToolResult) and has_image(block.parts) for block in record.blocks
+    )
+
+
 def has_call(message: LiveMessage, call_ids: Collection[str]) -> bool:
     """Say whether the message makes or answers one of these calls."""
     return any(call.call_id in call_ids for call in message.calls) or any(

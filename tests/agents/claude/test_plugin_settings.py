@@ -33,6 +33,7 @@ def test_what_is_added_is_removed_without_a_trace(name):
 def test_a_plugin_that_the_user_switched_off_stays_off():
     text = json.dumps({"enabledPlugins": {mod.PLUGIN: False}})
     draft = json_edit.start_draft(text, Path("settings.json"))
+    plugin_settings.remove(draft, None)  # as installing again does first
     plugin_settings.add(draft, "/data")
     assert json.loads(draft.text)["enabledPlugins"][mod.PLUGIN] is False
 

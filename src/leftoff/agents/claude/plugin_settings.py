@@ -33,7 +33,10 @@ def add(draft: Draft, folder: str) -> list[str]:
 
 
 def remove(draft: Draft, created: Collection[str] | None) -> None:
-    """Remove our plugin, with the objects that we had created and that are then empty."""
+    """Remove our plugin, with the objects that we had created and that are then empty.
+
+    What the user switched off stays so: installing again removes our entries first.
+    """
     for name, (key, _) in _plugin_entries("").items():
         at = json_edit.root(draft.text)
         holder = json_edit.member(draft.text, at, name)
@@ -42,7 +45,7 @@ def remove(draft: Draft, created: Collection[str] | None) -> None:
             if holder and isinstance(holder.value, dict)
             else None
         )
-        if holder is None or ours is None:
+        if holder is None or ours is None or ours.value is False:
             continue
         if len(json_edit.items(draft.text, holder.at)) == 1 and (created is None or name in created):
             draft.remove(at, holder)
