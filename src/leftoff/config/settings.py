@@ -1,8 +1,7 @@
 """Every setting with its default, its meaning and who may set it, declared once; and how a given value is checked.
 
-``docs/configuration.md`` is generated from here. The keys are below ``context_management:`` in ``configuration.yaml``; a dot in a
-key is a level of indentation. With ``project=True``, a project's own file may set the value too. Such a file can come from
-anywhere, so it may set thresholds, budgets, layout and restore mode, but never what runs code or sends data."""
+``docs/configuration.md`` is generated from here. With ``project=True``, a project's own file may set the value too. Such a file can
+come from anywhere, so it may set thresholds, budgets, layout and restore mode, but never what runs code or sends data."""
 
 from __future__ import annotations
 
@@ -127,9 +126,7 @@ class TrimSettings(NamedTuple):
     head: Annotated[int, Setting("Characters kept from the beginning of what is cut.", at_least=0)] = 200
     tail: Annotated[int, Setting("Characters kept from its end.", at_least=0)] = 200
     in_place: Annotated[bool, Setting("Whether leftoff answers compactions where an agent allows it.")] = True
-    in_place_target: Annotated[
-        float, Setting("How full the window may be afterwards.", project=True, at_least=0.05, at_most=0.9)
-    ] = 0.5
+    in_place_target: Annotated[float, Setting("How full the window may be then.", True, 0.05, 0.9)] = 0.5
     level: Annotated[TrimLevel, Setting("How much smart-trim cuts (docs/shrinking.md).")] = "normal"
 
 

@@ -1,10 +1,12 @@
-"""The messages of a running session as the agent holds them in memory, which may be newer than its transcript."""
+"""The messages of a running session as the agent holds them in memory, which may be newer than its transcript; and who can replace them."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from leftoff.core.records import ToolResult, ToolUse
+from leftoff.core.wire import JsonValue
 
 
 class LiveMessage(NamedTuple):
@@ -23,3 +25,23 @@ class LiveMessage(NamedTuple):
     def is_empty(self) -> bool:
         """Whether nothing of it can be sent, as of a message that only held thinking."""
         return not (self.text or self.calls or self.results)
+
+
+@runtime_checkable
+class CompactsInPlace(Protocol):
+    """An agent that lets leftoff replace the messages of a running session, through a plugin inside it.
+
+    Promise. *Exact*: what is answered is what the agent sends next, also after it is resumed.
+    """
+
+    def plugin_files(self) -> Mapping[str, bytes]:
+        """Return the files of the plugin, by their path in its folder."""
+
+    def read_live_messages(self, value: JsonValue) -> list[LiveMessage]:
+        """Read the messages that the plugin hands over."""
+
+    def write_live_messages(self, messages: Iterable[LiveMessage]) -> list[JsonValue]:
+        """Write rebuilt messages as the plugin answers with them; calls get new ids, and handles are left out."""
+
+    def is_typed(self, text: str) -> bool:
+        """Say whether the user typed the text of a message, judging by its beginning."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # only annotations need these
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from leftoff.core.actions import Action, Answer, FinishedJob
@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # only annotations need these
         Scope,
         WiredSettings,
     )
-    from leftoff.core.live_messages import LiveMessage
     from leftoff.core.metrics import AgentWindow, ContextMetrics, Occupancy, StatusInput
     from leftoff.core.prices import Price
     from leftoff.core.records import Place, Record, ToolResult, ToolUse
@@ -154,26 +153,6 @@ class CanCopy(Protocol):
 
     def write_fresh(self, order: FreshOrder) -> Copy:
         """Write a new session that contains one message."""
-
-
-@runtime_checkable
-class CompactsInPlace(Protocol):
-    """An agent that lets leftoff replace the messages of a running session, through a plugin inside it.
-
-    Promise. *Exact*: what is answered is what the agent sends next, also after it is resumed.
-    """
-
-    def plugin_files(self) -> Mapping[str, bytes]:
-        """Return the files of the plugin, by their path in its folder."""
-
-    def read_live_messages(self, value: JsonValue) -> list[LiveMessage]:
-        """Read the messages that the plugin hands over."""
-
-    def write_live_messages(self, messages: Iterable[LiveMessage]) -> list[JsonValue]:
-        """Write rebuilt messages as the plugin answers with them; calls get new ids, and handles are left out."""
-
-    def is_typed(self, text: str) -> bool:
-        """Say whether the user typed the text of a message, judging by its beginning."""
 
 
 @runtime_checkable

@@ -15,9 +15,9 @@ from typing import Protocol, TypeGuard
 import orjson
 
 from leftoff.agents.registry import agent_by_id
-from leftoff.core.live_messages import LiveMessage
+from leftoff.core.live_messages import CompactsInPlace, LiveMessage
 from leftoff.core.metrics import ContextMetrics
-from leftoff.core.protocols import Agent, CompactsInPlace, HasEvents, HasFastPath
+from leftoff.core.protocols import Agent, HasEvents, HasFastPath
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.trim_plan import Savings
 from leftoff.core.wire import JsonObject, JsonValue, parse_client_json

@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 from leftoff.agents.registry import agent_by_id, load_agents
 from leftoff.core.hook_event import EditTrace, Scope, TextEdit, revert_edits
-from leftoff.core.protocols import CompactsInPlace, HasHooks
+from leftoff.core.live_messages import CompactsInPlace
+from leftoff.core.protocols import HasHooks
 from leftoff.core.wire import SCHEMAS, JsonObject, upgrade_document
 from leftoff.errors import DocumentError, StorageError, describe_os_error
 from leftoff.platform import files, locks, paths

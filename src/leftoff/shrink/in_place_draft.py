@@ -14,8 +14,7 @@ from typing import NamedTuple
 from leftoff.agents.base import USUAL_IMAGE_CHARS
 from leftoff.agents.jsonl import all_texts
 from leftoff.core.actions import Changed, Looked, Wrote
-from leftoff.core.live_messages import LiveMessage
-from leftoff.core.protocols import CompactsInPlace
+from leftoff.core.live_messages import CompactsInPlace, LiveMessage
 from leftoff.core.records import Image, Place, Record, ToolResult
 from leftoff.core.trim_plan import Cut, LivePieces, Piece
 from leftoff.errors import LeftoffError
