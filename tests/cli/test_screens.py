@@ -65,6 +65,15 @@ def test_the_help_fits_and_names_every_group(said, columns):
             assert entry.is_rare or entry.summary in text
 
 
+@pytest.mark.parametrize("group", ["log", "pause", "project", "archive"])
+def test_the_help_of_a_group_cuts_no_summary(said, group):
+    """Neither at 80 columns nor on a narrow terminal."""
+    for columns in (80, 60):
+        text = said(group, "--help", columns=columns)
+        assert max(map(len, text.splitlines())) <= columns
+        assert "..." not in text.replace("[ARGS]...", "")
+
+
 def test_help_all_lists_every_command(said):
     """Also the rare ones and those inside groups."""
     text = said("help", "all")
