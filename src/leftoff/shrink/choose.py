@@ -15,7 +15,7 @@ from leftoff.core.trim_plan import Cut, TrimPlan
 from leftoff.errors import UsageError
 
 _TICKED = re.compile(r"\s*\[(?P<mark>[ xX]?)\]\s*(?P<number>\d+)\b")
-_NUMBERS = re.compile(r"(\d+)(?:-(\d+))?\Z")
+_NUMBERS = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?\Z")
 _HEAD = """\
 # {strategy} of session {session}: what is ticked [x] is cut, what is not [ ] stays.
 # Save and close to continue. A line that you delete stays too; with nothing ticked, no copy is written.
@@ -27,10 +27,9 @@ def parse_numbers(text: str) -> frozenset[int]:
     numbers: set[int] = set()
     for part in text.split(","):
         found = _NUMBERS.match(part.strip())
-        if found is None:
+        if found is None or int(found[1]) > int(found[2] or found[1]):
             raise UsageError(f"{text!r} does not name cuts of the plan; write numbers, such as 3 or 2,5-8.")
-        first = int(found[1])
-        numbers.update(range(first, int(found[2] or first) + 1))
+        numbers.update(range(int(found[1]), int(found[2] or found[1]) + 1))
     return frozenset(numbers)
 
 
