@@ -63,14 +63,14 @@ def _draw_levels(levels: Sequence[shrink_trim.LevelEffect]) -> None:
     """Draw what each level frees here, and what it cost in measured sessions."""
     output.say("")
     for each in levels:
-        freed = f"{each.savings.tokens:,} tokens{_gauge(each.savings)}"
-        lost = f"up to {each.lost_support * 100:.1f} % of edits lacked text"
+        gauge = f", {each.savings.gauge}" if each.savings.gauge else ""
         mark = "  <- this plan" if each.is_chosen else ""
-        output.say(f"  --level {each.level:<8} frees {freed}; {lost}{mark}")
+        freed = f"frees {each.savings.tokens:,} tokens{gauge}"
+        output.say(f"  --level {each.level:<7}  {freed}; risk {each.lost_support * 100:.1f} %{mark}")
     output.say(
         output.wrap(
-            "Edits that lacked text: the share of the next edits, in sessions that nothing was tuned on, whose old "
-            "text the copy no longer had. The agent must read the file again.",
+            "Risk: in the sessions measured, the share of the next edits whose old text was no longer in the copy, for the "
+            "agent that did worse. It must read such a file again.",
             indent="",
         )
     )
