@@ -249,7 +249,7 @@ def test_without_prompt_toolkit_a_terminal_gets_plain_lines(monkeypatch, capsys)
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setenv("TERM", "xterm")
     assert run(["chat", str(SALLY)]) == 0
-    assert "pip install 'leftoff[chat]'" in out.getvalue()
+    assert "-m pip install prompt_toolkit" in out.getvalue()
     assert "You: Simple Sally: You said: *hello*" in out.getvalue()
     assert "📝 Generating session summary... ✓" in out.getvalue()
 

@@ -130,9 +130,26 @@ def test_run_starts_the_agent_in_the_folder_of_the_session(session, tmp_path, mo
     assert (ended.returncode, ended.stderr) == (7, "")
     assert f"started --resume {SESSION} in {work}" in ended.stdout
     monkeypatch.setenv("PATH", "/nowhere")
-    ended = leftoff("resume", "--run")
-    assert ended.returncode == 1
-    assert "claude: could not be started" in ended.stderr
+    for how in ("as-is", "rollover"):
+        ended = leftoff("resume", "--run", "--how", how)
+        assert ended.returncode == 1
+        assert "claude: could not be started" in ended.stderr
+    assert [*session.parent.iterdir()] == [session]  # no copy is left behind
+
+
+def test_print_and_run_exclude_each_other(session):
+    """Nothing is printed, started or written."""
+    ended = leftoff("resume", "--print", "--how", "rollover")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "leave out --run, --here and --how" in ended.stderr
+    assert [*session.parent.iterdir()] == [session]
+
+
+def test_the_card_has_no_marks_of_markdown(session):
+    """A decision is bold in the log, but not on the card."""
+    ended = leftoff("resume")
+    assert "**" in leftoff("log", "show").stdout
+    assert "**" not in ended.stdout
 
 
 def test_a_copy_is_re_homed_into_this_folder(session, tmp_path):

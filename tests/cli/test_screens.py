@@ -65,6 +65,15 @@ def test_the_help_fits_and_names_every_group(said, columns):
             assert entry.is_rare or entry.summary in text
 
 
+@pytest.mark.parametrize("group", ["log", "pause", "project", "archive"])
+def test_the_help_of_a_group_cuts_no_summary(said, group):
+    """Neither at 80 columns nor on a narrow terminal."""
+    for columns in (80, 60):
+        text = said(group, "--help", columns=columns)
+        assert max(map(len, text.splitlines())) <= columns
+        assert "..." not in text.replace("[ARGS]...", "")
+
+
 def test_help_all_lists_every_command(said):
     """Also the rare ones and those inside groups."""
     text = said("help", "all")
@@ -214,3 +223,22 @@ def test_every_summary_fits(said):
     for name, entry in COMMANDS.items():
         assert len(entry.summary) <= 64, name
         assert isinstance(cli.get_command(click.Context(cli), name), click.Command)
+
+
+def test_the_levels_of_smart_trim_fit(said, sessions):
+    """Each level has one line, and the one of this plan is marked; where none frees anything, there is one sentence."""
+    assert said("smart-trim", ID.format(0), "--dry-run", code=3).count("\n") == 1
+    story = Story(session_id=ID.format(9), project=str(Path.cwd()), model="claude-sonnet-4-5").asked(PROMPT)
+    for step in range(12):
+        story = story.replied(
+            f"Run {step}.", call("Bash", {"command": "make test"}, f"line of run {step}\n" * 900)
+        )
+        story = story.replied("Done.").asked("And once more, please.")
+    write_transcript(
+        claude.here(), story.replied("Done.", used=150_000).script(), sessions / f"{ID.format(9)}.jsonl"
+    )
+    text = said("smart-trim", ID.format(9), "--dry-run")
+    listed = [line for line in text.splitlines() if line.startswith("  --level ")]
+    assert [line.split()[1] for line in listed] == ["careful", "normal", "strong"]
+    assert [line.endswith("<- this plan") for line in listed] == [False, True, False]
+    assert max(map(len, text.splitlines())) <= 80

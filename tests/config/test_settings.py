@@ -139,6 +139,8 @@ def test_settings_are_values() -> None:
         ),
         ("LEFTOFF_WINDOWS", "a", "LEFTOFF_WINDOWS: windows is 'a'; it takes: name=value,name=value."),
         ("LEFTOFF_WINDOWS", "a=x", "LEFTOFF_WINDOWS: windows is 'a=x'; it takes: whole number."),
+        ("LEFTOFF_PRICES", "a=x", "LEFTOFF_PRICES: prices is 'a=x'; it takes: number."),
+        ("LEFTOFF_PRICES", "a=nan", "LEFTOFF_PRICES: prices is 'a=nan'; it takes: number."),
         ("LEFTOFF_PROJECT_STATE_LAYOUT", "planning", "LEFTOFF_PROJECT_STATE_LAYOUT: project_state.layout is"),
         (
             "LEFTOFF_BUDGET_TOTALS",

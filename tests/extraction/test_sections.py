@@ -387,7 +387,7 @@ def test_critical_context_has_no_lists_of_names() -> None:
     story.replied("", call("shell", {"command": "make test"}, "3 passed"))
     assert session_state_of(story)["critical_context"] == {
         "commands": ["`make test` → passed (“3 passed”)"],
-        "where": {"project": "/p", "last activity": "2026-01-06 12:01"},
+        "where": {"project": "/p"},
     }
 
 

@@ -66,7 +66,9 @@ def choose_console(clean: Callable[[str], str], *, looks: Looks, agree: bool) ->
         from leftoff.chat.terminal import LineEditor  # noqa: PLC0415 - needs an optional dependency
     except ImportError:
         plain = PlainConsole(looks=looks, agree=agree)
-        plain.say("For history, completion and drawn Markdown: pip install 'leftoff[chat]'")
+        plain.say(
+            f"For history, completion and drawn Markdown: {sys.executable} -m pip install prompt_toolkit"
+        )
         return plain
     history_file = paths.state_folder() / _HISTORY_FILE
     history: Path | None = history_file

@@ -33,6 +33,19 @@ class OrderedGroup(click.Group):
             refuse_command(ctx, args[0], self.commands)
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """List the commands with whole summaries; click would cut them at the width of the terminal."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, first_sentence(each)) for name, each in self.commands.items()])
+
+
+def first_sentence(command: click.Command) -> str:
+    """Return the beginning of a help text, up to its first stop, in the style of the summaries of ``leftoff --help``."""
+    line = (command.help or "").strip().splitlines()[0]
+    for stop in (". ", ": ", "; "):
+        line = line.partition(stop)[0]
+    return line[:1].lower() + line[1:].rstrip(".")
+
 
 def refuse_command(
     context: click.Context, typed: str, commands: Iterable[str], meant: Mapping[str, str] | None = None

@@ -69,22 +69,14 @@ def _all_commands() -> Iterator[tuple[str, str, str]]:
             command = cli.get_command(context, name)
             if isinstance(command, click.Group):
                 for inner, each in command.commands.items():
-                    yield title, f"{name} {inner}", _first_sentence(each)
-
-
-def _first_sentence(command: click.Command) -> str:
-    """Return the beginning of a help text, up to its first stop, in the style of the other summaries."""
-    line = (command.help or "").strip().splitlines()[0]
-    for stop in (". ", ": ", "; "):
-        line = line.partition(stop)[0]
-    return line[:1].lower() + line[1:].rstrip(".")
+                    yield title, f"{name} {inner}", arguments.first_sentence(each)
 
 
 @click.command(epilog="Example: leftoff completion bash")
-@click.argument("shell", type=click.Choice([*_RC_FILES]))
+@click.argument("shell", type=click.Choice([*_RC_FILES]), metavar="SHELL")
 @arguments.with_json
 def completion(*, shell: str, as_json: bool) -> int:
-    """Print what makes SHELL complete commands, options, agents and session ids with the Tab key.
+    """Print what makes SHELL (bash, zsh or fish) complete commands, options, agents and session ids with the Tab key.
 
     Put this line at the end of ~/.bashrc: eval "$(leftoff completion bash)". For zsh use ~/.zshrc and "zsh"; for fish put
     "leftoff completion fish | source" into ~/.config/fish/config.fish.

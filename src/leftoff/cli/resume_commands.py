@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from datetime import datetime
@@ -11,9 +12,17 @@ import click
 from leftoff.cli import arguments, output, shrink_commands
 from leftoff.core.quantities import ago, count
 from leftoff.core.session import short_id
-from leftoff.platform import clock, paths
+from leftoff.errors import UsageError
+from leftoff.platform import clock, paths, process
 from leftoff.resume import next_session
-from leftoff.resume.resume import HOWS, ResumePoint, find_resume_point, prepare_continuation, start_agent
+from leftoff.resume.resume import (
+    HOWS,
+    Continuation,
+    ResumePoint,
+    find_resume_point,
+    prepare_continuation,
+    start_agent,
+)
 from leftoff.resume_logs import pins as resume_log_pins
 from leftoff.resume_logs.pins import MAX_TOKENS
 from leftoff.sessions.find import LATEST
@@ -23,6 +32,7 @@ from leftoff.workspace import Workspace
 _ROOMY_LINES = 34  # of a terminal; on a lower one the card has fewer items and no blank lines
 _LOW_ITEMS = 2
 _LISTED = ("In progress: ", "To do: ")  # how the steps of the agent's own list begin
+_FENCE = re.compile(r"```\w*\s?")
 _HOWS = {
     "as-is": "as it is",
     "trim": "in a trimmed copy",
@@ -56,20 +66,22 @@ def resume(
 
     Default: what was left off in this project. SESSION may also be a pause that you finished by hand.
     """
+    wanted = run or here or how is not None
+    if only_text and wanted:
+        raise UsageError("--print only prints: leave out --run, --here and --how.")
     workspace = Workspace.open()
     where = (
         _fetch_remote(session, workspace, as_json=as_json)
         if remote
         else find_resume_point(session, workspace)
     )
-    wanted = run or here or how is not None
-    way = prepare_continuation(where, how, workspace, here=here) if wanted else None
+    way = _prepare(where, how, workspace, here=here, run=run and not as_json) if wanted else None
     if as_json:
         output.as_json(where.to_dict() | ({} if way is None else {"way": way.to_dict()}))
         return 0
     if where.mark:
         output.say(f"{output.visible(where.mark)}\n")
-    if only_text and way is None:
+    if only_text:
         output.say(output.visible(where.text))
         return 0
     _draw_card(where, clock.now())
@@ -85,6 +97,15 @@ def resume(
         output.say(f"To start the agent on it: {again} --run")
     output.say(f"To see what a fresh session would be given: {again} --print")
     return 0
+
+
+def _prepare(
+    where: ResumePoint, how: str | None, workspace: Workspace, *, here: bool, run: bool
+) -> Continuation:
+    """Prepare the session to continue in; first check that the agent is there to be run, so that no copy is left behind."""
+    if run and where.command is not None:
+        process.require_program(where.command[0])
+    return prepare_continuation(where, how, workspace, here=here)
 
 
 def _fetch_remote(session: str, workspace: Workspace, *, as_json: bool) -> ResumePoint:
@@ -139,7 +160,10 @@ def _draw_card(where: ResumePoint, now: datetime) -> None:
             ),
             *(f"  {turn} {output.one_line(text, line)}" for text in later[:_LOW_ITEMS]),
         ],
-        ["Key Context:", *(f"  - {output.one_line(text, line)}" for text in where.key_context[:most])],
+        [
+            "Key Context:",
+            *(f"  - {output.one_line(_plain(text, where), line)}" for text in where.key_context[:most]),
+        ],
         [rule, "Ready to continue, or would you like to:", *_other_ways(where, session)],
     ]
     output.say("Welcome back! Picking up where we left off:")
@@ -173,7 +197,7 @@ def _steps_by_use(where: ResumePoint) -> list[str]:
 
 def _plain(text: str, where: ResumePoint) -> str:
     """Return text of a log as a person reads it on a card: without marks of Markdown, and paths as seen from the project."""
-    return text.replace("**", "").replace(f"{where.folder}/", "")
+    return _FENCE.sub("", text).replace("**", "").replace(f"{where.folder}/", "")
 
 
 def _other_ways(where: ResumePoint, session: str) -> list[str]:

@@ -23,7 +23,7 @@ _WAITING = "These are not used until you trust them. Read them, then: leftoff tr
 _NOT_TRUSTED = "Nothing was trusted. To trust without being asked: leftoff trust --yes DOCUMENT"
 _FROM_NOW_ON = (
     "You are warned at 70, 85, 90 and 95 % of the window.",
-    "Before a compaction leftoff saves a resume log, and after it puts back what the summary lost.",
+    "Before a compaction leftoff saves a resume log. If the agent then writes a summary, leftoff puts back what that lost.",
     'A new session offers what you left off: say "continue" to pick it up.',
 )
 
@@ -98,7 +98,13 @@ def _say_installed(plan: live_install.InstallPlan) -> None:
     if "statusLine" in _events(plan):
         output.say("  - The status line shows how full the context window is.")
     if "mod" in _events(plan):
-        output.say("  - Compactions keep the session going in place, without a model.")
+        output.say(
+            output.hanging(
+                "  - ",
+                "leftoff answers compactions: the session continues in place, without a summary by a model. "
+                "To leave them to the agent: leftoff config trim.in_place false",
+            )
+        )
     for line in _FROM_NOW_ON:
         output.say(output.hanging("  - ", line))
     output.say("What compactions lost in your last sessions: leftoff report")

@@ -45,24 +45,34 @@ def draw_plan(planned: PlannedTrim) -> None:
         output.table(
             _HEADINGS, rows, title=f"{plan.strategy} of session {short_id(plan.session_id)}", spare=["line"]
         )
-    for reason in plan.kept:
+    for reason in (
+        plan.kept[:-1] if plan.nothing_to_trim else plan.kept
+    ):  # the last one is in the sentence below
         output.say(output.wrap(f"kept: {output.visible(reason)}", indent="  "))
     if plan.nothing_to_trim:
-        output.say(nothing_to_trim(planned))
+        output.say(output.wrap(nothing_to_trim(planned), indent=""))
     else:
         cuts = "1 cut frees" if len(plan.cuts) == 1 else f"{len(plan.cuts)} cuts free"
         freed = f"{cuts} about {planned.savings.tokens:,} tokens{_gauge(planned.savings)}."
         output.say(output.wrap(f"{freed} Nothing was written.", indent=""))
-    for each in planned.levels:
-        output.say(output.wrap(f"  {_describe_level(each)}", indent="    "))
+    if any(each.savings.tokens for each in planned.levels):
+        _draw_levels(planned.levels)
 
 
-def _describe_level(effect: shrink_trim.LevelEffect) -> str:
-    freed = f"{effect.savings.tokens:,} tokens{_gauge(effect.savings)}"
-    mark = " (this plan)" if effect.is_chosen else ""
-    return (
-        f"--level {effect.level}{mark} frees {freed}; in the sessions measured, "
-        f"{effect.lost_support:.1%} of the next edits had to read something again."
+def _draw_levels(levels: Sequence[shrink_trim.LevelEffect]) -> None:
+    """Draw what each level frees here, and what it cost in measured sessions."""
+    output.say("")
+    for each in levels:
+        gauge = f", {each.savings.gauge}" if each.savings.gauge else ""
+        mark = "  <- this plan" if each.is_chosen else ""
+        freed = f"frees {each.savings.tokens:,} tokens{gauge}"
+        output.say(f"  --level {each.level:<7}  {freed}; risk {each.lost_support * 100:.1f} %{mark}")
+    output.say(
+        output.wrap(
+            "Risk: in the sessions measured, the share of the next edits whose old text was no longer in the copy, for the "
+            "agent that did worse. It must read such a file again.",
+            indent="",
+        )
     )
 
 
@@ -94,7 +104,7 @@ def _gauge(savings: Savings) -> str:
 
 def nothing_to_trim(planned: PlannedTrim) -> str:
     """Say why there is nothing to trim, and what else could help."""
-    said = f"Nothing to trim in session {planned.ref.session_id}"
+    said = f"Nothing to trim in session {short_id(planned.ref.session_id)}"
     kept = planned.plan.kept if planned.plan.nothing_to_trim else ("the copy would be no smaller",)
     why = f": {kept[-1]}" if kept else ""
     return f"{output.visible(said + why)}. leftoff advise shows what else would help."

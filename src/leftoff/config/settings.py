@@ -5,6 +5,7 @@ come from anywhere, so it may set thresholds, budgets, layout and restore mode, 
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -366,6 +367,8 @@ def _convert(annotation: Any, raw: Any) -> Any:
     if origin is types.UnionType:  # a threshold: a whole number counts tokens, any other is a fraction
         return int(raw) if _is_instance(int, raw) else _convert(float, raw)
     if origin is Mapping and isinstance(raw, Mapping):
+        if arguments[1] is float and not all(_is_instance(float, each) for each in raw.values()):
+            raise WrongValueError("number")  # of any size: a float by itself is a fraction
         return {str(name): _convert(arguments[1], each) for name, each in raw.items()}
     if origin is None and _is_instance(annotation, raw):
         return annotation(raw)
@@ -375,7 +378,9 @@ def _convert(annotation: Any, raw: Any) -> Any:
 def _is_instance(annotation: type, raw: Any) -> bool:
     if annotation is bool or isinstance(raw, bool):
         return annotation is bool and isinstance(raw, bool)
-    return isinstance(raw, int | float) if annotation is float else isinstance(raw, annotation)
+    if annotation is float:
+        return isinstance(raw, int | float) and math.isfinite(raw)
+    return isinstance(raw, annotation)
 
 
 def _parse_text(annotation: Any, text: str) -> Any:

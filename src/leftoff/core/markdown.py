@@ -34,6 +34,7 @@ _PRINTABLE_LINES = _PRINTABLE + b"\n"
 SUPERSEDED = " (superseded by: "
 RESULT_ARROW = " → "
 # How a next step begins that says that the work is finished, or that nobody said what is next.
+AS_GIT_SAID = "as git said when this was saved"  # of what is committed, which no transcript tells
 NOTHING_OPEN, NO_STEP_NAMED = "Nothing is left open", "No next step was named"
 _REFUSED = "The user refused "
 _OPEN, _CLOSE = "“", "”"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leftoff.core.budget import count_quarters
+from leftoff.core.markdown import AS_GIT_SAID
 from leftoff.core.provenance import Ground
 from leftoff.core.quantities import count
 from leftoff.core.resume_log import ResumeLog
@@ -36,7 +37,6 @@ def critical_context(state: State, ground: Ground | None) -> dict[str, Any]:
             for name, text, ref in (
                 ("project", state.project, state.project_ref),
                 ("branch", state.branch, state.branch_ref),
-                ("last activity", state.last_at[:16].replace("T", " "), state.project_ref),
             )
             if text and ref is not None
         },
@@ -79,9 +79,9 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
         refs = [state.project_ref]
     if ground is not None and ground.dirty is not None:
         if ground.dirty:
-            yield f"Not committed, as git said when this was saved: {_name_files(ground.dirty)}", refs
+            yield f"Not committed, {AS_GIT_SAID}: {_name_files(ground.dirty)}", refs
         elif ground.head is not None:
-            yield f"Everything is committed, as git said when this was saved (HEAD {ground.head[:10]})", refs
+            yield f"Everything is committed, {AS_GIT_SAID} (HEAD {ground.head[:10]})", refs
     elif since:
         names = _name_files([relative_path(file.path, state.project) for file in reversed(since)])
         yield (

@@ -31,7 +31,7 @@ def kept_data(working_folder: Path) -> list[KeptData]:
     project = paths.find_project(working_folder)
     found = {  # on some systems two of them are the same folder
         paths.config_folder(): "your settings",
-        paths.state_folder(): "levels said, extractions, running pauses",
+        paths.state_folder(): "warnings given, extractions, running pauses",
         paths.data_folder(): "register, pins, library, archive",
     }
     if project.folder.name == paths.PROJECT_FOLDER:

@@ -127,6 +127,18 @@ def run_interactive(
     return code if code >= 0 else 128 - code
 
 
+def require_program(name: str) -> None:
+    """Raise ProcessError if there is no such program to start."""
+    import shutil  # noqa: PLC0415 - see the module's docstring
+
+    if shutil.which(name) is None:
+        raise _missing(name)
+
+
+def _missing(name: str) -> ProcessError:
+    return ProcessError(f"{name}: could not be started: it is not installed, or not on your PATH.")
+
+
 def _start(
     command: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None
 ) -> subprocess.Popen[bytes]:
@@ -139,9 +151,7 @@ def _start(
     except FileNotFoundError as error:
         if folder is not None and not folder.is_dir():
             raise ProcessError(f"{folder}: there is no such folder to start {command[0]} in.") from error
-        raise ProcessError(
-            f"{command[0]}: could not be started: it is not installed, or not on your PATH."
-        ) from error
+        raise _missing(command[0]) from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ProcessError(f"{command[0]}: could not be started: {reason}.") from error

@@ -152,7 +152,7 @@ def prepare_continuation(
         )
     if point.session is None:
         raise LeftoffError(f"The transcript of session {point.session_id} is gone: only its log is left.")
-    ref, why = point.session, "as you said"
+    ref, why = point.session, "as you asked"
     if how is None:
         advice = advise_if_full(ref, workspace)
         how, why = advice.how, advice.why

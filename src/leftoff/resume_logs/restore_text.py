@@ -14,6 +14,7 @@ from typing import Literal
 
 from leftoff.core import markdown
 from leftoff.core.markdown import is_open_step, is_superseded, utf16_length
+from leftoff.core.open_work import LAST_ACTIVITY
 from leftoff.core.quantities import count
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import LOG_TITLE, RESTORED
@@ -179,7 +180,9 @@ def _standing(log: ResumeLog) -> list[str]:
     if last and not is_told:
         steps.insert(0, f"- The last request: {markdown.escape_item(last)}")
     where = log.critical_context.get("where")
-    place = ", ".join(f"{key} {value}" for key, value in where.items()) if isinstance(where, dict) else ""
+    named = [f"{key} {value}" for key, value in where.items()] if isinstance(where, dict) else []
+    at = str(log.metadata.get(LAST_ACTIVITY) or "")[:16].replace("T", " ")
+    place = ", ".join([*named, *([f"last active {at} UTC"] if at else [])])
     lines = [*steps, *_state_lines(log), *([f"{_WHERE}{markdown.escape_item(place)}"] if place else [])]
     return sorted(lines, key=lambda line: line.startswith(f"- {SAW}"))  # long, so it comes last
 

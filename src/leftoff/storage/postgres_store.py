@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -251,7 +252,7 @@ def _driver() -> Any:
         return importlib.import_module("psycopg")
     except ImportError as error:
         raise LeftoffError(
-            "storage: postgres needs psycopg. Type: pip install 'leftoff[postgres]'"
+            f"storage: postgres needs psycopg. Type: {sys.executable} -m pip install 'psycopg[binary]'"
         ) from error
 
 

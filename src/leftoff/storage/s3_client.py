@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -258,7 +259,7 @@ def _driver() -> _Driver:
     try:
         return _Driver(*map(importlib.import_module, names))
     except ImportError as error:
-        raise LeftoffError("storage: s3 needs boto3. Type: pip install 'leftoff[s3]'") from error
+        raise LeftoffError(f"storage: s3 needs boto3. Type: {sys.executable} -m pip install boto3") from error
 
 
 def explain_refusal(error: Any) -> str:

@@ -98,6 +98,17 @@ def test_where_no_program_shows_it_the_newest_transcript_does(isolated_home, pro
     assert versions(isolated_home) == [(2, 1, 325)]
 
 
+def test_a_session_that_leftoff_wrote_shows_no_client(isolated_home):
+    """A rollover has the newest version that leftoff knows, which may be on no machine of the user."""
+    folder = isolated_home / ".claude" / "projects" / "-x"
+    folder.mkdir(parents=True)
+    fresh = {"type": "user", "version": "2.1.325", "timestamp": "2026-01-06T13:00:00.000Z"}
+    used = {"type": "user", "version": "2.1.90", "timestamp": "2026-01-06T12:00:00.000Z"}
+    for number, line in enumerate(({**fresh, "continue_metadata": {}}, used)):
+        (folder / f"{CLAUDE_ID[:-1]}{number}.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert versions(isolated_home) == [(2, 1, 90)]
+
+
 def test_volta_keeps_it_in_a_folder_of_its_own(isolated_home, claude_version):
     """On the PATH is a program of Volta, which does not show the version."""
     claude_version("2.1.325")

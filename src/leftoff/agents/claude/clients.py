@@ -107,8 +107,9 @@ def _last_used(home: Path) -> list[Client]:
     for transcript in newest:
         with suppress(TranscriptError):
             for piece in islice(newest_first(transcript), _LAST_LINES):
-                wrote, at = text(piece.value or {}, "version"), text(piece.value or {}, "timestamp")
-                if wrote and at:
+                line = piece.value or {}
+                wrote, at = text(line, "version"), text(line, "timestamp")
+                if wrote and at and "continue_metadata" not in line:  # that line is leftoff's own
                     used[Client(version(wrote), transcript)] = at
                     break
     return sorted(used, key=lambda client: used[client], reverse=True)
