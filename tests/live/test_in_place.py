@@ -127,6 +127,18 @@ def test_untrim_is_declined_where_leftoff_has_not_compacted(ask):
     assert "nothing to undo" in ask("untrim")["declined"]
 
 
+def test_a_declined_request_changes_nothing_in_the_session(live, ask):
+    live.hook("SessionStart", source="startup")
+    live.turn(160_000)
+    assert "Critical" in live.message_to_user("Stop")
+    before = live.state
+    assert before.pause_id is not None
+    assert "nothing to undo" in ask("untrim")["declined"]
+    assert (live.state.said, live.state.pause_id) == (before.said, before.pause_id)
+    assert live.state.compaction is None
+    assert live.hook("Stop") == {}, "the threshold is not announced again"
+
+
 def test_the_settings_leave_compactions_to_the_agent(ask):
     save_setting(paths.config_folder() / FILE_NAME, "trim.in_place", False)
     assert "settings" in ask()["declined"]

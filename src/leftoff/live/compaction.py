@@ -56,6 +56,13 @@ def before_compaction(context: EventContext) -> HookResponse:
 
 def save_all(context: EventContext, compaction: CompactionState) -> ResumeLog | None:
     """Save what a compaction may lose and end the pause; return the log, or None if logs are off or it was not saved."""
+    log = save_log(context)
+    note_compaction(context, compaction, log)
+    return log
+
+
+def save_log(context: EventContext) -> ResumeLog | None:
+    """Save the project's state and the log with the text that restores it; None if logs are off or it was not saved."""
     log: ResumeLog | None = None
     with suppress(OSError):
         restoration_file(context.agent.id, context.event.session_id).unlink(missing_ok=True)
@@ -63,11 +70,15 @@ def save_all(context: EventContext, compaction: CompactionState) -> ResumeLog | 
     if context.session_ref is not None and context.settings.resume_logs.enabled:
         with log_errors("the log was not saved before a compaction"):
             log = save_before_compaction(context.session_ref, context.workspace, of_project).log
+    return log
+
+
+def note_compaction(context: EventContext, compaction: CompactionState, log: ResumeLog | None) -> None:
+    """End the pause, remember how far the compaction has come, and let every threshold be announced again."""
     with log_errors("the pause was not finalised before a compaction"):
         end_pause(context.state, context.workspace, log, reason="compaction")
     size = context.session_ref.transcript.stat().st_size if context.session_ref is not None else 0
     context.update(lambda state: rearm(state)._replace(compaction=compaction, compaction_at_bytes=size))
-    return log
 
 
 def summariser_instructions(log: ResumeLog, *, is_shown: bool) -> str:
@@ -191,12 +202,12 @@ def own_log_file(context: EventContext) -> Path | None:
 def own_left_at(context: EventContext) -> datetime | None:
     """Return when this session last worked, by its own log; None if it has none."""
     path = own_log_file(context)
-    if path is None:
+    log = None if path is None else load_log(path)
+    if path is None or log is None:
         return None
     from leftoff.resume_logs.restore import left_at  # saving before a compaction does not need it
 
-    saved_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return left_at(file_store.parse_log(path, file_store.read_log_file(path)), saved_at)
+    return left_at(log, datetime.fromtimestamp(path.stat().st_mtime, UTC))
 
 
 def offer(context: EventContext, prompt: str = "") -> Offer:

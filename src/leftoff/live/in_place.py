@@ -22,7 +22,7 @@ from leftoff.core.resume_log import ResumeLog
 from leftoff.core.trim_plan import Savings
 from leftoff.core.wire import JsonObject, JsonValue, parse_client_json
 from leftoff.errors import LeftoffError, NothingToDoError, UsageError
-from leftoff.live.compaction import save_all
+from leftoff.live.compaction import note_compaction, save_log
 from leftoff.live.events import EventContext
 from leftoff.platform import clock
 from leftoff.resume_logs.pins import list_pins
@@ -70,13 +70,14 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
         raise LeftoffError("the session has no transcript yet")
     messages = agent.read_live_messages(request.get("messages"))
     gauge = _gauge(ref, context.workspace, request)
-    log = save_all(context, "in_place")
+    log = save_log(context)
     if request["action"] == "untrim":
         rebuilt = restore_before(ref, messages)
         done = "restored what the last compaction replaced"
     else:
         rebuilt = _rebuild(context, ref, request, messages, gauge, log)
         done = rebuilt.done
+    note_compaction(context, "in_place", log)  # only now: a declined request changes nothing
     answered: list[JsonValue] = agent.write_live_messages(rebuilt.messages)
     return {
         "messages": answered,
