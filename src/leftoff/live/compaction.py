@@ -83,13 +83,10 @@ def note_compaction(context: EventContext, compaction: CompactionState, log: Res
 
 def summariser_instructions(log: ResumeLog, *, is_shown: bool) -> str:
     """Tell the summariser what to keep: pins and rules in the user's words, as many as fit, then one sentence."""
-    quotes = [*_texts(log.critical_context.get("pins"))]
-    rules = _texts(log.critical_context.get("user_rules"))
-    quotes += [user_quote(rule) or "" for rule in rules if not is_superseded(rule)]
     sentence = _KEEP_SHORT if is_shown else _KEEP
     room = (_MOST_SHOWN_CHARS if is_shown else _MOST_UNSEEN_CHARS) - len(f"{_QUOTED}  {sentence}")
     kept: list[str] = []
-    for quote in dict.fromkeys(filter(None, quotes)):
+    for quote in user_words(log):
         flat = markdown.escape_item(markdown.neutralise_markers(quote))
         words = f"“{' '.join(flat.split())}”"
         if (length := markdown.utf16_length(words) + 1) <= room:
@@ -98,30 +95,45 @@ def summariser_instructions(log: ResumeLog, *, is_shown: bool) -> str:
     return " ".join([_QUOTED, *kept, sentence]) if kept else sentence
 
 
+def user_words(log: ResumeLog) -> list[str]:
+    """Return the pins and the rules in force as the user worded them, each once."""
+    rules = _texts(log.critical_context.get("user_rules"))
+    quotes = [user_quote(rule) for rule in rules if not is_superseded(rule)]
+    return [*dict.fromkeys(filter(None, [*_texts(log.critical_context.get("pins")), *quotes]))]
+
+
 def restore_compacted(context: EventContext) -> HookResponse:
     """Return the text that was written before the compaction; where no log was saved, the project alone.
 
     What the compaction dropped besides, and the receipt, go with it if the transcript has what replaces the conversation
     already; otherwise they wait for the next event. Where nothing was written before, a plugin of the agent may have answered the
     compaction in its place and kept much of the conversation. Then everything is saved now, and all that was dropped waits. Where
-    leftoff answered it, the messages say all there is to say.
+    leftoff answered it, the text is only what the messages do not say.
     """
     if context.state.compaction == "in_place":
         context.update(lambda state: state._replace(compaction=None))
-        return HookResponse(to_agent=project_events.save_around_compaction(context))
+        parts = [_restoration(context), project_events.save_around_compaction(context)]
+        return HookResponse(to_agent="\n\n".join(filter(None, parts)) or None)
     if context.state.compaction != "saved":
         save_all(context, "withheld")
         return HookResponse(to_agent=project_events.save_around_compaction(context))
     context.update(lambda state: state._replace(compaction="restored"))
-    try:
-        text = restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
-    except OSError:
+    text = _restoration(context)
+    if text is None:
         return HookResponse(to_agent=project_events.save_around_compaction(context))
     left = _find_replacement(context)
     if left is None:
         return HookResponse(to_agent=text)
     report = _report(context, left)
     return report._replace(to_agent="\n\n".join(filter(None, [text, report.to_agent])))
+
+
+def _restoration(context: EventContext) -> str | None:
+    """Return the text that was written to restore what a compaction loses; None if there is none."""
+    try:
+        return restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
+    except OSError:
+        return None
 
 
 def restore_resumed(context: EventContext) -> HookResponse:
@@ -165,12 +177,9 @@ def _report(context: EventContext, left: Replacement) -> HookResponse:
     log = None if path is None else load_log(path)
     if log is None:
         return NO_RESPONSE
-    handed_over = ""
-    if phase != "withheld":
-        try:
-            handed_over = restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
-        except OSError:
-            return NO_RESPONSE
+    handed_over = "" if phase == "withheld" else _restoration(context)
+    if handed_over is None:
+        return NO_RESPONSE
     room = context.settings.restore.max_chars - markdown.utf16_length(handed_over)
     rest = lost_text(log, summary=left.text, given=handed_over, max_chars=room)
     counted = build_receipt(log, left.text, f"{handed_over}\n\n{rest or ''}", has_summary=left.has_summary)

@@ -11,12 +11,14 @@ from installation import agent_settings, fast_path, install, restored_texts, run
 from received import Block, Message, iterate_blocks
 from sandbox import Sandbox
 from scenario import blocks_of_type, has_text, require_success, results_by_call, scenario, shell_call
+from scenarios.continuing import MISSION, REPLY, RULES, session_on_screen
 from scenarios.hooks import INTEGRATIONS
 from scenarios.mod_compaction import add_mod
-from screens import READY_FOR_PROMPT, request_with, screen_options, submit
+from screens import READY_FOR_PROMPT, as_json, request_with, screen_options, submit
 from terminal import Terminal
 
 RULE = "Never push to main."
+MISSION_STEP = "update CHANGELOG.md"
 PIN = "The staging database is db-7."
 WINDOW_TOKENS = 100_000
 FULL_TOKENS = 68_000  # the client compacts such a window at 67,000
@@ -103,6 +105,31 @@ def in_place_on_screen(agent: Agent, sandbox: Sandbox) -> None:
     transcript = agent.latest_transcript(sandbox)
     later = require_success(agent.resume(sandbox, transcript, "What now?\n#say the end", *options))
     assert digests(later.last_messages) == digests(before)
+
+
+@scenario(clients=("claude",))
+def in_place_after_continue(agent: Agent, sandbox: Sandbox) -> None:
+    """What a session was given on `continue` outlives trim, untrim and /compact in place: rules and open step of the earlier session."""
+    options = add_plugin(agent, sandbox)
+    session_on_screen(agent, sandbox, MISSION, REPLY)
+    with sandbox.open_screen([*screen_options(agent, sandbox), *options]) as screen:
+        screen.wait_for(READY_FOR_PROMPT[agent.name])
+        submit(agent, screen, f"continue\n{calls(agent)}", "counted")
+        submit(agent, screen, "Before.", "before it")
+        for command, answer in (
+            ("/leftoff:trim", "tokens freed"),
+            ("/leftoff:untrim", "tokens back"),
+            ("/compact", "tokens freed"),
+        ):
+            type_command(screen, command, answer)
+            submit(agent, screen, f"After {command}.", f"after {command[1:]}")
+            sent = as_json(request_with(sandbox, f"After {command}.\n"))
+            assert MISSION_STEP in sent, (command, sent)
+            for rule in RULES:
+                assert rule in sent, (command, rule, sent)
+    assert not [each for each in sandbox.requests() if each.kind == "summary"], (
+        "the client compacted by itself"
+    )
 
 
 @scenario(clients=("claude",))
