@@ -109,7 +109,7 @@ def in_place_on_screen(agent: Agent, sandbox: Sandbox) -> None:
 
 @scenario(clients=("claude",))
 def in_place_after_continue(agent: Agent, sandbox: Sandbox) -> None:
-    """What a session was given on `continue` outlives trim, untrim and /compact in place: rules and open step of the earlier session."""
+    """What a session was given on `continue` outlives trim, untrim and compactions in place: rules and open step of the earlier session."""
     options = add_plugin(agent, sandbox)
     session_on_screen(agent, sandbox, MISSION, REPLY)
     with sandbox.open_screen([*screen_options(agent, sandbox), *options]) as screen:
@@ -127,6 +127,12 @@ def in_place_after_continue(agent: Agent, sandbox: Sandbox) -> None:
             assert MISSION_STEP in sent, (command, sent)
             for rule in RULES:
                 assert rule in sent, (command, rule, sent)
+        (sandbox.home / "plan.json").unlink()
+        submit(agent, screen, f"Round.\n{calls(agent, 100)}\n{overflow(agent)}", "gone on")
+        assert (sandbox.home / "plan.json").exists(), "leftoff was not asked"
+        sent = as_json(sandbox.conversation()[-1].messages)
+        assert MISSION_STEP in sent, sent
+        assert all(rule in sent for rule in RULES), sent
     assert not [each for each in sandbox.requests() if each.kind == "summary"], (
         "the client compacted by itself"
     )
@@ -228,7 +234,7 @@ def work(agent: Agent, sandbox: Sandbox, options: tuple[str, ...]) -> Run:
 
 def fill_in_turn(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, ...], number: int) -> Run:
     """Fill the window in the middle of a turn, which then makes one more call."""
-    fill = f"{calls(agent, number)}\n#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}\n{shell_call(agent, 'echo later')}"
+    fill = f"{calls(agent, number)}\n{overflow(agent)}"
     run = require_success(
         agent.resume(sandbox, run.transcript, f"Round {number}.\n{fill}\n#say on", *options)
     )
@@ -238,6 +244,11 @@ def fill_in_turn(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, .
     assert not run.summary_requests, ("the client compacted by itself", reasons)
     assert (sandbox.home / "plan.json").exists(), "leftoff was not asked"
     return run
+
+
+def overflow(agent: Agent) -> str:
+    """Return what fills the window, and two more calls."""
+    return f"#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}\n{shell_call(agent, 'echo later')}"
 
 
 def check_plan(sandbox: Sandbox, messages: list[Message]) -> None:
