@@ -32,7 +32,7 @@ def test_a_state_changed_by_an_editor_meanwhile_is_not_overwritten(home):
         home.state.write_text("---\nmine: 1\n---\n", encoding="utf-8")
         return document.with_values({"session_count": 9})
 
-    with find_project.project_lock(home), pytest.raises(StorageError, match="changed it just now"):
+    with find_project.project_lock(home), pytest.raises(StorageError, match="has just changed it"):
         find_project.change_state(home, step, register, AT)
     assert home.state.read_text(encoding="utf-8") == "---\nmine: 1\n---\n"
     assert not find_project.create_state(home, first(home))
