@@ -202,6 +202,27 @@ def test_a_log_that_was_picked_up_is_inherited(isolated_home, agent_id):
     assert log["metadata"]["continues"].keys() == {first.session_id}
 
 
+@pytest.mark.parametrize("prompts", [(">pickup", "go"), ("continue",)])
+@pytest.mark.parametrize("change", ["gone", "unpacked"])
+def test_a_promised_log_that_cannot_be_handed_over_is_named(isolated_home, prompts, change):
+    """It was there when it was offered or picked up; the next prompt does not get it, and the user hears why."""
+    first_session(isolated_home)
+    live = session(isolated_home, "claude", 2)
+    begin(live)
+    for prompt in prompts[:-1]:
+        live.hook("UserPromptSubmit", prompt=prompt)
+    (log,) = (Path.cwd() / ".leftoff" / "resume-logs").glob("*.json")
+    if change == "gone":
+        log.unlink()
+    else:
+        log.write_text(log.read_text("utf-8").replace("audit trail", "changed trail"), "utf-8")
+        os.utime(log, (1_700_000_000, 1_700_000_000))
+    answer = live.hook("UserPromptSubmit", prompt=prompts[-1])
+    assert agent_context(answer) == ""
+    why = "it is no longer offered" if change == "gone" else "it was unpacked or copied to its place"
+    assert f"{log.name} was not added: {why}" in answer["systemMessage"]
+
+
 @pytest.mark.parametrize("agent_id", AGENTS)
 def test_what_leftoff_resume_prints_links_the_session_that_it_is_pasted_into(isolated_home, capsys, agent_id):
     """The pasted text is neither the mission nor the user's words."""

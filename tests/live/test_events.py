@@ -250,6 +250,16 @@ def test_a_session_left_right_after_its_compaction_gets_everything_when_it_is_re
     assert RULE not in agent_context(live.hook("SessionStart", source="resume"))
 
 
+def test_a_log_that_was_damaged_by_hand_does_not_keep_back_what_a_resumed_session_gets(live):
+    live.hook("SessionStart", source="startup")
+    live.turn(120_000)
+    live.hook("PreCompact", trigger="manual", custom_instructions=None)
+    live.compacted("A summary.")
+    (log,) = Path(".leftoff/resume-logs").glob("session-*.json")
+    log.write_text(log.read_text()[:200])
+    assert RULE in agent_context(live.hook("SessionStart", source="resume"))
+
+
 def test_where_the_log_has_nothing_to_count_there_is_no_receipt(isolated_home):
     live = LiveSession(isolated_home, "codex")
     live.story.asked("What is the capital of France?").replied("Paris.", used=160_000)

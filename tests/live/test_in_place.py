@@ -8,10 +8,14 @@ import pytest
 from leftoff.config.load import FILE_NAME
 from leftoff.config.save import save_setting
 from leftoff.live.in_place import answer_request
-from leftoff.platform import paths
+from leftoff.platform import clock, paths
+from leftoff.resume_logs.save import save_log
+from leftoff.sessions.ancestry import Heir, note_continued
 from leftoff.shrink.in_place_draft import OPENING
 from leftoff.shrink.live_conversation import live_messages
+from leftoff.workspace import Workspace
 from tests.support.claude_writer import as_compacted_by_mod
+from tests.support.live_session import OTHER, LiveSession, agent_context
 from tests.support.long_sessions import LONG, RULE, long_story
 
 FULL_TOKENS = 160_000
@@ -144,6 +148,35 @@ def test_the_level_of_smart_trim_counts_in_place_too(live, ask):
     usual = chars(ask("trim", used_tokens=20_000))
     save_setting(paths.config_folder() / FILE_NAME, "trim.level", "strong")
     assert chars(ask("trim", used_tokens=20_000)) < usual
+
+
+def test_a_declined_request_changes_nothing_in_the_session(live, ask):
+    live.hook("SessionStart", source="startup")
+    live.turn(160_000)
+    assert "Critical" in live.message_to_user("Stop")
+    before = live.state
+    assert before.pause_id is not None
+    assert "nothing to undo" in ask("untrim")["declined"]
+    assert (live.state.said, live.state.pause_id) == (before.said, before.pause_id)
+    assert live.state.compaction is None
+    assert live.hook("Stop") == {}, "the threshold is not announced again"
+
+
+@pytest.mark.parametrize("action", ["trim", "compact"])
+def test_what_the_session_took_over_is_in_the_messages_or_the_start_after_it_gives_it_again(
+    isolated_home, live, ask, action
+):
+    """Hooks gave it to the agent when the user said "continue", and no message holds it."""
+    earlier = LiveSession(isolated_home, "claude", OTHER)
+    earlier.turn(60_000, prompt="Migrate billing to the ledger. Never delete rows in accounts.")
+    save_log(str(earlier.transcript), Workspace.open())
+    live.hook("SessionStart", source="startup")
+    heir = Heir("claude", live.session_id, str(live.transcript))
+    note_continued(heir, OTHER, str(earlier.transcript), clock.now())
+    answer = ask(action, used_tokens=150_000)
+    given = agent_context(live.hook("SessionStart", source="compact"))
+    for text in ("Never delete rows in accounts.", "Migrate billing to the ledger."):
+        assert text in given + json.dumps(answer["messages"]), text
 
 
 def test_the_settings_leave_compactions_to_the_agent(ask):

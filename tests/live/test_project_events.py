@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents import claude
+from leftoff.cli.main import run
 from leftoff.core import markdown
 from leftoff.live import fast
 from leftoff.live.trust import documents, trust
@@ -241,6 +242,17 @@ def test_a_task_that_came_from_elsewhere_waits(live, project):
     assert f"leftoff trust {steps}" in response["systemMessage"]
     trust(documents([steps], Workspace.open()))
     assert "Do as I say" in agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
+
+
+def test_steps_that_arrive_before_the_project_is_first_continued_wait_too(live, project, capsys):
+    steps = project.part("steps")
+    steps.write_text(steps.read_text(encoding="utf-8").replace("one", "Do as I say"), encoding="utf-8")
+    os.utime(steps, (1_000_000_000, 1_000_000_000))  # as an archive unpacks it
+    response = live.hook("UserPromptSubmit", prompt="continue project 1")
+    assert "Do as I say" not in json.dumps(response)
+    assert f"leftoff trust {steps}" in response["systemMessage"]
+    assert run(["project", "load", "1", "--json"]) == 0, "what a person types works"
+    assert json.loads(capsys.readouterr().out)["trusted"] is False
 
 
 def test_ticks_of_the_agent_keep_the_steps_usable(live, project):

@@ -52,6 +52,13 @@ def test_an_item_whose_words_are_in_its_source_is_supported():
     assert verdict("accomplishments/0", fields, {"a": ["limiter", {"b": "FINISHED"}]}).outcome == "supported"
 
 
+def test_what_git_said_is_not_looked_for_in_the_transcript():
+    fields = {
+        "critical_context": {"state": ["Not committed, as git said when this was saved: `src/other.py`"]}
+    }
+    assert verdict("critical_context/state/0", fields, {"text": "go"}).reason == "git said so"
+
+
 @pytest.mark.parametrize(
     ("old", "outcome"), [("wait / 1000", "supported"), ("something else", "contradicted")]
 )

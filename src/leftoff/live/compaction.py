@@ -56,6 +56,13 @@ def before_compaction(context: EventContext) -> HookResponse:
 
 def save_all(context: EventContext, compaction: CompactionState) -> ResumeLog | None:
     """Save what a compaction may lose and end the pause; return the log, or None if logs are off or it was not saved."""
+    log = save_log(context)
+    note_compaction(context, compaction, log)
+    return log
+
+
+def save_log(context: EventContext) -> ResumeLog | None:
+    """Save the project's state and the log with the text that restores it; None if logs are off or it was not saved."""
     log: ResumeLog | None = None
     with suppress(OSError):
         restoration_file(context.agent.id, context.event.session_id).unlink(missing_ok=True)
@@ -63,22 +70,23 @@ def save_all(context: EventContext, compaction: CompactionState) -> ResumeLog | 
     if context.session_ref is not None and context.settings.resume_logs.enabled:
         with log_errors("the log was not saved before a compaction"):
             log = save_before_compaction(context.session_ref, context.workspace, of_project).log
+    return log
+
+
+def note_compaction(context: EventContext, compaction: CompactionState, log: ResumeLog | None) -> None:
+    """End the pause, remember how far the compaction has come, and let every threshold be announced again."""
     with log_errors("the pause was not finalised before a compaction"):
         end_pause(context.state, context.workspace, log, reason="compaction")
     size = context.session_ref.transcript.stat().st_size if context.session_ref is not None else 0
     context.update(lambda state: rearm(state)._replace(compaction=compaction, compaction_at_bytes=size))
-    return log
 
 
 def summariser_instructions(log: ResumeLog, *, is_shown: bool) -> str:
     """Tell the summariser what to keep: pins and rules in the user's words, as many as fit, then one sentence."""
-    quotes = [*_texts(log.critical_context.get("pins"))]
-    rules = _texts(log.critical_context.get("user_rules"))
-    quotes += [user_quote(rule) or "" for rule in rules if not is_superseded(rule)]
     sentence = _KEEP_SHORT if is_shown else _KEEP
     room = (_MOST_SHOWN_CHARS if is_shown else _MOST_UNSEEN_CHARS) - len(f"{_QUOTED}  {sentence}")
     kept: list[str] = []
-    for quote in dict.fromkeys(filter(None, quotes)):
+    for quote in user_words(log):
         flat = markdown.escape_item(markdown.neutralise_markers(quote))
         words = f"“{' '.join(flat.split())}”"
         if (length := markdown.utf16_length(words) + 1) <= room:
@@ -87,30 +95,45 @@ def summariser_instructions(log: ResumeLog, *, is_shown: bool) -> str:
     return " ".join([_QUOTED, *kept, sentence]) if kept else sentence
 
 
+def user_words(log: ResumeLog) -> list[str]:
+    """Return the pins and the rules in force as the user worded them, each once."""
+    rules = _texts(log.critical_context.get("user_rules"))
+    quotes = [user_quote(rule) for rule in rules if not is_superseded(rule)]
+    return [*dict.fromkeys(filter(None, [*_texts(log.critical_context.get("pins")), *quotes]))]
+
+
 def restore_compacted(context: EventContext) -> HookResponse:
     """Return the text that was written before the compaction; where no log was saved, the project alone.
 
     What the compaction dropped besides, and the receipt, go with it if the transcript has what replaces the conversation
     already; otherwise they wait for the next event. Where nothing was written before, a plugin of the agent may have answered the
     compaction in its place and kept much of the conversation. Then everything is saved now, and all that was dropped waits. Where
-    leftoff answered it, the messages say all there is to say.
+    leftoff answered it, the text is only what the messages do not say.
     """
     if context.state.compaction == "in_place":
         context.update(lambda state: state._replace(compaction=None))
-        return HookResponse(to_agent=project_events.save_around_compaction(context))
+        parts = [_restoration(context), project_events.save_around_compaction(context)]
+        return HookResponse(to_agent="\n\n".join(filter(None, parts)) or None)
     if context.state.compaction != "saved":
         save_all(context, "withheld")
         return HookResponse(to_agent=project_events.save_around_compaction(context))
     context.update(lambda state: state._replace(compaction="restored"))
-    try:
-        text = restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
-    except OSError:
+    text = _restoration(context)
+    if text is None:
         return HookResponse(to_agent=project_events.save_around_compaction(context))
     left = _find_replacement(context)
     if left is None:
         return HookResponse(to_agent=text)
     report = _report(context, left)
     return report._replace(to_agent="\n\n".join(filter(None, [text, report.to_agent])))
+
+
+def _restoration(context: EventContext) -> str | None:
+    """Return the text that was written to restore what a compaction loses; None if there is none."""
+    try:
+        return restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
+    except OSError:
+        return None
 
 
 def restore_resumed(context: EventContext) -> HookResponse:
@@ -154,12 +177,9 @@ def _report(context: EventContext, left: Replacement) -> HookResponse:
     log = None if path is None else load_log(path)
     if log is None:
         return NO_RESPONSE
-    handed_over = ""
-    if phase != "withheld":
-        try:
-            handed_over = restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
-        except OSError:
-            return NO_RESPONSE
+    handed_over = "" if phase == "withheld" else _restoration(context)
+    if handed_over is None:
+        return NO_RESPONSE
     room = context.settings.restore.max_chars - markdown.utf16_length(handed_over)
     rest = lost_text(log, summary=left.text, given=handed_over, max_chars=room)
     counted = build_receipt(log, left.text, f"{handed_over}\n\n{rest or ''}", has_summary=left.has_summary)
@@ -191,12 +211,12 @@ def own_log_file(context: EventContext) -> Path | None:
 def own_left_at(context: EventContext) -> datetime | None:
     """Return when this session last worked, by its own log; None if it has none."""
     path = own_log_file(context)
-    if path is None:
+    log = None if path is None else load_log(path)
+    if path is None or log is None:
         return None
     from leftoff.resume_logs.restore import left_at  # saving before a compaction does not need it
 
-    saved_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return left_at(file_store.parse_log(path, file_store.read_log_file(path)), saved_at)
+    return left_at(log, datetime.fromtimestamp(path.stat().st_mtime, UTC))
 
 
 def offer(context: EventContext, prompt: str = "") -> Offer:

@@ -2,13 +2,14 @@
 
 The request is a JSON object with ``session_id``, ``cwd``, ``action``, ``messages`` and what the agent knows about its window. The answer
 has ``messages`` and a ``receipt``, one line for the user; or ``declined`` with the reason: then the agent compacts by itself. The resume
-log is saved first, because the hook before a compaction does not run when a plugin answers. State ``in_place`` tells the hook that runs
-afterwards that there is nothing to restore.
+log is saved first, because the hook before a compaction does not run when a plugin answers. What hooks gave the agent earlier, such as the
+log of the session that this one continues, is in no message, so the agent drops it: the hook that runs afterwards gives it again. State
+``in_place`` tells that hook that there is nothing else to restore.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol, TypeGuard
 
@@ -17,22 +18,24 @@ import orjson
 from leftoff.agents.registry import agent_by_id
 from leftoff.core.live_messages import CompactsInPlace, LiveMessage
 from leftoff.core.metrics import ContextMetrics
+from leftoff.core.open_work import continued_sessions
 from leftoff.core.protocols import Agent, HasEvents, HasFastPath
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.trim_plan import Savings
 from leftoff.core.wire import JsonObject, JsonValue, parse_client_json
 from leftoff.errors import LeftoffError, NothingToDoError, UsageError
-from leftoff.live.compaction import save_all
+from leftoff.live.compaction import note_compaction, save_log, user_words
 from leftoff.live.events import EventContext
-from leftoff.platform import clock
+from leftoff.platform import clock, files
 from leftoff.resume_logs.pins import list_pins
-from leftoff.resume_logs.restore_text import restoration_body
+from leftoff.resume_logs.restore_text import lost_text, restoration_body
 from leftoff.sessions import live_state
 from leftoff.sessions.find import find_session
 from leftoff.sessions.status import status_of
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.in_place import Rebuilt, rebuild, restore_before
 from leftoff.shrink.in_place_draft import CompactionOrder
+from leftoff.shrink.live_conversation import all_texts_of
 from leftoff.workspace import SessionRef, Workspace
 
 _ACTIONS = ("compact", "trim", "untrim")
@@ -70,7 +73,7 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
         raise LeftoffError("the session has no transcript yet")
     messages = agent.read_live_messages(request.get("messages"))
     gauge = _gauge(ref, context.workspace, request)
-    log = save_all(context, "in_place")
+    log = save_log(context)
     if request["action"] == "untrim":
         rebuilt = restore_before(ref, messages)
         _check_room(gauge, -rebuilt.freed_tokens)
@@ -78,6 +81,8 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
     else:
         rebuilt = _rebuild(context, ref, request, messages, gauge, log)
         done = rebuilt.done
+    _write_missing(context, log, rebuilt.messages)
+    note_compaction(context, "in_place", log)  # only now: a declined request changes nothing
     answered: list[JsonValue] = agent.write_live_messages(rebuilt.messages)
     return {
         "messages": answered,
@@ -160,6 +165,19 @@ def _rebuild(
         log_body=_log_body(log),
         pins=[pin.text for pin in list_pins(context.workspace)],
     )
+
+
+def _write_missing(context: EventContext, log: ResumeLog | None, messages: Iterable[LiveMessage]) -> None:
+    """Write what the agent had from hooks and no message says: pins, rules, and the work of the session that this one continues."""
+    told = "\n".join(all_texts_of(messages))
+    flat = " ".join(told.split())
+    text: str | None = None
+    if log is not None and (
+        continued_sessions(log) or any(" ".join(each.split()) not in flat for each in user_words(log))
+    ):
+        text = lost_text(log, summary=told, given="", max_chars=context.settings.restore.max_chars)
+    path = live_state.restoration_file(context.agent.id, context.event.session_id)
+    files.write_file(path, (text or "").encode("utf-8", "replace"), sync=False)
 
 
 def _log_body(log: ResumeLog | None) -> Callable[[int, str], str]:

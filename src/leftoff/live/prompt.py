@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.core.actions import Changed, Moved, Removed, Wrote
@@ -107,8 +108,17 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
     if asks_to_continue(prompt):
         saving.wait_for_catch_up(context.agent.id, context.event.session_id)
     context.update(lambda now: now._replace(offer_open=False, pickup=None, may_continue=state.pickup is None))
-    wanted = _wanted_log(compaction.offer(context, prompt).candidates, prompt, state)
-    return NO_RESPONSE if wanted is None else compaction.hand_over(wanted, context, also_sent)
+    offer = compaction.offer(context, prompt)
+    wanted = _wanted_log(offer.candidates, prompt, state)
+    if wanted is not None:
+        return compaction.hand_over(wanted, context, also_sent)
+    promised = state.pickup or next(iter(state.offered if asks_to_continue(prompt) else ()), None)
+    if promised is None:
+        return NO_RESPONSE
+    why = next((each.why for each in offer.waiting if each.path == promised), "it is no longer offered")
+    return HookResponse(
+        to_user=f"leftoff: {Path(promised).name} was not added: {why}. leftoff log list shows all logs."
+    )
 
 
 def _wanted_log(candidates: Sequence[Candidate], prompt: str, state: LiveState) -> Candidate | None:

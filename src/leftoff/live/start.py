@@ -96,15 +96,14 @@ def _cold_cache(context: EventContext) -> str | None:
 
 
 def _drift(context: EventContext) -> str | None:
-    from leftoff.live.compaction import own_log_file  # most sessions are new, not resumed
+    from leftoff.live.compaction import load_log, own_log_file  # most sessions are new, not resumed
     from leftoff.resume_logs.drift import drift_since
-    from leftoff.storage import file_store
 
     path = own_log_file(context)
-    if path is None:
+    log = None if path is None else load_log(path)
+    if log is None or log.ground is None:
         return None
-    log = file_store.parse_log(path, file_store.read_log_file(path))
-    drift = drift_since(log.ground, context.project.root) if log.ground is not None else None
+    drift = drift_since(log.ground, context.project.root)
     return f"leftoff: since this session's log was saved: {drift}." if drift else None
 
 

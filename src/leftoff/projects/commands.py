@@ -52,6 +52,9 @@ def init(name: str, workspace: Workspace) -> Home:
             files.make_folder(folder)
         for part, text in _DOCUMENTS.items():
             files.create_file(home.part(part), text.format(name=name.strip()).encode())  # type: ignore[arg-type]
+        projects.register.note_written(
+            home.part("steps"), home.id, clock.now()
+        )  # the next task is read from them
         return _create_state(projects, home, name)
     except StorageError:
         shutil.rmtree(home.folder, ignore_errors=True)  # half a project would keep its number

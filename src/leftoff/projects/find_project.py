@@ -82,15 +82,21 @@ class ProjectSet(NamedTuple):
         return None
 
     def require_trusted(self, home: Home) -> None:
-        """Raise NotTrustedError, with what to type, if the state of ``home`` may not be passed to an agent.
+        """Raise NotTrustedError, with what to type, if the state of ``home`` may not be passed to an agent."""
+        self.register.require(self.judge(home)[0])
 
-        The steps are the user's own document; what git or an archive has changed in them since the project was last
+    def judge(self, home: Home) -> tuple[Path, Judgement]:
+        """Return the document that decides whether the project may be passed to an agent: its state, or steps that arrived.
+
+        The steps are the user's own document; what git or an archive has changed in them since the project was made or last
         continued here waits too, because the next task is read from them.
         """
-        self.register.require(home.state)
-        steps = home.part("steps")
-        if steps.is_file() and self.register.judge(steps).why not in {"", NOT_WRITTEN_HERE}:
-            self.register.require(steps)
+        state, steps = self.register.judge(home.state), home.part("steps")
+        if state.standing != "foreign" and steps.is_file():
+            judged = self.register.judge(steps)
+            if judged.why not in {"", NOT_WRITTEN_HERE}:
+                return steps, judged
+        return home.state, state
 
     def note_steps(self, home: Home, at: datetime) -> None:
         """Record the steps as they are when the user continues the project, so that later arrivals are noticed."""

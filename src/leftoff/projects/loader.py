@@ -174,8 +174,8 @@ def load_project(selector: str | None, workspace: Workspace, *, trusted_only: bo
 def _marked(manifest: Manifest, projects: ProjectSet, home: Home) -> Manifest:
     if manifest.state is None:
         return manifest
-    judgement = projects.register.judge(home.state)
-    return replace(manifest, judgement=judgement, mark=judgement.mark(home.state))
+    path, judgement = projects.judge(home)
+    return replace(manifest, judgement=judgement, mark=judgement.mark(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -231,10 +231,9 @@ def _check_item(
     events: Sequence[Event],
     written_by_hand: Sequence[str],
 ) -> Verdict:
-    if not sources and any(item.text.strip() in each for each in written_by_hand):
-        return _verdict(item, "supported", "a person wrote it", None)
-    if markdown.AS_GIT_SAID in item.text:
-        return _verdict(item, "supported", "git said so", None)
+    is_by_hand = not sources and any(item.text.strip() in each for each in written_by_hand)
+    if is_by_hand or markdown.AS_GIT_SAID in item.text:
+        return _verdict(item, "supported", "a person wrote it" if is_by_hand else "git said so", None)
     if not sources:
         return _verdict(item, "source gone", "no source is named", None)
     unchanged = [

@@ -11,12 +11,14 @@ from installation import agent_settings, fast_path, install, restored_texts, run
 from received import Block, Message, iterate_blocks
 from sandbox import Sandbox
 from scenario import blocks_of_type, has_text, require_success, results_by_call, scenario, shell_call
+from scenarios.continuing import MISSION, REPLY, RULES, session_on_screen
 from scenarios.hooks import INTEGRATIONS
 from scenarios.mod_compaction import add_mod
-from screens import READY_FOR_PROMPT, request_with, screen_options, submit
+from screens import READY_FOR_PROMPT, as_json, request_with, screen_options, submit
 from terminal import Terminal
 
 RULE = "Never push to main."
+MISSION_STEP = "update CHANGELOG.md"
 PIN = "The staging database is db-7."
 WINDOW_TOKENS = 100_000
 FULL_TOKENS = 68_000  # the client compacts such a window at 67,000
@@ -103,6 +105,37 @@ def in_place_on_screen(agent: Agent, sandbox: Sandbox) -> None:
     transcript = agent.latest_transcript(sandbox)
     later = require_success(agent.resume(sandbox, transcript, "What now?\n#say the end", *options))
     assert digests(later.last_messages) == digests(before)
+
+
+@scenario(clients=("claude",))
+def in_place_after_continue(agent: Agent, sandbox: Sandbox) -> None:
+    """What a session was given on `continue` outlives trim, untrim and compactions in place: rules and open step of the earlier session."""
+    options = add_plugin(agent, sandbox)
+    session_on_screen(agent, sandbox, MISSION, REPLY)
+    with sandbox.open_screen([*screen_options(agent, sandbox), *options]) as screen:
+        screen.wait_for(READY_FOR_PROMPT[agent.name])
+        submit(agent, screen, f"continue\n{calls(agent)}", "counted")
+        submit(agent, screen, "Before.", "before it")
+        for command, answer in (
+            ("/leftoff:trim", "tokens freed"),
+            ("/leftoff:untrim", "tokens back"),
+            ("/compact", "tokens freed"),
+        ):
+            type_command(screen, command, answer)
+            submit(agent, screen, f"After {command}.", f"after {command[1:]}")
+            sent = as_json(request_with(sandbox, f"After {command}.\n"))
+            assert MISSION_STEP in sent, (command, sent)
+            for rule in RULES:
+                assert rule in sent, (command, rule, sent)
+        (sandbox.home / "plan.json").unlink()
+        submit(agent, screen, f"Round.\n{calls(agent, 100)}\n{overflow(agent)}", "gone on")
+        assert (sandbox.home / "plan.json").exists(), "leftoff was not asked"
+        sent = as_json(sandbox.conversation()[-1].messages)
+        assert MISSION_STEP in sent, sent
+        assert all(rule in sent for rule in RULES), sent
+    assert not [each for each in sandbox.requests() if each.kind == "summary"], (
+        "the client compacted by itself"
+    )
 
 
 @scenario(clients=("claude",))
@@ -201,7 +234,7 @@ def work(agent: Agent, sandbox: Sandbox, options: tuple[str, ...]) -> Run:
 
 def fill_in_turn(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, ...], number: int) -> Run:
     """Fill the window in the middle of a turn, which then makes one more call."""
-    fill = f"{calls(agent, number)}\n#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}\n{shell_call(agent, 'echo later')}"
+    fill = f"{calls(agent, number)}\n{overflow(agent)}"
     run = require_success(
         agent.resume(sandbox, run.transcript, f"Round {number}.\n{fill}\n#say on", *options)
     )
@@ -211,6 +244,11 @@ def fill_in_turn(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, .
     assert not run.summary_requests, ("the client compacted by itself", reasons)
     assert (sandbox.home / "plan.json").exists(), "leftoff was not asked"
     return run
+
+
+def overflow(agent: Agent) -> str:
+    """Return what fills the window, and two more calls."""
+    return f"#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}\n{shell_call(agent, 'echo later')}"
 
 
 def check_plan(sandbox: Sandbox, messages: list[Message]) -> None:

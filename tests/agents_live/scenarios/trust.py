@@ -57,7 +57,7 @@ def project_that_git_or_an_archive_changed(agent: Agent, sandbox: Sandbox) -> No
         before = len(sandbox.requests())
         with open_client(agent, sandbox) as screen:
             screen.type("continue project 24")
-            screen.wait_for("nothing was added")
+            screen.wait_for("othing was added")  # a capital where another line comes first
             screen.wait_for(word)
             sandbox.wait_until(
                 lambda since=before: bool(asked_to_continue(sandbox, since)), "the prompt at the API"
