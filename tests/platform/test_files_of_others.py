@@ -37,7 +37,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path):
     file = tmp_path / "settings.json"
     file.write_bytes(b"theirs")
     for before in (b"old", None):
-        with pytest.raises(StorageError, match="just now"):
+        with pytest.raises(StorageError, match="has just changed it"):
             files.replace_if_unchanged(file, before, b"new")
     assert file.read_bytes() == b"theirs"
 
