@@ -3,8 +3,6 @@
 ``docs/configuration.md`` is generated from here. With ``project=True``, a project's own file may set the value too. Such a file can
 come from anywhere, so it may set thresholds, budgets, layout and restore mode, but never what runs code or sends data."""
 
-from __future__ import annotations
-
 import math
 import types
 from collections.abc import Iterator, Mapping
@@ -15,12 +13,12 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 from leftoff.core.metrics import DEFAULT_FRACTIONS as FRACTIONS
 from leftoff.core.metrics import Level
-from leftoff.core.trim_plan import TrimLevel
 
 Trigger = Literal[
     "model_context_window_exceeded", "max_tokens", "manual_pause", "threshold_critical", "threshold_warning"
 ]
 TRIGGERS: tuple[Trigger, ...] = get_args(Trigger)
+TrimLevel = Literal["careful", "normal", "strong"]  # as in core.trim_plan, which hooks need not load; mypy compares them
 MAX_HOOK_CHARS = 9900  # that an agent takes from a hook; of a longer text it shows only the beginning
 Mark = float | int
 

@@ -157,7 +157,8 @@ def change(agent_id: str, session_id: str, step: Callable[[LiveState], tuple[Liv
         before = load(agent_id, session_id)
         after, result = step(before)
         if after != before or not path.exists():
-            files.write_file(path, orjson.dumps(after.to_dict()))
+            # Hooks wait for this. If the machine crashes, the session is over, and what is lost is learned again.
+            files.write_file(path, orjson.dumps(after.to_dict()), sync=False)
     return result
 
 
