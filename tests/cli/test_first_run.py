@@ -32,6 +32,12 @@ def test_without_any_agent_the_supported_ones_are_named(said):
     assert "No sessions yet" in said("sessions", code=3)
 
 
+@pytest.mark.parametrize("command", ["status", "resume", "advise", "show", "trim", "lineage"])
+def test_without_any_session_every_command_says_how_one_appears(command, capsys):
+    assert run([command]) == 3
+    assert "Work with Claude Code or Codex once" in capsys.readouterr().err
+
+
 def test_an_agent_that_does_not_call_leftoff_is_named_with_the_command(said, isolated_home):
     (isolated_home / ".claude").mkdir()
     assert "leftoff install claude" in said()

@@ -1,6 +1,7 @@
 """Eighty mistakes that people make: each is answered with the right exit code and one line that says what to do."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,7 @@ MISTAKES = [
     ("chat", 2, "Name one thing: an AGENT to chat with"),
     ("status /etc", 1, "this is a folder, not a transcript"),
     ("show /dev/null", 1, "not a regular file"),
+    ("show ''", 2, "Which session? Name a number, an id, a path, or latest."),
     ("search kind:foo", 2, "is not a kind. There are: prompt"),
     ("search since:yesterdayy x", 2, "'yesterdayy' is not a time"),
     ("project load 9", 1, "To start one: leftoff project init"),
@@ -125,7 +127,7 @@ def session(isolated_home):
 
 @pytest.mark.parametrize(("typed", "code", "words"), MISTAKES, ids=[typed for typed, _, _ in MISTAKES])
 def test_a_mistake_is_answered_in_one_line(typed, code, words, capsys):
-    assert run(typed.split()) == code
+    assert run(shlex.split(typed)) == code
     ended = capsys.readouterr()
     (line,) = ended.err.splitlines()
     assert words in line
@@ -138,7 +140,7 @@ def test_a_mistake_is_answered_in_one_line(typed, code, words, capsys):
     ("typed", "code", "words"), MISTAKES[::7], ids=[typed for typed, _, _ in MISTAKES[::7]]
 )
 def test_with_json_it_is_the_same_line(typed, code, words, capsys):
-    assert run([*typed.split(), "--json"]) == code
+    assert run([*shlex.split(typed), "--json"]) == code
     assert words in json.loads(capsys.readouterr().out)["error"]
 
 

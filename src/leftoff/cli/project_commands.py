@@ -123,7 +123,7 @@ def init(*, name: tuple[str, ...], plain: bool, as_json: bool) -> int:
     if as_json:
         output.as_json({"id": home.id, "folder": str(home.folder), "state_file": str(home.state)})
         return 0
-    output.say(f"Started {output.visible(home.id)} in {output.near_path(home.folder)}")
+    output.say(f"Started {output.visible(home.id)}: {output.near_path(home.state)}")
     if not plain:
         research = output.visible(str(home.part("research").relative_to(home.folder)))
         output.say(f"Next: write {research}, then the overview, the plan and the steps.")

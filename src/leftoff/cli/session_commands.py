@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.agents.registry import load_agents
 from leftoff.cli import arguments, gauge, output
 from leftoff.cli.gauge import Style
 from leftoff.cli.session_rows import group_sessions, headings, session_rows
@@ -22,7 +21,7 @@ from leftoff.core.quantities import count
 from leftoff.core.session import short_id
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
-from leftoff.sessions.find import LATEST
+from leftoff.sessions.find import LATEST, no_sessions
 from leftoff.sessions.listing import remember_numbers, require_folder
 from leftoff.sessions.status import ListedSession, Status, count_sessions, list_sessions
 from leftoff.workspace import Workspace
@@ -159,12 +158,6 @@ def _say_that_there_are_more(shown: int, total: int | None) -> None:
         output.say(
             f"\n{all_of_them}; --all lists every one. To read the first: leftoff show 1", {"dim": True}
         )
-
-
-def no_sessions() -> str:
-    """Say that there are no sessions at all, and what to do."""
-    names = " or ".join(agent.name for agent in load_agents())
-    return f"No sessions yet. Work with {names} once, and they appear here. leftoff doctor shows where it looked."
 
 
 @click.command(epilog="Example: leftoff show latest --at 120")

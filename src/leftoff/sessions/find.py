@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from leftoff.agents.registry import agent_by_id, agent_of
+from leftoff.agents.registry import agent_by_id, agent_of, load_agents
 from leftoff.core import quantities
 from leftoff.core.session import MIN_PREFIX_CHARS, Session, SessionEntry, unique_prefixes
 from leftoff.errors import AmbiguousSessionError, Choice, NotFoundError, NothingFoundError, UsageError
@@ -47,6 +47,8 @@ def find_session(selector: str, workspace: Workspace) -> SessionRef:
     """Return the session that ``selector`` names; NotFoundError or AmbiguousSessionError for none or several."""
     if selector == LATEST:
         return _find_latest(workspace)
+    if not selector.strip():
+        raise UsageError(f"Which session? Name a number, an id, a path, or latest. {_HELP}")
     if selector.isdecimal() and len(selector) <= _MAX_NUMBER_DIGITS:
         transcript = numbered_transcript(int(selector))
         if transcript is not None:
@@ -67,10 +69,18 @@ def _find_latest(workspace: Workspace) -> SessionRef:
     older = entries_of_project(root, transcripts[_NEWEST:], entries_from_index)
     entry = next(chain(newest, older), None)
     if entry is None:
+        if not transcripts:
+            raise NothingFoundError(no_sessions())
         raise NothingFoundError(
             f"No session of {workspace.folder} was found. To list those of all projects: leftoff sessions"
         )
     return ref_of(entry)
+
+
+def no_sessions() -> str:
+    """Return the sentence for a machine without any sessions: what to do, and where to look."""
+    names = " or ".join(agent.name for agent in load_agents())
+    return f"No sessions yet. Work with {names} once, and they appear here. leftoff doctor shows where it looked."
 
 
 def _as_path(selector: str) -> Path | None:
