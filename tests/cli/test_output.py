@@ -31,6 +31,12 @@ def test_a_table_is_never_wider_than_the_terminal(capsys, monkeypatch, columns):
     assert max(map(len, out.splitlines())) <= columns
 
 
+def test_on_a_very_narrow_terminal_cells_are_below_each_other_and_no_word_is_cut(capsys, monkeypatch):
+    out = drawn(capsys, monkeypatch, 30)
+    assert set(" ".join(ROW).split()) <= set(out.split())
+    assert "first prompt: The nightly" in out
+
+
 def test_a_narrow_terminal_is_spared_the_least_important_columns_first(capsys, monkeypatch):
     """Columns are dropped one by one, and only as many as necessary."""
 

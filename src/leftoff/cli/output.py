@@ -38,6 +38,7 @@ _NARROWEST_SCREEN, _LOWEST_SCREEN = 40, 16  # of a terminal that the picker is d
 _NARROWEST = 30  # columns that text is wrapped to at least; a narrower terminal has to scroll
 _READABLE_COLUMNS = 20  # longer cells are folded on a narrow terminal
 _FOLDED_COLUMNS = 8  # the least that a table column gets where there is room for it
+_NARROW_COLUMNS = 60  # a table that needs more is written as blocks
 # Control characters except tab and line end, and those that reverse, join or hide text. All of them are unprintable, so most texts
 # need no check; the pattern is compiled when the first one does.
 _HIDDEN = (
@@ -221,15 +222,30 @@ def table(
     columns = _columns_that_fit([*zip(headings, *cells, strict=True)], spare, width())
     widths = _widths([max(map(columns_of, column)) for column in columns], width())
     heading, *fitting = zip(*columns, strict=True)
-    lines = [
-        *([apply_style(line, {"italic": True}) for line in fold(visible(title), width())] if title else []),
-        "",
-        *(apply_style(line, {"bold": True}) for line in _row(heading, widths)),
-        " " + "─" * (sum(widths) + 3 * (len(widths) - 1)),
-        *(line for row in fitting for line in _row(row, widths)),
-        "",
-    ]
-    write("".join(f"{line}\n" for line in lines))
+    head = [apply_style(line, {"italic": True}) for line in fold(visible(title), width())] if title else []
+    if width() < _NARROW_COLUMNS and any(map(_cuts_words, columns, widths)):
+        body = [line for row in fitting for line in _block(heading, row)]
+    else:
+        body = [
+            "",
+            *(apply_style(line, {"bold": True}) for line in _row(heading, widths)),
+            " " + "─" * (sum(widths) + 3 * (len(widths) - 1)),
+            *(line for row in fitting for line in _row(row, widths)),
+        ]
+    write("".join(f"{line}\n" for line in [*head, *body, ""]))
+
+
+def _cuts_words(column: Iterable[str], width: int) -> bool:
+    return any(columns_of(word) > width for cell in column for word in cell.split())
+
+
+def _block(headings: Sequence[str], row: Sequence[str]) -> Iterator[str]:
+    """Yield the cells of a row below each other, for a terminal on which a table would cut words."""
+    first, *rest = (
+        f"{heading}: {cell}" if heading else cell.strip() for heading, cell in zip(headings, row, strict=True)
+    )
+    yield from ("", *(apply_style(line, {"bold": True}) for line in fold(first, width())))
+    yield from (f"  {line}" for cell in rest for line in fold(cell, width() - 2))
 
 
 def _columns_that_fit(

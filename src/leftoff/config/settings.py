@@ -18,7 +18,8 @@ Trigger = Literal[
     "model_context_window_exceeded", "max_tokens", "manual_pause", "threshold_critical", "threshold_warning"
 ]
 TRIGGERS: tuple[Trigger, ...] = get_args(Trigger)
-TrimLevel = Literal["careful", "normal", "strong"]  # as in core.trim_plan, which hooks need not load; mypy compares them
+# As in core.trim_plan, which hooks need not load; mypy compares the two.
+TrimLevel = Literal["careful", "normal", "strong"]
 MAX_HOOK_CHARS = 9900  # that an agent takes from a hook; of a longer text it shows only the beginning
 Mark = float | int
 
