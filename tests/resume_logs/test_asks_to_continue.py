@@ -65,6 +65,21 @@ Start again from where we left off
 finish what you started
 Finish the job
 Continue from the last commit
+continue from before
+Carry on from earlier, but skip the tests
+weiter
+Bitte weitermachen!
+Mach weiter, aber ohne Docker
+poursuivez
+Continúa por favor
+seguimos
+продолжай
+devam et
+続けてください
+続きからお願いします
+继续
+请继续。先跑测试
+계속해 주세요
 """
 
 OTHER_THINGS = """\
@@ -123,6 +138,11 @@ Update the dependencies
 Run the tests
 Delete the continue-integration folder
 Explain go on channels
+Weiterleitung nach dem Login reparieren
+Die Schaltfläche weiter ist grau
+続けてクリックするとエラーになる
+继续按钮没有反应
+계속 버튼이 작동하지 않아요
 """
 
 

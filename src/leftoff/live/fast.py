@@ -46,8 +46,9 @@ PHRASES = ("save progress", "done for today", "continue project ")
 TRIGGERS = ("resume", "continue", "handoff", "pickup", "pin", "pins", "unpin", "trim")
 # Every prompt that asks to continue (leftoff.resume_logs.restore) contains one of these.
 CONTINUING = (
-    *("continu", "resum", "proceed", "go on", "go ahead", "carry on", "keep", "pick", "take", "back to"),
-    *("where", "next", "finish"),
+    *("contin", "resum", "proceed", "go on", "go ahead", "carry on", "keep", "pick", "take", "back to"),
+    *("where", "next", "finish", "weiter", "fortsetz", "fortfahr", "poursui", "repren", "sigue", "segui"),
+    *("продолж", "devam", "続", "継続", "继续", "繼續", "계속"),
 )
 _OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
 _MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent

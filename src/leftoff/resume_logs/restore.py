@@ -54,7 +54,7 @@ _WORK = (
 _DOING = r"(?:work|implement|refactor|fix|debug|writ|port|migrat|build|test|cod|review|develop|investigat|clean|convert)\w*ing\b"
 _ON = rf"""(?:
     {_END}
-  | \s+(?:please|now|then|again|today|right\ away|until|till|as\ (?:planned|before|discussed|you)|where|from\ (?:where|there|here|the|your|our|my|last|yesterday))\b
+  | \s+(?:please|now|then|again|today|right\ away|until|till|as\ (?:planned|before|discussed|you)|where|from\ (?:where|there|here|the|your|our|my|last|yesterday|before|earlier))\b
   | \s+(?:with|on)\s+(?!(?:(?:a|an|some|the)\s+)?(?:\w+\s+)?(?:{_KIND})|(?:something|anything)\b|error|failure|exception|true|false)
   | \s+work{_END}
   | \s+to\s+(?:the\s+next|work)\b
@@ -63,6 +63,17 @@ _ON = rf"""(?:
   | \s+{_DOING}
 )"""
 _VERB = r"(?:continue|resume|proceed|go\ on|go\ ahead|carry\ on|keep\ (?:going|at\ it|on)|pick\ (?:it\ |this\ |that\ )?(?:back\ )?up|take\ (?:it\ )?up\ again|get\ back\ to\ (?:it|work)|back\ to\ work)"
+# The word itself, in other languages: the whole line, or up to its first comma or full stop.
+_CONTINUE_ELSEWHERE = re.compile(
+    r"(?:(?:bitte )?(?:mach(?:e|t)? )?(?:weiter(?:machen|arbeiten)?|fortsetzen|fortfahren)(?: bitte)?"
+    r"|(?:continue[rz]|poursui(?:s|vre|vez)|reprend(?:s|re)|reprenez)(?: s'il (?:te|vous) pla[iî]t)?"
+    r"|(?:por favor,? )?(?:contin[uú]a(?:r|mos)?|sigue|seguir|seguimos)(?: por favor)?"
+    r"|продолж(?:ай|айте|аем|им|ить)|devam(?: et| edelim)?"
+    r"|続けて(?:ください|下さい)?|続き(?:から|を)?(?:お願いします)?|継続(?:して)?(?:ください)?"
+    r"|(?:请)?继续(?:吧|工作)?|(?:請)?繼續(?:吧)?|계속(?:해|하자|해\s?줘|해\s?주세요|진행해\s?줘)?)"
+    r"(?=$|[.,!;:]+(?:\s|$)|[。、，！])",  # noqa: RUF001 - the marks of those languages
+    re.IGNORECASE,
+)
 _CONTINUE = rf"""(?:{_BEFORE})*(?:
         {_VERB}{_ON}
       | keep\s+{_DOING}
@@ -311,4 +322,6 @@ def asks_to_continue(prompt: str) -> bool:
     )[:_FIRST_LINE_CHARS]
     # Compiled only here: few prompts get so far.
     asks = re.match(_CONTINUE, first_line, re.IGNORECASE | re.VERBOSE)
-    return asks is not None or _LEFT_OFF.search(first_line) is not None
+    if asks is not None or _LEFT_OFF.search(first_line) is not None:
+        return True
+    return _CONTINUE_ELSEWHERE.match(first_line) is not None
