@@ -13,6 +13,7 @@ import click
 
 from bench import in_place as bench_in_place
 from bench import journeys as bench_journeys
+from bench import picker as bench_picker
 from bench import precision, quiz, strategies
 from bench import retention as guard
 from bench import speed as speed_measures
@@ -55,6 +56,16 @@ def _speed_row(row: Row) -> tuple[str, str, str, str, str]:
         f"{sign} {row.limit:g}",
         f"{verdict} {row.note}".strip(),
     )
+
+
+@bench.command(epilog="Example: python -m bench picker --sessions 1000")
+@click.option("--sessions", default=10_000, show_default=True, type=click.IntRange(min=1))
+@click.option("--rounds", default=7, show_default=True, type=click.IntRange(min=1))
+def picker(*, sessions: int, rounds: int) -> int:
+    """Show how long `leftoff` on a terminal of 80 x 24 takes until its list is there; on a machine that does nothing else."""
+    middle, least = bench_picker.middle_of(bench_picker.first_paints(sessions, rounds))
+    output.say(f"first screen with {sessions:,} sessions: {middle:.0f} ms (smallest {least:.0f}; goal 400)")
+    return 0
 
 
 @bench.command(epilog="Example: python -m bench journeys")
