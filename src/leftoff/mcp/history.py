@@ -1,0 +1,277 @@
+"""What happened to a file, a command or an error in earlier sessions, or in one session, with outcomes and reasons.
+
+The search index says which sessions to read; each is read once. A change has the prompt it followed, and of what the agent said in
+that turn the sentence that most likely gives the reason: one that names the file or has a word such as *because*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from leftoff.core.actions import Action, Answer, Changed, Looked, Moved, Ran, Removed, Wrote
+from leftoff.core.protocols import Agent
+from leftoff.core.records import Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.errors import LeftoffError, UsageError
+from leftoff.extraction import wording
+from leftoff.extraction.checks import read_outcome
+from leftoff.mcp.texts import Cleaner
+from leftoff.search.search import SearchRequest, search
+from leftoff.sessions.find import find_session, session_at
+from leftoff.workspace import SessionRef, Workspace
+
+What = Literal["read", "changed", "created", "deleted", "moved", "passed", "failed", "ran", "asked"]
+CHANGES: tuple[What, ...] = ("changed", "created", "deleted", "moved")
+MAX_SESSIONS = 12  # read for one answer, the newest
+_MAX_ABOUT_CHARS, _MAX_PROMPT_CHARS, _MAX_REASON_CHARS = 200, 200, 240
+_REASON = re.compile(
+    r"\b(because|since|so that|in order to|to avoid|to prevent|instead of|otherwise|due to|the reason|root cause|weil|damit|car|porque)\b|因为|ため|から",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is asked about: a file by its path or the end of one, a command, or an error by words that occur in them."""
+
+    kind: Literal["file", "command", "error"]
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One thing that happened; ``line`` is 1-based and of ``transcript``. Unknown values are None.
+
+    ``about`` is the file or the command, ``said`` the line of the output that tells how the command ended, ``reason`` the sentence
+    that gives the reason for a change, ``added`` the text that the change put into the file.
+    """
+
+    session_id: str
+    agent: str
+    project: str | None
+    transcript: str
+    line: int
+    at: datetime | None
+    what: What
+    about: str
+    said: str
+    prompt: str
+    reason: str
+    added: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON form."""
+        return {
+            "session_id": self.session_id,
+            "agent": self.agent,
+            "project": self.project,
+            "line": self.line,
+            "at": None if self.at is None else self.at.isoformat().replace("+00:00", "Z"),
+            "what": self.what,
+            "about": self.about,
+            "said": self.said or None,
+            "prompt": self.prompt or None,
+            "reason": self.reason or None,
+        }
+
+
+def what_happened(
+    workspace: Workspace, target: Target, now: datetime, *, since: str | None = None
+) -> list[Happening]:
+    """Return what happened to the target, newest first; in this project if anything did, else in any."""
+    if not target.words.strip():
+        raise UsageError(f"Which {target.kind}? It is empty.")
+    cleaner = Cleaner(workspace)
+    for within in (f'project:"{workspace.project.root}"', ""):
+        transcripts = _sessions_with(workspace, target, f"{within} {f'since:{since}' if since else ''}", now)
+        found = [
+            each for path in transcripts for each in _select(_in_transcript(path, cleaner), target, workspace)
+        ]
+        if found:
+            break
+    oldest = datetime.min.replace(tzinfo=now.tzinfo)
+    # A copy of a session repeats what happened, at the same moments.
+    once = {(each.at or each.line, each.what, each.about): each for each in reversed(found)}
+    return sorted(once.values(), key=lambda each: (each.at or oldest, each.line), reverse=True)
+
+
+def in_session(workspace: Workspace, selector: str) -> list[Happening]:
+    """Return what happened in one session, oldest first: prompts, changed files, commands and how they ended."""
+    cleaner = Cleaner(workspace)
+    ref = find_session(selector, workspace)
+    return [each for each in _steps(ref, cleaner) if each.what != "read"]
+
+
+def change_of_line(changes: Iterable[Happening], text: str) -> Happening | None:
+    """Return the newest change that put this line into the file; None where no known change did."""
+    wanted = text.strip()
+    return next((each for each in changes if wanted and wanted in map(str.strip, each.added.splitlines())), None)
+
+
+def _sessions_with(workspace: Workspace, target: Target, filters: str, now: datetime) -> list[Path]:
+    """Return the transcripts of the newest sessions with the target, by the search index."""
+    given: dict[str, str] = {target.kind: target.words}
+    if target.kind == "file":  # the index compares ends of paths: a path of this project is named from its root
+        given = {"file": wording.relative_path(target.words, str(workspace.project.root))}
+    request = SearchRequest(query=filters.strip(), newest=True, limit=MAX_SESSIONS, hits=1, **given)  # type: ignore[arg-type]
+    found = search(workspace, request, now).sessions
+    paths = [Path(each.source.path) for each in found if each.source.type == "session"]
+    return [path for path in paths if path.is_file()]
+
+
+def _in_transcript(transcript: Path, cleaner: Cleaner) -> list[Happening]:
+    """Return what happened in a transcript; nothing where it cannot be read, because others can."""
+    try:
+        return [*_steps(session_at(transcript), cleaner)]
+    except LeftoffError:
+        return []
+
+
+def _select(steps: list[Happening], target: Target, workspace: Workspace) -> Iterator[Happening]:
+    """Yield the steps that concern the target. After a failure also what was changed until it was gone."""
+    if target.kind == "file":
+        yield from (each for each in steps if each.what != "asked" and _is_file(each, target.words, workspace))
+        return
+    wanted = " ".join(target.words.casefold().split())
+    failing: set[str] = set()
+    for each in steps:
+        if each.what in CHANGES and failing:
+            yield each
+        elif each.what in {"passed", "failed", "ran"}:
+            text = each.about if target.kind == "command" else each.said
+            is_meant = wanted in " ".join(text.casefold().split())
+            if is_meant or each.about in failing:
+                (failing.add if each.what == "failed" else failing.discard)(each.about)
+                yield each
+
+
+def _is_file(step: Happening, words: str, workspace: Workspace) -> bool:
+    """Return whether a step is about the file: its path, or one that ends so, as in another checkout."""
+    if step.what in {"passed", "failed", "ran"}:
+        return False
+    wanted = wording.relative_path(words.removeprefix("./"), str(workspace.project.root))
+    return step.about == words or f"/{step.about}".endswith(f"/{wanted.lstrip('/')}")
+
+
+class _Turn:
+    """The changes of one turn, which wait for what the agent says until its end."""
+
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt
+        self.texts: list[str] = []
+        self.steps: list[tuple[Happening, int]] = []
+
+    def finish(self, cleaner: Cleaner) -> Iterator[Happening]:
+        """Yield the steps of the turn with their reasons."""
+        for step, said in self.steps:
+            reason = self._reason(step.about, said) if step.what in CHANGES else ""
+            yield replace(step, reason=cleaner.one_line(reason, _MAX_REASON_CHARS))
+
+    def _reason(self, path: str, said: int) -> str:
+        """Return the sentence that most likely says why the file was changed: the best, and of equals the nearest before it."""
+        name = path.rpartition("/")[2]
+        stem = name.partition(".")[0]
+        best, worth = "", 0.0
+        for number, text in enumerate(self.texts):
+            distance = said - 1 - number  # 0: the last text before the change; negative: after it
+            near = 1.0 / (1 + distance) if distance >= 0 else 0.5 / -distance
+            sentences = [*wording.sentences(text)]
+            for place, sentence in enumerate(sentences):
+                has_name = name in sentence or (len(stem) > 3 and stem in sentence)
+                is_last = distance == 0 and place == len(sentences) - 1
+                value = near + 1.5 * bool(_REASON.search(sentence)) + has_name + 0.5 * is_last
+                if value > worth and (has_name or distance >= 0 or _REASON.search(sentence)):
+                    best, worth = sentence, value
+        return best
+
+
+class _Asked(NamedTuple):
+    record: Record
+    use: ToolUse
+    actions: tuple[Action, ...]
+
+
+def _steps(ref: SessionRef, cleaner: Cleaner) -> Iterator[Happening]:
+    """Yield everything that happened in a session, in its order."""
+    session = ref.session
+    if cleaner.is_forgotten_session(session.session_id):
+        return
+    turn, asked = _Turn(""), dict[str, _Asked]()
+    for record in ref.agent.read(ref.transcript):
+        if record.kind is RecordKind.PROMPT and record.actor is None:
+            yield from turn.finish(cleaner)
+            turn = _Turn(cleaner.one_line(ref.agent.typed(record), _MAX_PROMPT_CHARS))
+            turn.steps.append((_happening(ref, record, "asked", turn.prompt, cleaner, turn), 0))
+        if record.kind not in {RecordKind.REPLY, RecordKind.RESULT}:
+            continue
+        for block in record.blocks:
+            match block:
+                case Text(text) if record.actor is None and text.strip():
+                    turn.texts.append(text)
+                case ToolUse(call_id=call_id):
+                    asked[call_id] = _Asked(record, block, ref.agent.actions(block))
+                case ToolResult(call_id=call_id) if call_id in asked:
+                    call = asked.pop(call_id)
+                    answer = ref.agent.answer(call.use, block)
+                    turn.steps += [
+                        (step, len(turn.texts)) for step in _steps_of_call(ref, call, answer, cleaner, turn)
+                    ]
+                case _:
+                    pass
+    yield from turn.finish(cleaner)
+
+
+def _steps_of_call(
+    ref: SessionRef, call: _Asked, answer: Answer, cleaner: Cleaner, turn: _Turn
+) -> Iterator[Happening]:
+    if answer.refused:
+        return
+    for action in call.actions:
+        match action:
+            case Ran(command):
+                outcome, said = read_outcome(command, answer)
+                what: What = "ran" if outcome == "unknown" else outcome
+                yield _happening(ref, call.record, what, command, cleaner, turn, said=said)
+            case Looked(path) if not answer.failed:
+                yield _happening(ref, call.record, "read", path, cleaner, turn)
+            case Changed(path, _, new) if not answer.failed:
+                yield _happening(ref, call.record, "changed", path, cleaner, turn, added=new)
+            case Wrote(path, text) if not answer.failed:
+                yield _happening(ref, call.record, "created", path, cleaner, turn, added=text)
+            case Removed(path) if not answer.failed:
+                yield _happening(ref, call.record, "deleted", path, cleaner, turn)
+            case Moved(path, _) if not answer.failed:
+                yield _happening(ref, call.record, "moved", path, cleaner, turn)
+            case _:
+                pass
+
+
+def _happening(
+    ref: SessionRef,
+    record: Record,
+    what: What,
+    about: str,
+    cleaner: Cleaner,
+    turn: _Turn,
+    *,
+    said: str = "",
+    added: str = "",
+) -> Happening:
+    return Happening(
+        session_id=ref.session.session_id,
+        agent=ref.agent.id,
+        project=ref.session.project,
+        transcript=record.place.transcript,
+        line=record.place.line_idx + 1,
+        at=record.at,
+        what=what,
+        about=cleaner.one_line(about, _MAX_ABOUT_CHARS),
+        said=cleaner.one_line(said, _MAX_ABOUT_CHARS),
+        prompt=turn.prompt,
+        reason="",
+        added=added,
+    )
