@@ -19,7 +19,12 @@ def story(home):
     first = Story(session_id=SESSION, project=project)
     first.asked("The total is wrong when a voucher is used, please repair it").replied(
         "I run the tests.",
-        call("shell", {"command": "pytest tests/test_cart.py"}, "E   AssertionError: total is 90, not 95", failed=True),
+        call(
+            "shell",
+            {"command": "pytest tests/test_cart.py"},
+            "E   AssertionError: total is 90, not 95",
+            failed=True,
+        ),
     )
     first.replied(
         "I round in cart.py after the voucher, because rounding before it loses a cent.",

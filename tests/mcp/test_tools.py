@@ -29,11 +29,16 @@ def ids_in(text):
 def test_a_hit_is_one_line_with_id_age_agent_project_kind_and_price(story):
     text = ask("recall", query="voucher total")
     (line,) = [each for each in text.splitlines() if "please repair it" in each]
-    assert re.fullmatch(r"0b54f7aa:\d+ · \d+ d · claude · work · prompt · ~\d+ tokens · The total is wrong .*", line)
+    assert re.fullmatch(
+        r"0b54f7aa:\d+ · \d+ d · claude · work · prompt · ~\d+ tokens · The total is wrong .*", line
+    )
 
 
 def test_this_project_comes_first_and_can_be_asked_alone(story):
-    everywhere, here = ids_in(ask("recall", query="voucher")), ids_in(ask("recall", query="voucher", scope="project"))
+    everywhere, here = (
+        ids_in(ask("recall", query="voucher")),
+        ids_in(ask("recall", query="voucher", scope="project")),
+    )
     assert here
     assert everywhere[: len(here)] == here
     assert [each[:8] for each in everywhere[len(here) :]] == ["11111111"] * (len(everywhere) - len(here))
@@ -50,7 +55,9 @@ def test_what_was_found_can_be_read_word_for_word_with_what_is_around_it(story):
 
 def test_a_long_record_is_cut_and_says_how_to_continue(story, home):
     words = " ".join(f"word{number}" for number in range(5000))
-    home.claude(Story(session_id="22222222-2222-4222-8222-222222222222", project=str(Path.cwd())).asked(words))
+    home.claude(
+        Story(session_id="22222222-2222-4222-8222-222222222222", project=str(Path.cwd())).asked(words)
+    )
     (at,) = ids_in(ask("recall", query="word1 word2"))
     parts = []
     while at:
@@ -123,12 +130,19 @@ def test_forgotten_texts_and_credentials_are_not_returned(story, home):
     secret = "ghp_" + "a1B2" * 9
     project = str(Path.cwd())
     told = Story(session_id="44444444-4444-4444-8444-444444444444", project=project)
-    home.claude(told.asked(f"the parcel of Amarantha Quill, with {secret}").replied(
-        "", call("edit", {"path": f"{project}/Amarantha Quill.txt", "old": "a", "new": "b"})))
+    home.claude(
+        told.asked(f"the parcel of Amarantha Quill, with {secret}").replied(
+            "", call("edit", {"path": f"{project}/Amarantha Quill.txt", "old": "a", "new": "b"})
+        )
+    )
     forgotten = Forgotten(library_folder())
     forgotten.add_text("Amarantha Quill")
     (at,) = ids_in(ask("recall", query="parcel"))
-    for text in (ask("recall", query="parcel"), ask("expand", id=at, around=9), ask("timeline", session="44444444")):
+    for text in (
+        ask("recall", query="parcel"),
+        ask("expand", id=at, around=9),
+        ask("timeline", session="44444444"),
+    ):
         assert "parcel" in text
         assert "Amarantha" not in text
         assert secret not in text

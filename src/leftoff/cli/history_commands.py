@@ -51,7 +51,11 @@ def why(*, place: str, as_json: bool) -> int:
 @click.argument("file")
 @click.option("--reads", is_flag=True, help="Include when the file was only read.")
 @click.option(
-    "--limit", type=arguments.WholeNumber(1, 1000), default=20, show_default=True, help="Show at most this many."
+    "--limit",
+    type=arguments.WholeNumber(1, 1000),
+    default=20,
+    show_default=True,
+    help="Show at most this many.",
 )
 @arguments.with_json
 def history(*, file: str, reads: bool, limit: int, as_json: bool) -> int:
@@ -78,8 +82,8 @@ def mcp() -> int:
     return 0
 
 
-def require_sdk() -> None:
-    """Raise an error with what to type if the MCP SDK is not installed."""
+def require_sdk() -> bool:
+    """Return True; an error with what to type if the MCP SDK is not installed."""
     import importlib.util
     import sys
 
@@ -89,6 +93,7 @@ def require_sdk() -> None:
         is_here = False
     if not is_here:
         raise LeftoffError(f"leftoff mcp needs the MCP SDK. Type: {sys.executable} -m pip install 'mcp>=2'")
+    return True
 
 
 def _happenings(workspace: Workspace, file: str, now: datetime) -> list[Happening]:
@@ -118,7 +123,9 @@ def _line_of(file: Path, number: int) -> str:
 
 
 def _never(file: str, what: str) -> str:
-    return f"No session is known to have {what} {file}. To look for its name: leftoff search {Path(file).name}"
+    return (
+        f"No session is known to have {what} {file}. To look for its name: leftoff search {Path(file).name}"
+    )
 
 
 def _show(shown: list[Happening], now: datetime, *, as_json: bool) -> None:
@@ -128,7 +135,10 @@ def _show(shown: list[Happening], now: datetime, *, as_json: bool) -> None:
     for each in shown:
         when = "" if each.at is None else f"  {ago(now, each.at)}"
         name = short_id(each.session_id)
-        output.say(output.visible(f"{each.what} {each.about}{when}  {each.agent} {name} line {each.line}"), {"bold": True})
+        output.say(
+            output.visible(f"{each.what} {each.about}{when}  {each.agent} {name} line {each.line}"),
+            {"bold": True},
+        )
         for head, words in (("  why:    ", each.reason), ("  prompt: ", each.prompt)):
             if words:
                 output.say(output.hanging(head, output.visible(words)))

@@ -262,6 +262,21 @@ class HasHooks(Protocol):
 
 
 @runtime_checkable
+class TakesMcpServer(Protocol):
+    """An agent with hooks that starts the MCP servers that one file of the user names.
+
+    The promises are those of ``HasHooks``, whose ``unwired`` removes leftoff's entry from this file too.
+    """
+
+    @property
+    def mcp_file(self) -> Path:
+        """The file."""
+
+    def with_mcp_server(self, text: str, command: Sequence[str], *, where: Path) -> WiredSettings:
+        """Add leftoff's server to a text without it."""
+
+
+@runtime_checkable
 class HasStatusLine(Protocol):
     """An agent that shows the output of a status line command."""
 

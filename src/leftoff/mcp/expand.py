@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leftoff.core.quantities import count
@@ -74,38 +75,32 @@ def _find(workspace: Workspace, what: str, around: int) -> _Found:
     )
 
 
-def _records(
-    ref: SessionRef, line: int, around: int, workspace: Workspace, cleaner: Cleaner
-) -> list[str]:
+def _records(ref: SessionRef, line: int, around: int, workspace: Workspace, cleaner: Cleaner) -> list[str]:
     """Return the records of that line with those around it, without the agent's bookkeeping."""
     if cleaner.is_forgotten_session(ref.session_id):
         raise NotFoundError(f"Session {ref.session_id} was forgotten.")
-    before: deque[str] = deque(maxlen=around or 1)
-    excluded, calls = workspace.capture.exclude_tools, set[str]()
-    found: list[str] = []
-    more = around
-    for record in ref.agent.read(ref.transcript):
+    before: deque[str] = deque(maxlen=around)
+    found, after = list[str](), list[str]()
+    for record, text in _texts(ref, line, workspace.capture.exclude_tools):
         at = record.place.line_idx + 1
-        if excluded:
-            calls |= {each.call_id for each in record.blocks if isinstance(each, ToolUse) and each.tool in excluded}
-        if at > line and not found:
+        if len(after) == around and at > line:
             break
-        is_meant = at == line
-        if not is_meant and (record.kind in {RecordKind.SIDE, RecordKind.UNKNOWN} or not record.blocks):
-            continue
-        text = _text(record, calls)
-        if is_meant:
-            found += [*(before if around and not found else ()), text]
-        elif found:
-            if more <= 0:
-                break
-            found.append(text)
-            more -= 1
-        else:
-            before.append(text)
+        (found if at == line else before if at < line else after).append(text)
     if not found:
         raise NotFoundError(f"Session {ref.session_id} has no line {line:,}.")
-    return found
+    return [*before, *found, *after]
+
+
+def _texts(ref: SessionRef, line: int, excluded: frozenset[str]) -> Iterator[tuple[Record, str]]:
+    """Yield the records that say something, and the one of that line, as text; nothing of the tools that the user excluded."""
+    calls = set[str]()
+    for record in ref.agent.read(ref.transcript):
+        calls |= {
+            each.call_id for each in record.blocks if isinstance(each, ToolUse) and each.tool in excluded
+        }
+        is_bookkeeping = record.kind in {RecordKind.SIDE, RecordKind.UNKNOWN} or not record.blocks
+        if not is_bookkeeping or record.place.line_idx + 1 == line:
+            yield record, _text(record, calls)
 
 
 def _text(record: Record, excluded_calls: set[str]) -> str:

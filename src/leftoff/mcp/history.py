@@ -13,8 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from leftoff.core.actions import Action, Answer, Changed, Looked, Moved, Ran, Removed, Wrote
-from leftoff.core.protocols import Agent
+from leftoff.core.actions import Action, Changed, Looked, Moved, Ran, Removed, Wrote
 from leftoff.core.records import Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.errors import LeftoffError, UsageError
 from leftoff.extraction import wording
@@ -85,7 +84,7 @@ def what_happened(
     """Return what happened to the target, newest first; in this project if anything did, else in any."""
     if not target.words.strip():
         raise UsageError(f"Which {target.kind}? It is empty.")
-    cleaner = Cleaner(workspace)
+    cleaner, found = Cleaner(workspace), list[Happening]()
     for within in (f'project:"{workspace.project.root}"', ""):
         transcripts = _sessions_with(workspace, target, f"{within} {f'since:{since}' if since else ''}", now)
         found = [
@@ -103,21 +102,25 @@ def in_session(workspace: Workspace, selector: str) -> list[Happening]:
     """Return what happened in one session, oldest first: prompts, changed files, commands and how they ended."""
     cleaner = Cleaner(workspace)
     ref = find_session(selector, workspace)
-    return [each for each in _steps(ref, cleaner) if each.what != "read"]
+    return [each for each in _SessionReader(ref, cleaner).steps() if each.what != "read"]
 
 
 def change_of_line(changes: Iterable[Happening], text: str) -> Happening | None:
     """Return the newest change that put this line into the file; None where no known change did."""
     wanted = text.strip()
-    return next((each for each in changes if wanted and wanted in map(str.strip, each.added.splitlines())), None)
+    return next(
+        (each for each in changes if wanted and wanted in map(str.strip, each.added.splitlines())), None
+    )
 
 
 def _sessions_with(workspace: Workspace, target: Target, filters: str, now: datetime) -> list[Path]:
     """Return the transcripts of the newest sessions with the target, by the search index."""
     given: dict[str, str] = {target.kind: target.words}
-    if target.kind == "file":  # the index compares ends of paths: a path of this project is named from its root
+    if (
+        target.kind == "file"
+    ):  # the index compares ends of paths: a path of this project is named from its root
         given = {"file": wording.relative_path(target.words, str(workspace.project.root))}
-    request = SearchRequest(query=filters.strip(), newest=True, limit=MAX_SESSIONS, hits=1, **given)  # type: ignore[arg-type]
+    request = SearchRequest(query=filters.strip(), newest=True, limit=MAX_SESSIONS, hits=1, **given)
     found = search(workspace, request, now).sessions
     paths = [Path(each.source.path) for each in found if each.source.type == "session"]
     return [path for path in paths if path.is_file()]
@@ -126,7 +129,7 @@ def _sessions_with(workspace: Workspace, target: Target, filters: str, now: date
 def _in_transcript(transcript: Path, cleaner: Cleaner) -> list[Happening]:
     """Return what happened in a transcript; nothing where it cannot be read, because others can."""
     try:
-        return [*_steps(session_at(transcript), cleaner)]
+        return [*_SessionReader(session_at(transcript), cleaner).steps()]
     except LeftoffError:
         return []
 
@@ -134,7 +137,9 @@ def _in_transcript(transcript: Path, cleaner: Cleaner) -> list[Happening]:
 def _select(steps: list[Happening], target: Target, workspace: Workspace) -> Iterator[Happening]:
     """Yield the steps that concern the target. After a failure also what was changed until it was gone."""
     if target.kind == "file":
-        yield from (each for each in steps if each.what != "asked" and _is_file(each, target.words, workspace))
+        yield from (
+            each for each in steps if each.what != "asked" and _is_file(each, target.words, workspace)
+        )
         return
     wanted = " ".join(target.words.casefold().split())
     failing: set[str] = set()
@@ -192,86 +197,80 @@ class _Turn:
 class _Asked(NamedTuple):
     record: Record
     use: ToolUse
-    actions: tuple[Action, ...]
 
 
-def _steps(ref: SessionRef, cleaner: Cleaner) -> Iterator[Happening]:
-    """Yield everything that happened in a session, in its order."""
-    session = ref.session
-    if cleaner.is_forgotten_session(session.session_id):
-        return
-    turn, asked = _Turn(""), dict[str, _Asked]()
-    for record in ref.agent.read(ref.transcript):
-        if record.kind is RecordKind.PROMPT and record.actor is None:
-            yield from turn.finish(cleaner)
-            turn = _Turn(cleaner.one_line(ref.agent.typed(record), _MAX_PROMPT_CHARS))
-            turn.steps.append((_happening(ref, record, "asked", turn.prompt, cleaner, turn), 0))
-        if record.kind not in {RecordKind.REPLY, RecordKind.RESULT}:
-            continue
+class _SessionReader:
+    """Reads what happened in one session."""
+
+    def __init__(self, ref: SessionRef, cleaner: Cleaner) -> None:
+        self._ref, self._cleaner = ref, cleaner
+        self._turn, self._asked = _Turn(""), dict[str, _Asked]()
+
+    def steps(self) -> Iterator[Happening]:
+        """Yield everything that happened, in its order."""
+        if self._cleaner.is_forgotten_session(self._ref.session.session_id):
+            return
+        for record in self._ref.agent.read(self._ref.transcript):
+            if record.kind is RecordKind.PROMPT and record.actor is None:
+                yield from self._turn.finish(self._cleaner)
+                prompt = self._cleaner.one_line(self._ref.agent.typed(record), _MAX_PROMPT_CHARS)
+                self._turn = _Turn(prompt)
+                self._add(record, "asked", prompt)
+            elif record.kind in {RecordKind.REPLY, RecordKind.RESULT}:
+                self._read_blocks(record)
+        yield from self._turn.finish(self._cleaner)
+
+    def _read_blocks(self, record: Record) -> None:
         for block in record.blocks:
             match block:
                 case Text(text) if record.actor is None and text.strip():
-                    turn.texts.append(text)
+                    self._turn.texts.append(text)
                 case ToolUse(call_id=call_id):
-                    asked[call_id] = _Asked(record, block, ref.agent.actions(block))
-                case ToolResult(call_id=call_id) if call_id in asked:
-                    call = asked.pop(call_id)
-                    answer = ref.agent.answer(call.use, block)
-                    turn.steps += [
-                        (step, len(turn.texts)) for step in _steps_of_call(ref, call, answer, cleaner, turn)
-                    ]
+                    self._asked[call_id] = _Asked(record, block)
+                case ToolResult(call_id=call_id) if call_id in self._asked:
+                    self._add_call(self._asked.pop(call_id), block)
                 case _:
                     pass
-    yield from turn.finish(cleaner)
+
+    def _add_call(self, call: _Asked, result: ToolResult) -> None:
+        answer = self._ref.agent.answer(call.use, result)
+        for action in () if answer.refused else self._ref.agent.actions(call.use):
+            if isinstance(action, Ran):
+                outcome, said = read_outcome(action.command, answer)
+                self._add(call.record, "ran" if outcome == "unknown" else outcome, action.command, said=said)
+            elif (done := _done_to_file(action)) is not None and not answer.failed:
+                self._add(call.record, done[0], done[1], added=done[2])
+
+    def _add(self, record: Record, what: What, about: str, *, said: str = "", added: str = "") -> None:
+        happening = Happening(
+            session_id=self._ref.session.session_id,
+            agent=self._ref.agent.id,
+            project=self._ref.session.project,
+            transcript=record.place.transcript,
+            line=record.place.line_idx + 1,
+            at=record.at,
+            what=what,
+            about=self._cleaner.one_line(about, _MAX_ABOUT_CHARS),
+            said=self._cleaner.one_line(said, _MAX_ABOUT_CHARS),
+            prompt=self._turn.prompt,
+            reason="",
+            added=added,
+        )
+        self._turn.steps.append((happening, len(self._turn.texts)))
 
 
-def _steps_of_call(
-    ref: SessionRef, call: _Asked, answer: Answer, cleaner: Cleaner, turn: _Turn
-) -> Iterator[Happening]:
-    if answer.refused:
-        return
-    for action in call.actions:
-        match action:
-            case Ran(command):
-                outcome, said = read_outcome(command, answer)
-                what: What = "ran" if outcome == "unknown" else outcome
-                yield _happening(ref, call.record, what, command, cleaner, turn, said=said)
-            case Looked(path) if not answer.failed:
-                yield _happening(ref, call.record, "read", path, cleaner, turn)
-            case Changed(path, _, new) if not answer.failed:
-                yield _happening(ref, call.record, "changed", path, cleaner, turn, added=new)
-            case Wrote(path, text) if not answer.failed:
-                yield _happening(ref, call.record, "created", path, cleaner, turn, added=text)
-            case Removed(path) if not answer.failed:
-                yield _happening(ref, call.record, "deleted", path, cleaner, turn)
-            case Moved(path, _) if not answer.failed:
-                yield _happening(ref, call.record, "moved", path, cleaner, turn)
-            case _:
-                pass
-
-
-def _happening(
-    ref: SessionRef,
-    record: Record,
-    what: What,
-    about: str,
-    cleaner: Cleaner,
-    turn: _Turn,
-    *,
-    said: str = "",
-    added: str = "",
-) -> Happening:
-    return Happening(
-        session_id=ref.session.session_id,
-        agent=ref.agent.id,
-        project=ref.session.project,
-        transcript=record.place.transcript,
-        line=record.place.line_idx + 1,
-        at=record.at,
-        what=what,
-        about=cleaner.one_line(about, _MAX_ABOUT_CHARS),
-        said=cleaner.one_line(said, _MAX_ABOUT_CHARS),
-        prompt=turn.prompt,
-        reason="",
-        added=added,
-    )
+def _done_to_file(action: Action) -> tuple[What, str, str] | None:
+    """Return what an action did to a file, the file's path and the text it put in; None for an action of another kind."""
+    match action:
+        case Looked(path):
+            return "read", path, ""
+        case Changed(path, _, new):
+            return "changed", path, new
+        case Wrote(path, text):
+            return "created", path, text
+        case Removed(path):
+            return "deleted", path, ""
+        case Moved(path, _):
+            return "moved", path, ""
+        case _:
+            return None

@@ -110,9 +110,7 @@ async def _list_tools(_: ServerRequestContext[Any], __: object) -> types.ListToo
     return types.ListToolsResult(tools=[*TOOLS])
 
 
-async def _call_tool(
-    _: ServerRequestContext[Any], call: types.CallToolRequestParams
-) -> types.CallToolResult:
+async def _call_tool(_: ServerRequestContext[Any], call: types.CallToolRequestParams) -> types.CallToolResult:
     text, is_error = await anyio.to_thread.run_sync(answer, call.name, call.arguments or {})
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
 
