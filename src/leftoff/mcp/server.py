@@ -42,7 +42,10 @@ TOOLS = (
             "type": "object",
             "properties": {
                 "query": _TEXT
-                | {"description": "Words that occur in it: names, files, errors. Also a question."},
+                | {
+                    "description": "Words that occur in it: names, files, errors; or a question. Filters: kind:command, kind:call, "
+                    "kind:prompt, tool:, file:, since:7d"
+                },
                 "scope": _TEXT
                 | {
                     "enum": [*recall.SCOPES],
