@@ -160,6 +160,18 @@ class CaptureSettings(NamedTuple):
     ] = ()
 
 
+class RecallSettings(NamedTuple):
+    """What agents are told of earlier sessions while they work."""
+
+    hint: Annotated[
+        bool,
+        Setting(
+            "Name the earlier record when a command fails that failed before and was fixed, or when a file is opened that an earlier "
+            "session changed for a reason. Each round of tool calls then starts the full program."
+        ),
+    ] = False
+
+
 class ArchiveSettings(NamedTuple):
     """Copies of finished sessions, kept when the agent deletes its own."""
 
@@ -241,6 +253,7 @@ class Settings(NamedTuple):
     handoffs: HandoffSettings = HandoffSettings()
     redaction: RedactionSettings = RedactionSettings()
     capture: CaptureSettings = CaptureSettings()
+    recall: RecallSettings = RecallSettings()
     archive: ArchiveSettings = ArchiveSettings()
     plugins: PluginSettings = PluginSettings()
     chat: ChatSettings = ChatSettings()

@@ -31,10 +31,16 @@ _WRAPPER = (
 
 
 class CalledTool(NamedTuple):
-    """A tool that the agent has just called; ``call_id``: None if the event does not name the call."""
+    """A tool that the agent has just called; ``call_id``, ``input`` and the text of its result are None if the event lacks them.
+
+    ``failed`` is False also where the event does not say.
+    """
 
     tool: str
     call_id: str | None
+    input: JsonObject | None = None
+    result: str | None = None
+    failed: bool = False
 
 
 class HookEvent(NamedTuple):

@@ -125,6 +125,8 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
         return True
     if kind == STOP and state.get("expects_log") is True:
         return True
+    if kind == TOOLS and state.get("hints") is True:
+        return True
     if kind == PROMPT and _may_be_for_us(str(event.get("prompt")).strip(), state):
         return True
     return seen is not None and not _is_first_look(state, seen) and _is_gauge_due(state, seen)

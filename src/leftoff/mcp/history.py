@@ -79,14 +79,24 @@ class Happening:
 
 
 def what_happened(
-    workspace: Workspace, target: Target, now: datetime, *, since: str | None = None
+    workspace: Workspace,
+    target: Target,
+    now: datetime,
+    *,
+    since: str | None = None,
+    sessions: int = MAX_SESSIONS,
 ) -> list[Happening]:
-    """Return what happened to the target, newest first; in this project if anything did, else in any."""
+    """Return what happened to the target, newest first; in this project if anything did, else in any.
+
+    Only so many ``sessions`` are read, the newest.
+    """
     if not target.words.strip():
         raise UsageError(f"Which {target.kind}? It is empty.")
     cleaner, found = Cleaner(workspace), list[Happening]()
     for within in (f'project:"{workspace.project.root}"', ""):
-        transcripts = _sessions_with(workspace, target, f"{within} {f'since:{since}' if since else ''}", now)
+        transcripts = _sessions_with(workspace, target, f"{within} {f'since:{since}' if since else ''}", now)[
+            :sessions
+        ]
         found = [
             each for path in transcripts for each in _select(_in_transcript(path, cleaner), target, workspace)
         ]
@@ -103,6 +113,11 @@ def in_session(workspace: Workspace, selector: str) -> list[Happening]:
     cleaner = Cleaner(workspace)
     ref = find_session(selector, workspace)
     return [each for each in _SessionReader(ref, cleaner).steps() if each.what != "read"]
+
+
+def gives_reason(change: Happening) -> bool:
+    """Return whether what the agent said of a change gives a reason, rather than only announces it."""
+    return _REASON.search(change.reason) is not None
 
 
 def change_of_line(changes: Iterable[Happening], text: str) -> Happening | None:
