@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from leftoff.catalogue.database import library_folder
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.core.budget import estimate_tokens
-from leftoff.mcp.server import MIN_BUDGET_TOKENS, TOOLS, answer
+from leftoff.mcp.server import MIN_BUDGET_TOKENS, TOOLS, answer, tools_to_dict
 from leftoff.testing.builders import Story, call
 from tests.mcp.conftest import SESSION
 
@@ -160,7 +160,7 @@ def test_forgotten_texts_and_credentials_are_not_returned(story, home):
         ("expand", {"id": f"{SESSION}:9999"}, "has no line 9,999"),
         ("timeline", {}, "Give one of file, command, error and session"),
         ("timeline", {"file": "a", "error": "b"}, "Give one of"),
-        ("rewrite", {}, "no tool"),
+        ("rewrite", {}, "none of the tools"),
     ],
 )
 def test_a_wrong_argument_is_answered_with_what_was_expected(story, tool, arguments, says):
@@ -171,6 +171,6 @@ def test_a_wrong_argument_is_answered_with_what_was_expected(story, tool, argume
 
 
 def test_the_list_of_tools_is_short():
-    listed = json.dumps([each.model_dump(by_alias=True, exclude_none=True) for each in TOOLS])
+    listed = json.dumps(tools_to_dict())
     assert len(TOOLS) == 3
     assert len(listed) <= 3600

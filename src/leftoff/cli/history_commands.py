@@ -70,15 +70,19 @@ def history(*, file: str, reads: bool, limit: int, as_json: bool) -> int:
 
 
 @click.command(epilog="Example: leftoff install claude --mcp")
-def mcp() -> int:
+@arguments.with_json
+def mcp(*, as_json: bool) -> int:
     """Serve the tools recall, expand and timeline over MCP, on standard input and output.
 
-    Agents start it by themselves after leftoff install AGENT --mcp. It needs the extra mcp.
+    Agents start it by themselves after leftoff install AGENT --mcp. It needs the extra mcp. With --json: print the tools and exit.
     """
     require_sdk()
-    from leftoff.mcp.server import serve
+    from leftoff.mcp.server import serve, tools_to_dict
 
-    serve()
+    if as_json:
+        output.as_json(tools_to_dict())
+    else:
+        serve()
     return 0
 
 

@@ -163,13 +163,9 @@ class CaptureSettings(NamedTuple):
 class RecallSettings(NamedTuple):
     """What agents are told of earlier sessions while they work."""
 
-    hint: Annotated[
-        bool,
-        Setting(
-            "Name the earlier record when a command fails that failed before and was fixed, or when a file is opened that an earlier "
-            "session changed for a reason. Each round of tool calls then starts the full program."
-        ),
-    ] = False
+    hint: Annotated[bool, Setting("One line when what fails or is opened is known (docs/library.md).")] = (
+        False
+    )
 
 
 class ArchiveSettings(NamedTuple):

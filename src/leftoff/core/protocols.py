@@ -263,10 +263,7 @@ class HasHooks(Protocol):
 
 @runtime_checkable
 class TakesMcpServer(Protocol):
-    """An agent with hooks that starts the MCP servers that one file of the user names.
-
-    The promises are those of ``HasHooks``, whose ``unwired`` removes leftoff's entry from this file too.
-    """
+    """An agent with the promises of ``HasHooks`` that reads its MCP servers from one file; ``unwired`` is for this file too."""
 
     @property
     def mcp_file(self) -> Path:

@@ -97,6 +97,14 @@ def serve() -> None:
     anyio.run(_serve)
 
 
+def tools_to_dict() -> dict[str, Any]:
+    """Return what clients get as the list of tools."""
+    listed: dict[str, Any] = types.ListToolsResult(tools=[*TOOLS]).model_dump(
+        by_alias=True, exclude_none=True
+    )
+    return {"tools": listed["tools"]}
+
+
 async def _serve() -> None:
     server: Server[Any] = Server(
         "leftoff",
@@ -145,7 +153,7 @@ def _answer(tool: str, arguments: Mapping[str, object]) -> str:
             budget = _budget(arguments, timeline.DEFAULT_BUDGET_TOKENS)
             return timeline.timeline(workspace, asked, _text(arguments, "since") or None, budget, now)
         case _:
-            raise UsageError(f"There is no tool {tool[:40]!r}.")
+            raise UsageError(f"{tool[:40]!r} is none of the tools.")
 
 
 def _text(arguments: Mapping[str, object], name: str) -> str:
