@@ -17,8 +17,8 @@ from leftoff.workspace import Workspace
 Scope = Literal["all", "project"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 DEFAULT_BUDGET_TOKENS = 800
-_MAX_SESSIONS, _HITS_OF_SESSION = 10, 6
-_MAX_SNIPPET_CHARS = 200
+_MAX_SESSIONS, _HITS_OF_SESSION = 10, 10
+_MAX_SNIPPET_CHARS = 140
 _MAX_QUERY_CHARS = 1000
 _OWN_TOOL = re.compile(r"(?:mcp__leftoff__)?(?:recall|expand|timeline)")
 _NOTHING = (
@@ -35,13 +35,13 @@ def recall(workspace: Workspace, query: str, scope: Scope, budget_tokens: int, n
     cleaner = Cleaner(workspace)
     words = " ".join(query[:_MAX_QUERY_CHARS].split())
     here = f'project:"{workspace.project.root}"'
-    lines: dict[str, str] = {}
+    lines: dict[tuple[str, str], str] = {}  # by what they show: a command that ran often is one hit
     for filters in (here,) if scope == "project" else (here, ""):
         request = SearchRequest(query=f"{words} {filters}", limit=_MAX_SESSIONS, hits=_HITS_OF_SESSION)
         for session in search(workspace, request, now).sessions:
             hits = session.hits if _can_be_read(session) else ()
             for hit in (each for each in hits if not _is_question(each)):
-                lines.setdefault(_id(session, hit), _line(session, hit, cleaner, now))
+                lines.setdefault((hit.hit.kind, hit.snippet.text), _line(session, hit, cleaner, now))
     if not lines:
         return fenced_lines(f"{_NOTHING}{'' if scope == 'all' else ', or scope all'}.", (), budget_tokens)
     found = count(len(lines), "record")
