@@ -13,6 +13,7 @@ from leftoff.cli import arguments, output
 from leftoff.core.quantities import ago, count
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError, NothingToDoError, StorageError, UsageError, describe_os_error
+from leftoff.extraction.wording import relative_path
 from leftoff.mcp.history import CHANGES, Happening, Target, change_of_line, what_happened
 from leftoff.platform import clock, paths
 from leftoff.workspace import Workspace
@@ -41,7 +42,7 @@ def why(*, place: str, as_json: bool) -> int:
         shown = [found]
     if not shown:
         raise NothingToDoError(_never(file, "changed"))
-    _show(shown, now, as_json=as_json)
+    _show(shown, now, workspace, as_json=as_json)
     if not as_json and number is None and len(changes) > len(shown):
         output.say(f"{count(len(changes) - len(shown), 'earlier change')}: leftoff history {file}")
     return 0
@@ -65,7 +66,7 @@ def history(*, file: str, reads: bool, limit: int, as_json: bool) -> int:
     shown = [*islice(wanted, limit)]
     if not shown:
         raise NothingToDoError(_never(file, "changed or read" if reads else "changed"))
-    _show(shown, now, as_json=as_json)
+    _show(shown, now, workspace, as_json=as_json)
     return 0
 
 
@@ -132,15 +133,16 @@ def _never(file: str, what: str) -> str:
     )
 
 
-def _show(shown: list[Happening], now: datetime, *, as_json: bool) -> None:
+def _show(shown: list[Happening], now: datetime, workspace: Workspace, *, as_json: bool) -> None:
     if as_json:
         output.as_json([each.to_dict() for each in shown])
         return
     for each in shown:
         when = "" if each.at is None else f"  {ago(now, each.at)}"
         name = short_id(each.session_id)
+        path = relative_path(each.about, each.project or str(workspace.project.root))
         output.say(
-            output.visible(f"{each.what} {each.about}{when}  {each.agent} {name} line {each.line}"),
+            output.visible(f"{each.what} {path}{when}  {each.agent} {name} line {each.line}"),
             {"bold": True},
         )
         for head, words in (("  why:    ", each.reason), ("  prompt: ", each.prompt)):

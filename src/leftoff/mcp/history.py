@@ -220,6 +220,7 @@ class _SessionReader:
     def __init__(self, ref: SessionRef, cleaner: Cleaner) -> None:
         self._ref, self._cleaner = ref, cleaner
         self._turn, self._asked = _Turn(""), dict[str, _Asked]()
+        self._known = set[str]()  # files that were there: writing one again changes it
 
     def steps(self) -> Iterator[Happening]:
         """Yield everything that happened, in its order."""
@@ -254,7 +255,10 @@ class _SessionReader:
                 outcome, said = read_outcome(action.command, answer)
                 self._add(call.record, "ran" if outcome == "unknown" else outcome, action.command, said=said)
             elif (done := _done_to_file(action)) is not None and not answer.failed:
-                self._add(call.record, done[0], done[1], added=done[2])
+                what, path, added = done
+                is_new = what == "created" and path not in self._known
+                self._known.add(path)
+                self._add(call.record, what if is_new or what != "created" else "changed", path, added=added)
 
     def _add(self, record: Record, what: What, about: str, *, said: str = "", added: str = "") -> None:
         happening = Happening(
