@@ -1,12 +1,16 @@
-"""What the commands take: groups of commands, ``--json``, numbers, sessions and agents, with completion in the shell."""
+"""What the commands take: ``--json``, numbers, sessions, agents and cuts of a plan, with completion in the shell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from leftoff.shrink.trim import PlannedTrim
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _MAX_COMPLETIONS = 50  # of sessions, the newest first
@@ -65,10 +69,8 @@ class WholeNumber(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
-        try:
+        with _refused(f"{value!r} is not a whole number{self._describe_limits()}.", param, ctx):
             return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"{value!r} is not a whole number{self._describe_limits()}.", param, ctx)
 
     def _describe_range(self) -> str:
         """Return the limits as the help shows them: only where there are two, and not as a formula."""
@@ -87,14 +89,21 @@ class Fraction(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
-        try:
+        with _refused(f"{value!r} is not a fraction, 0.9 for 90 %.", param, ctx):
             return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"{value!r} is not a fraction, 0.9 for 90 %.", param, ctx)
 
     def _describe_range(self) -> str:
         """Return nothing: the help says what a fraction is."""
         return ""
+
+
+@contextmanager
+def _refused(message: str, param: click.Parameter | None, ctx: click.Context | None) -> Iterator[None]:
+    """Say what is wrong with a value in words of our own."""
+    try:
+        yield
+    except click.BadParameter as error:
+        raise click.BadParameter(message, ctx=ctx, param=param) from error
 
 
 def with_json(command: Command) -> Command:
@@ -169,3 +178,50 @@ class AgentArgument(click.types.StringParamType):
 
 SESSION = SessionArgument()
 AGENT = AgentArgument()
+
+
+class Choice(NamedTuple):
+    """Which cuts of a plan the user wants; no ``cut`` means all of them."""
+
+    keep: frozenset[int]
+    cut: frozenset[int]
+    edit: bool
+
+    def apply(self, planned: PlannedTrim) -> PlannedTrim:
+        """Return the plan with the chosen cuts only; with ``edit`` the user ticks them in an editor."""
+        from leftoff.cli.editor import edit_text
+        from leftoff.shrink import choose
+
+        plan = choose.choose_cuts(planned.plan, keep=self.keep, cut=self.cut or None)
+        if self.edit and plan.cuts:
+            ticked = edit_text(
+                choose.plan_as_list(plan), extension=".txt", example="leftoff smart-trim --edit"
+            )
+            plan = choose.choose_cuts(plan, cut=choose.parse_list(ticked))
+        return planned._replace(plan=plan)
+
+
+def with_choice(command: Command) -> Command:
+    """Give a command the options ``--keep``, ``--cut`` and ``--edit``, which make a ``Choice``."""
+    keep = click.option(
+        "--keep",
+        multiple=True,
+        callback=_parse_cuts,
+        metavar="N,N-N",
+        help="Leave out these cuts; --dry-run shows their numbers.",
+    )
+    cut = click.option(
+        "--cut", multiple=True, callback=_parse_cuts, metavar="N,N-N", help="Make only these cuts."
+    )
+    edit = click.option("--edit", is_flag=True, help="Open the plan in $EDITOR as a list to tick.")
+    return keep(cut(edit(command)))
+
+
+def _parse_cuts(
+    context: click.Context,  # noqa: ARG001 - click's signature
+    parameter: click.Parameter,  # noqa: ARG001
+    values: tuple[str, ...],
+) -> frozenset[int]:
+    from leftoff.shrink import choose
+
+    return frozenset().union(*map(choose.parse_numbers, values))

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from leftoff.cli import arguments, output
+from leftoff.cli.editor import edit_file
 from leftoff.config import load, save
 from leftoff.config.settings import Key, WrongValueError, known_groups, known_keys
 from leftoff.core.quantities import count
@@ -200,13 +201,6 @@ def _origin(found: SettingInForce) -> str:
 
 
 def _edit(file: Path, *, as_json: bool) -> int:
-    environment = paths.environment()
-    editor = environment.get("VISUAL") or environment.get("EDITOR")
-    if not editor:
-        raise UsageError("No editor is set. Name one: EDITOR=nano leftoff config --edit")
     file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        click.edit(editor=shlex.join([*shlex.split(editor)]), filename=str(file))
-    except click.ClickException as error:
-        raise ProcessError(f"{editor}: {error.message.removeprefix(f'{editor}: ')}.") from error
+    edit_file(file, example="leftoff config --edit")
     return _show_all(Workspace.open(), everything=False, as_json=as_json)

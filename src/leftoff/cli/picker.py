@@ -19,7 +19,7 @@ import click
 
 from leftoff.cli import gauge, output
 from leftoff.cli.overview import find_overview, overview_lines
-from leftoff.cli.session_rows import group_sessions, headings, session_rows
+from leftoff.cli.session_commands import group_sessions, headings, session_rows
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock
 from leftoff.sessions.listing import list_transcripts, remember_numbers
