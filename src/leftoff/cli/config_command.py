@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ from leftoff.config import load, save
 from leftoff.config.settings import Key, WrongValueError, known_groups, known_keys
 from leftoff.core.quantities import count
 from leftoff.diagnose.doctor import SettingInForce, explain_settings
-from leftoff.errors import ConfigWarning, NothingToDoError, ProcessError, UsageError
+from leftoff.errors import ConfigWarning, NothingToDoError, UsageError
 from leftoff.platform import files, paths
 from leftoff.workspace import Workspace
 

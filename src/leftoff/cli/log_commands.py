@@ -14,8 +14,8 @@ from leftoff.cli.editor import edit_text
 from leftoff.cli.log_verify_command import verify
 from leftoff.core.quantities import age, count
 from leftoff.core.session import short_id
-from leftoff.errors import ProcessError, UsageError
-from leftoff.platform import clock, paths
+from leftoff.errors import UsageError
+from leftoff.platform import clock
 from leftoff.resume_logs import cleanup as log_cleanup
 from leftoff.resume_logs import list_logs
 from leftoff.sessions.find import LATEST, find_session
@@ -132,9 +132,7 @@ def _ask(headings: tuple[str, ...]) -> bool:
 
 
 def _run_editor(text: str) -> str:
-    return edit_text(
-        text, extension=".md", example="leftoff log edit", unchanged="The log is unchanged."
-    )
+    return edit_text(text, extension=".md", example="leftoff log edit", unchanged="The log is unchanged.")
 
 
 @click.command("list", epilog="Example: leftoff log list")

@@ -60,7 +60,9 @@ def start(*, context_percentage: float | None, as_json: bool) -> int:
             }
         )
         return 0
-    output.say(f"Recording {started.session_id}; the window is {whole_percentage(started.context_percentage)} % full.")
+    output.say(
+        f"Recording {started.session_id}; the window is {whole_percentage(started.context_percentage)} % full."
+    )
     output.say(
         'Next: leftoff pause record user_message "what was said"; leftoff pause finalize keeps it all.'
     )

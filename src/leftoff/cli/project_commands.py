@@ -125,7 +125,9 @@ def init(*, name: tuple[str, ...], plain: bool, as_json: bool) -> int:
         return 0
     output.say(f"Started {output.visible(home.id)}: {output.near_path(home.state)}")
     if not plain:
-        output.say(f"Next: write {output.near_path(home.part('research'))}, then the overview, the plan and the steps.")
+        output.say(
+            f"Next: write {output.near_path(home.part('research'))}, then the overview, the plan and the steps."
+        )
     output.say(f"To continue it in any session, say: continue project {short_id(home)}")
     return 0
 

@@ -185,9 +185,7 @@ def _show_session(session: SessionResult, now: datetime, width: int) -> None:
         if session.number is None and found.archived
         else ""
     )
-    output.write(
-        f"{output.apply_style(head, {'bold': True})}{_title(title, width - len(head) - 3)}{gone}\n"
-    )
+    output.write(f"{output.apply_style(head, {'bold': True})}{_title(title, width - len(head) - 3)}{gone}\n")
     column = max((len(_label(shown)) for shown in session.hits), default=0)
     room = width - column - 8
     for shown in session.hits:
@@ -277,7 +275,9 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
 
 @click.command("restore", epilog="Example: leftoff archive restore 0b54f7aa")
 @click.argument("session")
-@click.option("--copy", help="Which copy, as archive list names it. Default: the fullest one that was deleted.")
+@click.option(
+    "--copy", help="Which copy, as archive list names it. Default: the fullest one that was deleted."
+)
 @arguments.with_json
 def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
     """Put SESSION back where its agent had it. Nothing is overwritten."""

@@ -21,8 +21,8 @@ from leftoff.core.quantities import age, count
 from leftoff.core.session import SessionEntry, short_id
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
-from leftoff.sessions.grouping import group_copies
 from leftoff.sessions.find import LATEST, no_sessions
+from leftoff.sessions.grouping import group_copies
 from leftoff.sessions.listing import remember_numbers, require_folder
 from leftoff.sessions.status import ListedSession, Status, count_sessions, list_sessions
 from leftoff.workspace import Workspace
@@ -157,7 +157,7 @@ def _draw_sessions(grouped: list[tuple[ListedSession, bool]]) -> None:
 
 
 def _say_that_there_are_more(shown: int, total: int | None) -> None:
-    """Say of how many these are the newest; ``total`` is None for a project, whose sessions were not all looked at."""
+    """Say of how many these are the newest; ``total`` is ``None`` for a project, whose sessions were not all looked at."""
     if total != shown:
         all_of_them = "The newest" if total is None else f"{shown:,} of {total:,} sessions"
         output.say(
@@ -227,7 +227,11 @@ def _wrapped(line: str) -> list[str]:
 @click.command(epilog="Example: leftoff export latest --chain --out session.md")
 @click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option("--chain", is_flag=True, help="Include the sessions it continues, oldest first.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this new file, not to the terminal.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this new file, not to the terminal.",
+)
 @arguments.with_json
 def export(*, session: str, chain: bool, out: Path | None, as_json: bool) -> int:
     """Write SESSION as Markdown, without credentials: prompts, replies, tool calls and results."""

@@ -249,7 +249,9 @@ def _shrink(
 @click.command(epilog="Example: leftoff untrim latest")
 @click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option("--dry-run", is_flag=True, help="Show what would be restored; write nothing.")
-@click.option("--force", is_flag=True, help="Write it even if leftoff does not know this version of the agent yet.")
+@click.option(
+    "--force", is_flag=True, help="Write it even if leftoff does not know this version of the agent yet."
+)
 @arguments.with_json
 def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
     """Write a copy of SESSION with every placeholder replaced by its original, and with the work done since the trim.

@@ -38,7 +38,7 @@ _DOCUMENTS: dict[Flag, str] = {
 
 
 class Facts(NamedTuple):
-    """What the files of a project say. ``purpose`` is None if the overview does not state it."""
+    """What the files of a project say. ``purpose`` is ``None`` if the overview does not state it."""
 
     steps: Steps
     purpose: str | None

@@ -39,7 +39,7 @@ def parse_numbers(text: str) -> frozenset[int]:
 def choose_cuts(
     plan: TrimPlan, *, keep: Collection[int] = (), cut: Collection[int] | None = None
 ) -> TrimPlan:
-    """Return the plan without the cuts in ``keep``, and with none but those in ``cut`` unless that is None."""
+    """Return the plan without the cuts in ``keep``, and with none but those in ``cut`` unless that is ``None``."""
     unknown = {*keep, *(cut or ())} - {*range(1, len(plan.cuts) + 1)}
     if unknown:
         raise UsageError(

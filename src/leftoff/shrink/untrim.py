@@ -48,7 +48,7 @@ from leftoff.workspace import SessionRef, Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Untrimmed:
-    """What was restored and what could not be. ``session_id`` is None if nothing was written."""
+    """What was restored and what could not be. ``session_id`` is ``None`` if nothing was written."""
 
     session_id: str | None
     output_file: Path | None
@@ -265,7 +265,7 @@ def _placeholders_in(record: Record) -> Iterator[_FoundPlaceholder]:
 
 
 def _placeholder_within(given: JsonValue) -> str:
-    """Return the placeholder in any field of an input; empty if there is none."""
+    """Return the placeholder in any field of an input, or an empty string."""
     match given:
         case str():
             return given if parse_placeholder(given) is not None else ""
