@@ -194,9 +194,8 @@ class Choice(NamedTuple):
 
         plan = choose.choose_cuts(planned.plan, keep=self.keep, cut=self.cut or None)
         if self.edit and plan.cuts:
-            ticked = edit_text(
-                choose.plan_as_list(plan), extension=".txt", example="leftoff smart-trim --edit"
-            )
+            typed = click.get_current_context().command_path
+            ticked = edit_text(choose.plan_as_list(plan), extension=".txt", example=f"{typed} --edit")
             plan = choose.choose_cuts(plan, cut=choose.parse_list(ticked))
         return planned._replace(plan=plan)
 
