@@ -214,9 +214,13 @@ def test_settings_are_named_and_never_changed(settings, session):
 def test_what_is_installed_for_the_agents_is_never_changed(session):
     """A word that the program itself contains must not break the hooks."""
     leftoff("install", "claude", "--yes")
-    installed = {file: file.read_bytes() for file in paths.data_folder().rglob("*") if is_program(file)}
+    installed = {
+        file: file.read_bytes()
+        for file in paths.data_folder().rglob("*")
+        if file.is_file() and is_program(file)
+    }
     assert len(installed) > 1
-    assert all(b"leftoff" in content for content in installed.values())
+    assert any(b"leftoff" in content for content in installed.values())
     forget_text("leftoff")
     assert {file: file.read_bytes() for file in installed} == installed
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import click
@@ -69,8 +68,7 @@ class WholeNumber(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
-        with _refused(f"{value!r} is not a whole number{self._describe_limits()}.", param, ctx):
-            return super().convert(value, param, ctx)
+        return _convert(super().convert, value, f"a whole number{self._describe_limits()}", param, ctx)
 
     def _describe_range(self) -> str:
         """Return the limits as the help shows them: only where there are two, and not as a formula."""
@@ -89,21 +87,25 @@ class Fraction(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
-        with _refused(f"{value!r} is not a fraction, 0.9 for 90 %.", param, ctx):
-            return super().convert(value, param, ctx)
+        return _convert(super().convert, value, "a fraction, 0.9 for 90 %", param, ctx)
 
     def _describe_range(self) -> str:
         """Return nothing: the help says what a fraction is."""
         return ""
 
 
-@contextmanager
-def _refused(message: str, param: click.Parameter | None, ctx: click.Context | None) -> Iterator[None]:
-    """Say what is wrong with a value in words of our own."""
+def _convert(
+    convert: Callable[..., Any],
+    value: Any,
+    expected: str,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> Any:
+    """Convert a value as click does, and refuse another one with words of our own."""
     try:
-        yield
+        return convert(value, param, ctx)
     except click.BadParameter as error:
-        raise click.BadParameter(message, ctx=ctx, param=param) from error
+        raise click.BadParameter(f"{value!r} is not {expected}.", ctx=ctx, param=param) from error
 
 
 def with_json(command: Command) -> Command:
@@ -123,10 +125,12 @@ def _json_here_or_on_root(context: click.Context, parameter: click.Parameter, va
     return value or bool(context.find_root().params.get("as_json"))
 
 
-class SessionArgument(click.types.StringParamType):
-    """A SESSION as people name it. The shell completes the ids of the newest sessions, with their first prompts."""
+class Completed(click.types.StringParamType):
+    """A text that the shell completes."""
 
-    name = "session"
+    def completions(self, incomplete: str) -> list[CompletionItem]:
+        """Return what begins so."""
+        raise NotImplementedError
 
     def shell_complete(
         self,
@@ -134,6 +138,16 @@ class SessionArgument(click.types.StringParamType):
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem]:
+        """Return the completions."""
+        return self.completions(incomplete)
+
+
+class SessionArgument(Completed):
+    """A SESSION as people name it: the ids of the newest sessions are completed, with their first prompts."""
+
+    name = "session"
+
+    def completions(self, incomplete: str) -> list[CompletionItem]:
         """Return ``latest`` and the sessions whose id begins so."""
         from itertools import islice
 
@@ -155,17 +169,12 @@ class SessionArgument(click.types.StringParamType):
         return found[: _MAX_COMPLETIONS + 1]
 
 
-class AgentArgument(click.types.StringParamType):
-    """An agent by its id, which the shell completes."""
+class AgentArgument(Completed):
+    """An agent by its id."""
 
     name = "agent"
 
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
+    def completions(self, incomplete: str) -> list[CompletionItem]:
         """Return the agents whose id begins so."""
         from leftoff.agents.registry import load_agents
 

@@ -25,7 +25,7 @@ _VERBS = {"get", "set", "list", "show"}  # as other programs have them
 _LEAST_TOKENS = 100  # of a threshold: a smaller number is meant as a percentage
 
 
-class SettingKey(click.types.StringParamType):
+class SettingKey(arguments.Completed):
     """The dotted key of a setting, which the shell completes."""
 
     name = "key"
@@ -44,12 +44,7 @@ class SettingKey(click.types.StringParamType):
             raise UsageError(f"{load.unknown_setting(value)} leftoff config --all lists them all.")
         return value
 
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
+    def completions(self, incomplete: str) -> list[CompletionItem]:
         """Return the keys that begin so."""
         return [
             CompletionItem(key.dotted, help=key.declared.meaning)

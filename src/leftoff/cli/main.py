@@ -312,7 +312,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="\b\nMore:    leftoff COMMAND --help, leftoff help all\nExample: leftoff status",
+    epilog="\b\nOne:     leftoff COMMAND --help\nAll:     leftoff help all\nExample: leftoff status",
 )
 @click.option(
     "--version",

@@ -298,8 +298,8 @@ def choose(question: str, choices: Sequence[Choice]) -> Choice:
         click.echo(visible(f"{number:>3}  {each.description}\n     {each.selector}"), err=True)
     from leftoff.cli.arguments import WholeNumber
 
-    number = click.prompt("Which one", type=WholeNumber(1, len(choices)), err=True)
-    return choices[number - 1]
+    chosen: int = click.prompt("Which one", type=WholeNumber(1, len(choices)), err=True)
+    return choices[chosen - 1]
 
 
 def hint(words: str) -> None:

@@ -175,10 +175,12 @@ def _show_session(session: SessionResult, now: datetime, width: int) -> None:
     )
     who = found.agent or found.type
     modified_at = datetime.fromtimestamp(found.modified_ns / 1e9, UTC)
-    head = output.cut(visible(f"{number}  {who}  {project}  {age(now, modified_at)}{more}"), width)
+    head = visible(f"{number}  {who}  {project}  {age(now, modified_at)}")
+    head = f"{head}{more}" if output.columns_of(head + more) < width else output.cut(head, width)
     title = found.title or (found.path if session.number is None else "")
     if session.is_copy:
-        output.write(f"{number}  └ copy of the session above, {age(now, modified_at)} old\n")
+        copy = f"{number}  └ copy of the session above, {age(now, modified_at)} old"
+        output.write(f"{output.cut(copy, width)}\n")
         return
     gone = (
         "  (deleted by its agent; leftoff archive restore)"

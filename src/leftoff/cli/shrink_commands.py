@@ -316,17 +316,14 @@ def advise(*, session: str, as_json: bool) -> int:
         {
             "": f"{'> ' if each.how == found.how else '  '}{each.how}",
             "window": each.savings.gauge or None,
-            "frees": f"{each.savings.tokens:,}",
-            "cache rewritten": f"{each.cache_write_tokens:,}",
+            "tokens freed": f"{each.savings.tokens:,}",
             "first prompt costs": None if each.first_prompt_usd is None else dollars(each.first_prompt_usd),
             "what is lost": each.loses,
         }
         for each in found.options
     ]
     known = [heading for heading in rows[0] if any(row[heading] is not None for row in rows)]
-    output.table(
-        known, [[row[heading] or "?" for heading in known] for row in rows], spare=["cache rewritten"]
-    )
+    output.table(known, [[row[heading] or "?" for heading in known] for row in rows])
     session = short_id(found.session_id)
     command = f"leftoff resume {session} --run" if found.how == "as-is" else f"leftoff {found.how} {session}"
     output.say(output.wrap(f"Advice: {found.how}, because {found.why}.", indent=""))
