@@ -48,7 +48,7 @@ def scale(metrics: ContextMetrics, thresholds: Thresholds, width: int) -> str:
         at = min(width - 1, int(fraction * width))
         if not line or at > len(line):
             line = line.ljust(at) + f"{fraction * 100:.0f}"
-    return f"{line} %"[:width].rstrip() if line else ""
+    return f"{line} %" if line else ""
 
 
 def level_name(level: Level | None) -> str:

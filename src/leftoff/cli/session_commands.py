@@ -85,7 +85,7 @@ def status_lines(found: Status) -> list[output.Line]:
         level = "" if found.level in {None, Level.OK} else f" · {gauge.level_name(found.level)}"
         texts = [f"{gauge.describe(found.metrics)}{level}", *_describe_window(found), *texts]
     if found.level is not None:
-        width = max(20, min(60, output.width() - 4))
+        width = max(20, min(60, output.width() - 6))  # the scale ends with " %" behind its last mark
         lines.append((f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level)))
         lines.append((f"  {gauge.scale(found.metrics, found.thresholds, width)}", {"dim": True}))
         if ahead := _next_threshold(found):
