@@ -258,7 +258,10 @@ def test_steps_that_arrive_before_the_project_is_first_continued_wait_too(live, 
 
 def git(folder, *arguments):
     subprocess.run(
-        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], check=True, capture_output=True, cwd=folder
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+        check=True,
+        capture_output=True,
+        cwd=folder,
     )
 
 

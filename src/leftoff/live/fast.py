@@ -46,8 +46,21 @@ PHRASES = ("save progress", "done for today", "continue project ")
 TRIGGERS = ("resume", "continue", "handoff", "pickup", "pin", "pins", "unpin", "trim")
 # Every prompt that asks to continue (leftoff.resume_logs.restore) contains one of these.
 CONTINUING = (
-    *("contin", "resum", "proceed", "go on", "go ahead", "carry on", "keep", "pick", "take", "back to"),
-    *("where", "next", "finish", "weiter", "fortsetz", "fortfahr", "poursui", "repren", "sigue", "segui"),
+    *(
+        "contin",
+        "resum",
+        "proceed",
+        "go on",
+        "go ahead",
+        "carry on",
+        "keep ",
+        "pick ",
+        "up again",
+        "back to work",
+        "back to it",
+    ),
+    *("where we", "where you", "where i ", "where are we", "where did", "from where it", "next", "finish "),
+    *("weiter", "fortsetz", "fortfahr", "poursui", "repren", "sigue", "segui"),
     *("продолж", "devam", "続", "継続", "继续", "繼續", "계속"),
 )
 _OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
@@ -183,7 +196,7 @@ def parse_trigger(prompt: str, prefix: str) -> "tuple[str, str] | None":
 
 def may_ask_to_continue(prompt: str) -> bool:
     """Return whether a prompt may ask to continue earlier work; the full program decides."""
-    line = " ".join(prompt[:_FIRST_LINE_CHARS].lower().split())
+    line = " ".join(prompt[:_FIRST_LINE_CHARS].lstrip().partition("\n")[0].lower().split())
     return any(word in line for word in CONTINUING)
 
 

@@ -194,7 +194,13 @@ class ProjectFiles:
         """Return each file once: those in the project's own folder, then those elsewhere."""
         own = self._project.folder
         found = dict.fromkeys(_documents_in(own) if own.is_dir() and not own.is_symlink() else ())
-        for elsewhere in (self._states, self._steps, _logs_in(self._logs), _chats_in(self._chats), _logs_in(self._older)):
+        for elsewhere in (
+            self._states,
+            self._steps,
+            _logs_in(self._logs),
+            _chats_in(self._chats),
+            _logs_in(self._older),
+        ):
             found |= dict.fromkeys(path for path in elsewhere if _is_regular_file(path))
         return [path for path in found if not self._is_chat(path) or _used_part(path) is not None]
 
@@ -202,7 +208,9 @@ class ProjectFiles:
         """Say what a document is, and what leftoff would do with it."""
         where = _resolve_parent(path)
         for kind, of_projects in ((_STATE, self._states), (_STEPS, self._steps)):
-            project_id = next((name for each, name in of_projects.items() if _resolve_parent(each) == where), None)
+            project_id = next(
+                (name for each, name in of_projects.items() if _resolve_parent(each) == where), None
+            )
             if project_id is not None:
                 return kind.format(project_id)
         kinds = {
@@ -256,7 +264,7 @@ def _folder_or_none(project: Project, setting: str) -> Path | None:
 
 def _project_documents(workspace: Workspace) -> tuple[dict[Path, str], dict[Path, str]]:
     """Return the state file of each project with the project's id, and the steps of those that have a state."""
-    states, steps = {}, {}
+    states, steps = dict[Path, str](), dict[Path, str]()
     with suppress(LeftoffError, OSError):
         for home in load_projects(workspace).homes:
             with suppress(LeftoffError):  # a link: refused wherever it is used
