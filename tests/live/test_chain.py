@@ -148,6 +148,18 @@ def test_a_chain_of_requests_keeps_the_mission_and_the_latest_request(isolated_h
     assert len(mission) < 700
 
 
+def test_a_rule_that_the_user_takes_back_in_a_later_session_is_marked_from_then_on(isolated_home):
+    """The other rule stays in force, and what is marked is no instruction for a summary."""
+    first_session(isolated_home)
+    second, _ = continued(isolated_home, "claude", 2)
+    second.story.asked("You may delete rows now.").replied("Fine.")
+    marked = [f"“{RULES[0]}” (superseded by: “You may delete rows now.”)", f"“{RULES[1]}”"]
+    assert rules_in(end(second)) == marked
+    third, _ = continued(isolated_home, "claude", 3)
+    assert RULES[0] not in third.hook("PreCompact", trigger="auto")["plain"]
+    assert rules_in(end(third)) == marked
+
+
 def test_a_step_that_was_finished_disappears_and_another_stays(isolated_home):
     """The file that was announced is changed; the to-do that nobody touched stays open."""
     first = session(isolated_home, "claude", 1)
