@@ -476,6 +476,23 @@ def test_cleaning_up_counts_only_finished_work(isolated_home, capsys):
     assert done["open_left"] == 1
 
 
+def test_a_log_that_an_archive_changed_cannot_remove_open_work(isolated_home):
+    """Whatever it claims to continue; and it stays until somebody has looked at it."""
+    first = first_session(isolated_home)
+    log = leftoff_log(asked_one_question(isolated_home))
+    save_copy(log, "changed")
+    folder = Path.cwd() / ".leftoff" / "resume-logs"
+    changed = folder / "session-changed.json"
+    claim = json.loads(changed.read_text("utf-8"))
+    claim["metadata"] |= {"continues": {first.session_id: "2999-01-01T00:00:00Z"}}
+    changed.write_text(json.dumps(claim), encoding="utf-8")
+    os.utime(changed, (1_000_000_000, 1_000_000_000))  # as an archive unpacks it
+    age_by(2)
+    assert run(["log", "cleanup", "--keep", "0"]) == 0
+    assert log_of(first)
+    assert changed.exists()
+
+
 def test_logs_that_wait_for_trust_neither_count_nor_go(isolated_home, capsys):
     """Somebody copied them from another machine; nobody has looked at them yet."""
     first = first_session(isolated_home)
