@@ -396,6 +396,13 @@ def test_what_only_begins_like_a_trigger_needs_no_full_program(
     assert not call(event("UserPromptSubmit", tmp_path, prompt=prompt))
 
 
+@pytest.mark.parametrize("prompt", ["continue", "resume", ">pins", " pins"])
+@pytest.mark.parametrize("prefix", ["", " "])
+def test_without_a_prefix_nothing_is_a_trigger(prompt: str, prefix: str) -> None:
+    """A prompt that is one would not be sent."""
+    assert fast.parse_trigger(prompt, prefix) is None
+
+
 @pytest.mark.parametrize("prompt", GOING_ON.splitlines())
 def test_every_prompt_that_asks_to_continue_goes_to_the_full_program(prompt: str) -> None:
     """The fast path only looks for words."""

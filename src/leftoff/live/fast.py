@@ -169,7 +169,8 @@ def _is_new(state: "Json") -> bool:
 
 def _may_be_for_us(prompt: str, state: "Json") -> bool:
     """Return whether the full program must see a prompt: a trigger, a phrase, or a request to continue earlier work."""
-    if parse_trigger(prompt, state.get("triggers_prefix") or ">"):
+    prefix = state.get("triggers_prefix")
+    if parse_trigger(prompt, ">" if prefix is None else prefix):
         return True
     if " ".join(prompt[:_OPENING_CHARS].lower().split()).startswith(PHRASES):
         return True
@@ -182,10 +183,10 @@ def _may_be_for_us(prompt: str, state: "Json") -> bool:
 def parse_trigger(prompt: str, prefix: str) -> "tuple[str, str] | None":
     """Return the name and the argument of a trigger: one short line that begins with the prefix and one of the words.
 
-    None for any other prompt, which goes to the agent. Only what is pinned may be long.
+    None for any other prompt, which goes to the agent, and for every prompt if the prefix is empty. Only what is pinned may be long.
     """
     lines = prompt.strip().splitlines()
-    if len(lines) != 1 or not lines[0].startswith(prefix):
+    if len(lines) != 1 or not prefix.strip() or not lines[0].startswith(prefix):
         return None
     name, _, argument = lines[0][len(prefix) :].replace("\t", " ").partition(" ")
     name, argument = name.lower(), argument.strip()
