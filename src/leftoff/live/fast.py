@@ -59,7 +59,8 @@ CONTINUING = (
         "back to work",
         "back to it",
     ),
-    *("where we", "where you", "where i ", "where are we", "where did", "from where it", "next", "finish "),
+    *("where we", "where you", "where i ", "where are we", "where did", "from where it", "finish "),
+    *("s next", "s the next", "next step", "next task", "next one"),
     *("weiter", "fortsetz", "fortfahr", "poursui", "repren", "sigue", "segui"),
     *("продолж", "devam", "続", "継続", "继续", "繼續", "계속"),
 )
