@@ -189,6 +189,7 @@ class ProjectFiles:
         self._chats = _folder_or_none(self._project, settings.chat.folder)
         self._older = file_store.claude_mpm_folder(self._project.root)
         self._states, self._steps = _project_documents(workspace)
+        self._own = {_resolve_parent(path) for path in self._steps}
 
     def all(self) -> list[Path]:
         """Return each file once: those in the project's own folder, then those elsewhere."""
@@ -224,8 +225,7 @@ class ProjectFiles:
 
     def judge(self, path: Path, register: Register) -> Judgement:
         """Judge a document; the steps of a project are the user's own."""
-        is_own = _resolve_parent(path) in map(_resolve_parent, self._steps)
-        return register.judge_own(path) if is_own else register.judge(path)
+        return register.judge_own(path) if _resolve_parent(path) in self._own else register.judge(path)
 
     def used_part(self, path: Path) -> bytes | None:
         """Return the only part of a document that is ever used; None if that is all of it."""
