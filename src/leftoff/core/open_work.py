@@ -22,7 +22,7 @@ CONTINUES = "continues"  # the sessions whose work it took over: the time of tha
 CLEARED, FINISHED = "cleared", "finished"
 OVER = frozenset({CLEARED, FINISHED})  # endings after which a log is not offered unasked
 # A short sentence may follow: "Shall I fix it? Just say the word."
-_ENDS_WITH_QUESTION = r"[?\uff1f](?:\W*\s[^.!?\n]{1,60}[.!]?)?$"
+_ENDS_WITH_QUESTION = r"[?\uff1f](?:\W{0,4}\s[^.!?\n]{1,60}[.!]?)?$"
 _WAITS_FOR_USER = (
     r"(?i)\b(?:need|await|wait(?:ing)?|require|pending|without|grant|give)\b[^.!?\n]{0,30}"
     r"\b(?:approv\w*|permission|confirm\w*|consent|go-ahead|decision|answer|input|sign-off)\b"
