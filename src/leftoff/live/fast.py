@@ -46,23 +46,10 @@ PHRASES = ("save progress", "done for today", "continue project ")
 TRIGGERS = ("resume", "continue", "handoff", "pickup", "pin", "pins", "unpin", "trim")
 # Every prompt that asks to continue (leftoff.resume_logs.restore) contains one of these.
 CONTINUING = (
-    *(
-        "contin",
-        "resum",
-        "proceed",
-        "go on",
-        "go ahead",
-        "carry on",
-        "keep ",
-        "pick ",
-        "up again",
-        "back to work",
-        "back to it",
-    ),
-    *("where we", "where you", "where i ", "where are we", "where did", "from where it", "finish "),
-    *("s next", "s the next", "next step", "next task", "next one"),
-    *("weiter", "fortsetz", "fortfahr", "poursui", "repren", "sigue", "segui"),
-    *("продолж", "devam", "続", "継続", "继续", "繼續", "계속"),
+    *("contin", "resum", "proceed", "go on", "go ahead", "carry on", "keep ", "pick ", "up again"),
+    *("back to work", "back to it", "finish ", "s next", "s the next", "next step", "next task", "next one"),
+    *("where we", "where you", "where i ", "where are we", "where did", "from where it", "продолж", "devam"),
+    *("weiter", "fortsetz", "fortfahr", "poursui", "repren", "sigue", "segui", "続", "继续", "繼續", "계속"),
 )
 _OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
 _MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent
@@ -170,8 +157,7 @@ def _is_new(state: "Json") -> bool:
 
 def _may_be_for_us(prompt: str, state: "Json") -> bool:
     """Return whether the full program must see a prompt: a trigger, a phrase, or a request to continue earlier work."""
-    prefix = state.get("triggers_prefix")
-    if parse_trigger(prompt, ">" if prefix is None else prefix):
+    if parse_trigger(prompt, str(state.get("triggers_prefix", ">"))):
         return True
     if " ".join(prompt[:_OPENING_CHARS].lower().split()).startswith(PHRASES):
         return True
