@@ -63,8 +63,8 @@ def _speed_row(row: Row) -> tuple[str, str, str, str, str]:
 @click.option("--rounds", default=7, show_default=True, type=click.IntRange(min=1))
 def picker(*, sessions: int, rounds: int) -> int:
     """Show how long `leftoff` on a terminal of 80 x 24 takes until its list is there; on a machine that does nothing else."""
-    middle, least = bench_picker.middle_of(bench_picker.first_paints(sessions, rounds))
-    output.say(f"first screen with {sessions:,} sessions: {middle:.0f} ms (smallest {least:.0f}; goal 400)")
+    paints = [*bench_picker.first_paints(sessions, rounds)]
+    output.say(f"first screen with {sessions:,} sessions: {bench_picker.describe(paints)}")
     return 0
 
 

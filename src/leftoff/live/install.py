@@ -44,7 +44,7 @@ class McpChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallPlan:
-    """What installing would change. ``before`` is None if the settings file does not exist yet.
+    """What installing would change. ``before`` is ``None`` if the settings file does not exist yet.
 
     ``hooks`` are our hooks in the settings afterwards, ``old_events`` those of our hooks before; ``notes`` are for the user. ``mcp`` is
     None if the recall tools are not asked for.
@@ -277,7 +277,7 @@ def _is_as_left(wiring: HasHooks, known: Installation) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """The change of one settings file. ``after`` is None if the file is deleted because we created it."""
+    """The change of one settings file. ``after`` is ``None`` if the file is deleted because we created it."""
 
     agent: str
     settings: Path
@@ -293,7 +293,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UninstallPlan:
-    """What uninstalling would remove. ``fast_path`` is None if it stays because something still calls it.
+    """What uninstalling would remove. ``fast_path`` is ``None`` if it stays because something still calls it.
 
     ``forgotten`` are the settings files that leave the registry.
     """

@@ -145,12 +145,10 @@ def _takes_up_offer(context: EventContext, prompt: str) -> bool:
     """
     from leftoff.resume_logs.restore import asks_to_continue
 
-    if not asks_to_continue(prompt):
-        return False
     is_young = context.session_ref is None or _has_no_work_yet(context.session_ref)
-    if not is_young:
+    if not is_young:  # from now on the fast path answers its prompts
         context.update(lambda state: state._replace(may_continue=False))
-    return is_young
+    return is_young and asks_to_continue(prompt)
 
 
 def _has_no_work_yet(ref: SessionRef) -> bool:
@@ -218,7 +216,7 @@ def _pick_up(context: EventContext, argument: str) -> str:
     candidates = _offered_first(compaction.offer(context).candidates, context.state)
     number = int(argument) if argument else 1
     if not 1 <= number <= len(candidates):
-        count = f"There are {len(candidates)}" if candidates else "There is none"
+        count = f"There are {len(candidates)}" if candidates else "There are no logs"
         return f"leftoff: no log number {number} to continue from. {count}; leftoff log list shows all."
     picked = candidates[number - 1]
     context.update(lambda state: state._replace(pickup=picked.path, offer_open=False, may_continue=False))
