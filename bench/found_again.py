@@ -31,6 +31,7 @@ from leftoff.errors import NothingToDoError
 
 GOAL = 0.80
 _MAX_WORDS = 12
+_PROJECT = "project"  # its folder in the home
 _KINDS: Mapping[Kind, str] = {"files": "call", "commands": "command"}
 _WORD = re.compile(r"[^\W_]{3,}")
 _COMMON = frozenset(
@@ -138,6 +139,7 @@ def _words(text: str) -> list[str]:
 
 def _home(home: Path, cut: Cut, others: Sequence[Path]) -> Path:
     """Make a home with the session and others, where their agents keep them."""
+    (home / _PROJECT).mkdir(parents=True)
     for number, transcript in enumerate([cut.transcript, *others]):
         agent = agent_of(transcript)
         below = ".codex/sessions/2026/01/01" if agent.id == "codex" else f".claude/projects/-{number}"
@@ -145,7 +147,10 @@ def _home(home: Path, cut: Cut, others: Sequence[Path]) -> Path:
         name = transcript.name
         if agent.id == "codex" and not name.startswith("rollout-"):
             name = f"rollout-2026-01-01T00-00-00-{agent.entry(transcript).session_id}.jsonl"
-        shutil.copyfile(transcript, home / below / name)
+        content = transcript.read_bytes()
+        if cut.project and transcript == cut.transcript:  # its project is on another machine
+            content = content.replace(cut.project.encode(), str(home / _PROJECT).encode())
+        (home / below / name).write_bytes(content)
     return home
 
 
@@ -153,7 +158,7 @@ async def _ask(home: Path, cut: Cut, lost: Sequence[tuple[Mention, str, Files]])
     """Let the server find each of them, with at most two calls."""
     environment = scratch_environment(home, "XDG_", "LEFTOFF_", "CLAUDE", "CODEX")
     server = StdioServerParameters(
-        command=sys.executable, args=["-P", "-m", "leftoff", "mcp"], env=environment, cwd=str(home)
+        command=sys.executable, args=["-P", "-m", "leftoff", "mcp"], env=environment, cwd=str(home / _PROJECT)
     )
     results = []
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
@@ -161,7 +166,8 @@ async def _ask(home: Path, cut: Cut, lost: Sequence[tuple[Mention, str, Files]])
 
         async def call(tool: str, **arguments: object) -> str:
             answer = await session.call_tool(tool, arguments)
-            return "\n".join(each.text for each in answer.content if isinstance(each, TextContent))
+            text = "\n".join(each.text for each in answer.content if isinstance(each, TextContent))
+            return text.replace(str(home / _PROJECT), cut.project or "")
 
         for mention, query, files in lost:
             hits = await call("recall", query=query)
