@@ -43,6 +43,9 @@ def test_this_project_comes_first_and_can_be_asked_alone(story):
     assert everywhere[: len(here)] == here
     assert [each[:8] for each in everywhere[len(here) :]] == ["11111111"] * (len(everywhere) - len(here))
     assert len(everywhere) > len(here)
+    assert not [
+        each for each in ids_in(ask("recall", query='voucher "', scope="project")) if each[:8] == "11111111"
+    ]
 
 
 def test_what_was_found_can_be_read_word_for_word_with_what_is_around_it(story):

@@ -37,7 +37,7 @@ def recall(workspace: Workspace, query: str, scope: Scope, budget_tokens: int, n
     here = f'project:"{workspace.project.root}"'
     lines: dict[tuple[str, str], str] = {}  # by what they show: a command that ran often is one hit
     for filters in (here,) if scope == "project" else (here, ""):
-        request = SearchRequest(query=f"{words} {filters}", limit=_MAX_SESSIONS, hits=_HITS_OF_SESSION)
+        request = SearchRequest(query=f"{filters} {words}", limit=_MAX_SESSIONS, hits=_HITS_OF_SESSION)
         for session in search(workspace, request, now).sessions:
             hits = session.hits if _can_be_read(session) else ()
             for hit in (each for each in hits if not _is_question(each)):
