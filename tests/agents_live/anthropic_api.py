@@ -41,10 +41,11 @@ class MessagesApi:
             return replace(given, delay_seconds=LONG_SECONDS) if never_answers(messages) else given
         if not body.get("tools"):  # session titles and similar requests beside the conversation
             return answer("side", body, Reply(text="side"))
+        if lacks_thinking(body, messages):
+            return refused("Expected `thinking` or `redacted_thinking`, but found another block")
         reply = self.script.next(messages)
         if reply.too_long:
-            refusal = error("invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
-            return Answer(kind="refused", status=400, payload=refusal)
+            return refused("prompt is too long: 250000 tokens > 200000 maximum")
         return answer("reply", body, reply)
 
 
@@ -53,6 +54,23 @@ def asks_for_summary(messages: list[Message]) -> bool:
     user_messages = [message["blocks"] for message in messages if message["role"] == "user"]
     last = user_messages[-1] if user_messages else []
     return any("a detailed summary" in block["text"] for block in last if block["type"] == "text")
+
+
+def lacks_thinking(body: Body, messages: list[Message]) -> bool:
+    """Return whether a turn under way does not begin with its thinking, which the API demands where thinking has a budget."""
+    if (body.get("thinking") or {}).get("type") != "enabled":
+        return False
+    turn: list[Message] = []
+    for message in reversed(messages):
+        if message["role"] == "user" and all(block["type"] != "tool_result" for block in message["blocks"]):
+            break
+        turn.append(message)
+    first = next((each for each in reversed(turn) if each["role"] == "assistant"), None)
+    return first is not None and first["blocks"][0]["type"] != "thinking"
+
+
+def refused(message: str) -> Answer:
+    return Answer(kind="refused", status=400, payload=error("invalid_request_error", message))
 
 
 def answer(kind: str, body: Body, reply: Reply) -> Answer:
@@ -64,16 +82,22 @@ def answer(kind: str, body: Body, reply: Reply) -> Answer:
         "content": content(reply),
         "stop_reason": "tool_use" if reply.calls else "end_turn",
         "stop_sequence": None,
-        "usage": {
-            "input_tokens": reply.used_tokens,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-            "output_tokens": OUTPUT_TOKENS,
-        },
+        "usage": usage(reply),
     }
     if body.get("stream"):
         return Answer(kind=kind, events=events(message))
     return Answer(kind=kind, payload=message)
+
+
+def usage(reply: Reply) -> Body:
+    cached_tokens = reply.used_tokens if reply.is_cached else 0
+    return {
+        "input_tokens": reply.used_tokens - cached_tokens,
+        "cache_creation_input_tokens": cached_tokens,
+        "cache_read_input_tokens": 0,
+        "output_tokens": OUTPUT_TOKENS,
+        **({"cache_creation": {"ephemeral_1h_input_tokens": cached_tokens}} if cached_tokens else {}),
+    }
 
 
 def content(reply: Reply) -> list[Body]:

@@ -16,7 +16,7 @@ from typing import Protocol, TypeGuard
 import orjson
 
 from leftoff.agents.registry import agent_by_id
-from leftoff.core.live_messages import CompactsInPlace, LiveMessage
+from leftoff.core.live_messages import CompactsInPlace, LiveMessage, is_in_turn
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.open_work import continued_sessions
 from leftoff.core.protocols import Agent, HasEvents, HasFastPath
@@ -72,6 +72,10 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
     if ref is None:
         raise LeftoffError("the session has no transcript yet")
     messages = agent.read_live_messages(request.get("messages"))
+    if is_in_turn(messages) and agent.needs_thinking(ref.session):
+        raise LeftoffError(
+            "this model can only continue a turn with its thinking, which rebuilt messages cannot hold"
+        )
     gauge = _gauge(ref, context.workspace, request)
     log = save_log(context)
     if request["action"] == "untrim":

@@ -69,6 +69,47 @@ def in_place_in_turn(agent: Agent, sandbox: Sandbox) -> None:
 
 
 @scenario(clients=("claude",))
+def in_place_with_thinking(agent: Agent, sandbox: Sandbox) -> None:
+    """In mid-turn, a model that thinks by budget is left to the client, as the API wants the turn's thinking back; others are not."""
+    options = add_plugin(agent, sandbox)
+    for model, budget, has_budget in (
+        ("claude-sonnet-4-5", {}, True),
+        ("claude-haiku-4-5", {"MAX_THINKING_TOKENS": "4000"}, True),
+        ("claude-opus-4-6", {"CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING": "1"}, True),
+        ("claude-opus-4-6", {"MAX_THINKING_TOKENS": "4000"}, False),
+        ("claude-opus-5-5", {}, False),
+    ):
+        debug_file(sandbox).unlink(missing_ok=True)
+        environment = {**sandbox.extra_environment}
+        sandbox.extra_environment.update(budget)
+        run = require_success(
+            agent.prompt(sandbox, f"With {model}, {budget}.\n{thinking_turn(agent)}", *options, "--model", model)
+        )
+        sandbox.extra_environment = environment
+        assert run.main_requests[0].body["thinking"]["type"] == ("enabled" if has_budget else "adaptive")
+        assert len(run.summary_requests) == has_budget, (model, budget)
+        assert all(request.kind != "refused" for request in run.requests), (model, budget)
+        declined = "can only continue a turn with its thinking" in debug_file(sandbox).read_text("utf-8")
+        assert declined == has_budget, (model, budget)
+        assert blocks_of_type(run.last_messages, "thinking"), "the turn did not go on"
+
+
+@scenario(clients=("claude",))
+def in_place_after_turn_with_thinking(agent: Agent, sandbox: Sandbox) -> None:
+    """Between turns, a session with a thinking budget is compacted in place: the API accepts finished turns without thinking."""
+    options = (*add_plugin(agent, sandbox), "--model", "claude-sonnet-4-5")
+    prompt = f"Count the numbers. {RULE}\n{thinking_calls(agent)}\n#usage 50000\n#think over\n#say counted"
+    run = require_success(agent.prompt(sandbox, prompt, *options))
+    compacted = require_success(agent.resume(sandbox, run.transcript, "/compact", *options))
+    assert compacted.requests == [], "the client compacted by itself"
+    later = require_success(
+        agent.resume(sandbox, run.transcript, "What now?\n#think of it\n#say the end", *options)
+    )
+    check_plan(sandbox, later.last_messages)
+    assert [request.kind for request in later.requests] == ["reply"]
+
+
+@scenario(clients=("claude",))
 def in_place_twenty_times(agent: Agent, sandbox: Sandbox) -> None:
     """Through twenty compactions in place the rule and the pin stay byte for byte, and calls and results in pairs."""
     options = add_plugin(agent, sandbox)
@@ -224,6 +265,22 @@ def calls(agent: Agent, first: int = 0) -> str:
     return "\n".join(
         f"#say Step {number}\n{shell_call(agent, f'seq {first + number} {first + number + 4700}')}"
         for number in range(6)
+    )
+
+
+def thinking_calls(agent: Agent) -> str:
+    return re.sub("^#say", "#think before it\n#say", calls(agent), flags=re.MULTILINE)
+
+
+def thinking_turn(agent: Agent) -> str:
+    """Return a turn whose replies all think, and which fills the window before it is over."""
+    return "\n".join(
+        (
+            thinking_calls(agent),
+            f"#think late\n#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}",
+            f"#think later\n{shell_call(agent, 'echo later')}",
+            "#say on",
+        )
     )
 
 
