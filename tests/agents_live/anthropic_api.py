@@ -20,8 +20,14 @@ OUTPUT_TOKENS = 20
 
 
 class MessagesApi:
-    def __init__(self) -> None:
+    def __init__(self, summary_file: Path) -> None:
         self.script = Script()
+        self._summary_file = summary_file
+
+    @property
+    def summary(self) -> str:
+        """What a request for a summary is answered: the words of a file, if it is there."""
+        return self._summary_file.read_text("utf-8") if self._summary_file.exists() else SUMMARY
 
     def __call__(self, path: str, body: Body) -> Answer:
         if path == "/v1/messages/count_tokens":
@@ -33,7 +39,7 @@ class MessagesApi:
         messages = from_messages_api(body)
         if asks_for_summary(messages):
             return answer(
-                "summary", body, Reply(text=f"<analysis>all of it</analysis>\n<summary>{SUMMARY}</summary>")
+                "summary", body, Reply(text=f"<analysis>all of it</analysis>\n<summary>{self.summary}</summary>")
             )
         proposed = trim_proposal(messages)
         if proposed is not None:
@@ -148,4 +154,5 @@ def error(kind: str, message: str) -> Body:
 
 
 if __name__ == "__main__":
-    serve(MessagesApi(), Path(sys.argv[1]))
+    recorded = Path(sys.argv[1])
+    serve(MessagesApi(recorded.with_name("summary.txt")), recorded)
