@@ -39,7 +39,7 @@ from leftoff.shrink.live_conversation import all_texts_of
 from leftoff.workspace import SessionRef, Workspace
 
 _ACTIONS = ("compact", "trim", "untrim")
-_MANUAL_SHARE = 0.5  # of what is used: a compaction that was asked for frees at least as much as it keeps
+_SHARE_WITH_ROOM = 0.5  # of what is used: a compaction that the window does not need frees at least as much as it keeps
 
 
 class _PluggedAgent(Agent, CompactsInPlace, HasEvents, Protocol):
@@ -145,8 +145,9 @@ def _rebuild(
     if used is None or gauge.total_budget is None:
         raise LeftoffError("how full the window is cannot be read")
     target = int(gauge.total_budget * settings.trim.in_place_target)
-    if request["action"] == "compact" and request.get("trigger") == "manual":
-        target = min(target, int(used * _MANUAL_SHARE))
+    # By hand, or of its own accord while there is room, as when the session is idle: the point is to have less.
+    if request["action"] == "compact" and (request.get("trigger") == "manual" or used <= target):
+        target = min(target, int(used * _SHARE_WITH_ROOM))
     instructions = request.get("instructions")
     trim = settings.trim
     return rebuild(

@@ -57,10 +57,10 @@ def needs_thinking(session: Session, environment: Mapping[str, str]) -> bool:
     if not any(isinstance(block, Thinking) for record in records for block in record.blocks):
         return False
     models = (record.model for record in reversed(records) if record.model)
-    model = next((each for each in models if each.startswith("claude-")), "")
-    if _OPTIONAL_BUDGET_MODEL.match(model):
+    model = next((each for each in models if "claude-" in each), "")  # a cloud's name has something before it
+    if _OPTIONAL_BUDGET_MODEL.search(model):
         return environment.get(_BUDGET_VARIABLE, "").lower() in ("1", "true", "yes", "on")
-    return _BUDGET_MODEL.match(model) is not None
+    return _BUDGET_MODEL.search(model) is not None
 
 
 def read_messages(value: JsonValue) -> list[LiveMessage]:
