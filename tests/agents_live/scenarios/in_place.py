@@ -17,6 +17,7 @@ from scenarios.mod_compaction import add_mod
 from screens import READY_FOR_PROMPT, as_json, request_with, screen_options, submit
 from terminal import Terminal
 
+MOD_TESTS = Path(__file__).parents[1] / "mod.test.ts"
 RULE = "Never push to main."
 MISSION_STEP = "update CHANGELOG.md"
 PIN = "The staging database is db-7."
@@ -200,6 +201,17 @@ def in_place_fails(agent: Agent, sandbox: Sandbox) -> None:
         mod.replace("const asked =", "throw new Error('of the test');\nconst asked =")
     )
     check_own_compaction(agent, sandbox, run, options, "of the test")
+
+
+@scenario(clients=("claude",))
+def mod_tests(agent: Agent, sandbox: Sandbox) -> None:
+    """The mod's own tests pass in the client: `claude plugin test`."""
+    plugin = sandbox.home / "plugin"
+    shutil.copytree(INTEGRATIONS / "claude" / "leftoff", plugin)
+    shutil.copy(MOD_TESTS, plugin)
+    result = sandbox.run(["plugin", "test", str(sandbox.path_inside(plugin))])
+    assert result.code == 0, (result.stdout[-2000:], result.stderr[-2000:])
+    assert " 0 fail" in result.stdout, result.stdout
 
 
 @scenario(clients=("claude",))
