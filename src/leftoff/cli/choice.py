@@ -45,6 +45,11 @@ class Choice(NamedTuple):
     cut: frozenset[int]
     edit: bool
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the user chose anything."""
+        return bool(self.keep or self.cut or self.edit)
+
     def apply(self, planned: PlannedTrim) -> PlannedTrim:
         """Return the plan with the chosen cuts only."""
         plan = choose.choose_cuts(planned.plan, keep=self.keep, cut=self.cut or None)
