@@ -251,6 +251,7 @@ class Draft:
 
     def drop_oldest(self, *, keeps_views: bool) -> None:
         """Stage 3: let the oldest messages give way to the log, as few as suffice; files as they are now may stay."""
+        self.first_kept, self.kept_before, self.shortened = 0, (), {}
         missing = self._missing_chars()
         if missing <= 0:
             return
@@ -289,7 +290,6 @@ class Draft:
 
     def _kept_before(self, sizes: Sequence[int], stays: Sequence[bool], most_chars: int) -> tuple[int, ...]:
         """Return which messages that give way stay all the same: the newest that there is room for, long pastes by their two ends."""
-        self.shortened = {}
         before = range(self.first_kept)
         is_scarce = sum(sizes[index] for index in before if stays[index]) > most_chars
         longest = max(_LEAST_WORDS_CHARS, int(most_chars * _PASTE_SHARE)) if is_scarce else max(sizes, default=0)
