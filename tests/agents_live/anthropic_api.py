@@ -39,7 +39,9 @@ class MessagesApi:
         messages = from_messages_api(body)
         if asks_for_summary(messages):
             return answer(
-                "summary", body, Reply(text=f"<analysis>all of it</analysis>\n<summary>{self.summary}</summary>")
+                "summary",
+                body,
+                Reply(text=f"<analysis>all of it</analysis>\n<summary>{self.summary}</summary>"),
             )
         proposed = trim_proposal(messages)
         if proposed is not None:

@@ -15,15 +15,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import clients
-from bench.in_place import DEFAULT, HEADINGS, OWN, SMALL, Case, Compacted, sessions, table_row, totals
-from bench.mentions import strings
 from drive import Agent
 from installation import install, run_leftoff
-from leftoff.agents.base import USUAL_IMAGE_CHARS
-from leftoff.cli import output
 from received import Message, iterate_blocks
 from sandbox import Sandbox
 from scenario import AGENTS, require_success
+
+from bench.in_place import DEFAULT, HEADINGS, OWN, SMALL, Case, Compacted, sessions, table_row, totals
+from bench.mentions import strings
+from leftoff.agents.base import USUAL_IMAGE_CHARS
+from leftoff.cli import output
 
 WINDOW_TOKENS = 200_000  # of the models that wrote these sessions
 MODEL = ("--model", "claude-opus-5-5")  # whose window holds all of a session that has to be compacted

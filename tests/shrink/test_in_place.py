@@ -68,7 +68,9 @@ def test_what_the_user_typed_and_had_no_room_is_counted(home):
         told.asked(f"Build {number}: {LONG[:1_500]}").replied("Building.")
     told.events += story().events
     transcript = home.claude(told)
-    assert re.search(r"but for \d+ messages of the user that had no room", compact(transcript, 10_000).messages[0].text)
+    assert re.search(
+        r"but for \d+ messages of the user that had no room", compact(transcript, 10_000).messages[0].text
+    )
     assert "had no room" not in compact(transcript, 110_000).messages[0].text
 
 
@@ -99,7 +101,8 @@ def test_the_last_turns_stay_where_a_shorter_log_makes_room_for_them(home):
     lost = [
         size
         for size in range(12_000, 26_000, 1_000)
-        if compact(transcript, size).messages[-4:] != tuple(each._replace(handle=None) for each in before[-4:])
+        if compact(transcript, size).messages[-4:]
+        != tuple(each._replace(handle=None) for each in before[-4:])
     ]
     assert not lost
 

@@ -39,7 +39,9 @@ from leftoff.shrink.live_conversation import all_texts_of
 from leftoff.workspace import SessionRef, Workspace
 
 _ACTIONS = ("compact", "trim", "untrim")
-_SHARE_WITH_ROOM = 0.5  # of what is used: a compaction that the window does not need frees at least as much as it keeps
+_SHARE_WITH_ROOM = (
+    0.5  # of what is used: a compaction that the window does not need frees at least as much as it keeps
+)
 
 
 class _PluggedAgent(Agent, CompactsInPlace, HasEvents, Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -14,14 +14,23 @@ from typing import NamedTuple
 from leftoff.agents.base import USUAL_IMAGE_CHARS
 from leftoff.agents.jsonl import all_texts
 from leftoff.core.live_messages import CompactsInPlace, LiveMessage
-from leftoff.core.records import Image, Place, Record, ToolResult
+from leftoff.core.records import Image, Record, ToolResult
 from leftoff.core.trim_plan import Cut, LivePieces, Piece
 from leftoff.errors import LeftoffError
 from leftoff.shrink.cuts import TrimParameters, cut_by_rules, cut_to_ends, cuttable
 from leftoff.shrink.derive import CopyingAgent, copying_agent
 from leftoff.shrink.file_views import LastView, last_views
 from leftoff.shrink.kept import protected_from, unresolved_errors
-from leftoff.shrink.live_conversation import count_chars, cut_points, has_call, has_image, paired, with_cuts
+from leftoff.shrink.live_conversation import (
+    count_chars,
+    cut_points,
+    has_call,
+    has_image,
+    mentions,
+    paired,
+    place_before,
+    with_cuts,
+)
 from leftoff.shrink.planners import invariants_of, read_live_pieces
 from leftoff.shrink.steps import ConversationItem, read_conversation
 from leftoff.workspace import SessionRef
@@ -35,7 +44,9 @@ _MOST_LOG_CHARS = 24_000
 _LEAST_LOG_CHARS = 8_000
 _LEAST_WORDS_CHARS = 2_000
 _WORDS_SHARE = 0.25  # of the room, for what the user typed in messages that give way
-_PASTE_SHARE = 0.25  # of the room for what the user typed: a longer message is shortened where they do not all fit
+_PASTE_SHARE = (
+    0.25  # of the room for what the user typed: a longer message is shortened where they do not all fit
+)
 _PASTE_END_CHARS = 500
 _NAMED = re.compile(r"[\w./-]{4,}")
 # What instructions say to a summariser, and nothing about the work.
@@ -93,7 +104,7 @@ class Draft:
         handles = {message.handle for message in messages} - {None}
         records = {
             record.id: record
-            for record in agent.read(Path(ref.session.transcript), _before(live.live_from))
+            for record in agent.read(Path(ref.session.transcript), place_before(live.live_from))
             if record.id in handles and record.id is not None
         }
         if not records:
@@ -225,14 +236,16 @@ class Draft:
 
     def _is_named(self, call_id: str) -> bool:
         """Say whether the user's instructions name something in the call or in its result."""
-        return _mentions(self._call_texts.get(call_id, ""), self.names)
+        return mentions(self._call_texts.get(call_id, ""), self.names)
 
     @cached_property
     def _call_texts(self) -> Mapping[str, str]:
         """What each call was given and answered, as far as the user's instructions name anything."""
         if not self.names:
             return {}
-        inputs = {call.call_id: "\n".join(all_texts(call.input)) for each in self.given for call in each.calls}
+        inputs = {
+            call.call_id: "\n".join(all_texts(call.input)) for each in self.given for call in each.calls
+        }
         results = {result.call_id: result.text for each in self.given for result in each.results}
         return {call_id: f"{text}\n{results.get(call_id, '')}" for call_id, text in inputs.items()}
 
@@ -273,38 +286,35 @@ class Draft:
             ways += [(early, _LEAST_LOG_CHARS, _LEAST_WORDS_CHARS), (points, log_room, most_kept)]
         self.first_kept = max(early, default=0)
         for some, for_log, for_words in ways:
-            enough = (
-                point for point in some if freed[point] - min(kept[point], for_words) - for_log >= missing
-            )
+            enough = (at for at in some if freed[at] - min(kept[at], for_words) - for_log >= missing)
             if (found := next(enough, None)) is not None:
                 self.first_kept, most_kept = found, for_words
                 break
         self.kept_before = self._kept_before(sizes, stays, most_kept)
-        left = room - sum(sizes[self.first_kept :]) - sum(self._chars_kept(index) for index in self.kept_before)
+        left = room - sum(map(count_chars, self.messages()))
         self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, left))
 
     def _stays(self, message: LiveMessage) -> bool:
         """Say whether a message that gives way stays all the same: typed by the user, an open error, or asked to be kept."""
-        is_asked_for = not message.results and _mentions(message.text, self.names)
+        is_asked_for = not message.results and mentions(message.text, self.names)
         return self._is_typed(message) or is_asked_for or has_call(message, self.unresolved)
 
     def _kept_before(self, sizes: Sequence[int], stays: Sequence[bool], most_chars: int) -> tuple[int, ...]:
         """Return which messages that give way stay all the same: the newest that there is room for, long pastes by their two ends."""
         before = range(self.first_kept)
         is_scarce = sum(sizes[index] for index in before if stays[index]) > most_chars
-        longest = max(_LEAST_WORDS_CHARS, int(most_chars * _PASTE_SHARE)) if is_scarce else max(sizes, default=0)
+        longest = (
+            max(_LEAST_WORDS_CHARS, int(most_chars * _PASTE_SHARE)) if is_scarce else max(sizes, default=0)
+        )
         kept = []
         for index in filter(stays.__getitem__, reversed(before)):
             if sizes[index] > longest:
                 self._shorten(index)
-            chars = self._chars_kept(index)
+            chars = count_chars(with_cuts(self.shortened.get(index, self.given[index]), self.cuts))
             if chars <= most_chars:
                 kept.append(index)
                 most_chars -= chars
         return tuple(sorted(kept))
-
-    def _chars_kept(self, index: int) -> int:
-        return count_chars(with_cuts(self.shortened.get(index, self.given[index]), self.cuts))
 
     def _shorten(self, index: int) -> None:
         """Cut a long message of the user to its two ends: what was typed is before or after what was pasted."""
@@ -378,13 +388,6 @@ class Draft:
         )
 
 
-def _before(live_from: Place | None) -> Place | None:
-    """Return the place after which the live records are read; None for the whole file."""
-    if live_from is None or live_from.start == 0:
-        return None
-    return Place(live_from.transcript, live_from.line_idx - 1, 0, live_from.start)
-
-
 def _is_own(message: LiveMessage) -> bool:
     """Say whether the message is the one with which leftoff began the conversation at an earlier compaction."""
     return message.role == "user" and is_own_text(message.text)
@@ -393,8 +396,3 @@ def _is_own(message: LiveMessage) -> bool:
 def is_own_text(text: str) -> bool:
     """Say whether a text is the message with which leftoff begins a conversation that it compacted."""
     return text.startswith(OPENING)
-
-
-def _mentions(text: str, names: Collection[str]) -> bool:
-    lowered = text.lower() if names else ""
-    return any(name in lowered for name in names)

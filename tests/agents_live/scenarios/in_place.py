@@ -84,7 +84,9 @@ def in_place_with_thinking(agent: Agent, sandbox: Sandbox) -> None:
         environment = {**sandbox.extra_environment}
         sandbox.extra_environment.update(budget)
         run = require_success(
-            agent.prompt(sandbox, f"With {model}, {budget}.\n{thinking_turn(agent)}", *options, "--model", model)
+            agent.prompt(
+                sandbox, f"With {model}, {budget}.\n{thinking_turn(agent)}", *options, "--model", model
+            )
         )
         sandbox.extra_environment = environment
         assert run.main_requests[0].body["thinking"]["type"] == ("enabled" if has_budget else "adaptive")
