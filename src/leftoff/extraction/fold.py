@@ -154,7 +154,7 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     ref = make_ref(record, typed)
     state.turns += 1
     state.tip = state.turns
-    state.queued, state.seen = "", []
+    state.queued = ""
     project = continued_project(typed) or ""
     state.prompts.append(
         Prompt(

@@ -90,6 +90,12 @@ def _split_long_list(block: str) -> Iterable[str]:
     return pieces
 
 
+def with_own_lead(parts: list[str]) -> list[str]:
+    """Return the paragraphs with the first line of the first one by itself, if that only introduces what follows it."""
+    lead, _, rest = parts[0].partition("\n") if parts else ("", "", "")
+    return [lead, rest.strip("\n"), *parts[1:]] if rest.strip() and not _LIST_ITEM.match(lead) and "```" not in lead else parts
+
+
 def join(chosen: Iterable[tuple[int, str]], total: int = 0) -> str:
     """Put chosen paragraphs of one text together again, in their order; gaps are marked, also one before the end of ``total``."""
     parts: list[str] = []
@@ -235,7 +241,8 @@ class _Choice:
         new = math.fsum([values[word] for word in self.word_sets[number] - self.covered])
         if new < paragraph.novelty * total:
             return 0.0
-        return paragraph.weight * (new + _REPEATED_VALUE * total) / self.costs[number]
+        share_left = 1.0 - self.taken[paragraph.group] / self.group_room
+        return share_left * paragraph.weight * (new + _REPEATED_VALUE * total) / self.costs[number]
 
     def fits(self, number: int) -> bool:
         """Return whether there is room for a paragraph and what must come with it."""

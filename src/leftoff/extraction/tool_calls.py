@@ -14,13 +14,11 @@ from leftoff.core.actions import (
     Planned,
     Proposed,
     Ran,
-    Searched,
     TodoSet,
     Wrote,
 )
 from leftoff.core.records import Record
 from leftoff.extraction import checks, files, user_rules
-from leftoff.extraction.passages import GAP
 from leftoff.extraction.state import (
     Command,
     Commit,
@@ -83,8 +81,6 @@ def add_call(state: State, call: Call) -> None:
             user_rules.add_verdict(state, call.answer_ref(answer.user_text), call.actions, answer)
         _end_jobs(state, call)
     for action in call.actions:
-        if is_main and isinstance(action, Ran | Searched):
-            _add_seen(state, call, action[0].strip())
         if is_main and isinstance(action, Proposed):
             _add_passage(state, call.asked, "plan", action.plan, _VERDICTS[answer.approved])
         if not answer.refused:
@@ -122,17 +118,6 @@ def _add_action(state: State, call: Call, action: Action) -> None:
             _add_written(state, call.asked, action)
         case _:
             pass
-
-
-def _add_seen(state: State, call: Call, about: str) -> None:
-    """Keep what a call printed until the next prompt; not a file or a listing, which can be read again."""
-    text = call.answer.text.strip()
-    if len(text) < _MIN_OUTPUT_CHARS or call.answer.job_id is not None or _SHOWS_FILES.match(about):
-        return
-    if len(text) > 2 * _MAX_SEEN_CHARS:
-        text = f"{truncate(text, _MAX_SEEN_CHARS)}\n{GAP}\n{text[-_MAX_SEEN_CHARS:].partition(chr(10))[2]}"
-    about = truncate(about, _MAX_COMMAND_CHARS)
-    state.seen.append(Passage(call.answer_ref(text), "output", text, about, state.turns, state.calls))
 
 
 def _add_written(state: State, ref: Ref, action: Wrote | Changed) -> None:

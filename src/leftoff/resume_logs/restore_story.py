@@ -174,7 +174,7 @@ def _happened(log: ResumeLog) -> Iterator[_Entry]:
         weight *= _OLDEST + (1 - _OLDEST) * at / len(items)
         weight *= _PROGRESS if len(text) < _PROGRESS_CHARS else 1.0
         rest = text[label.end() :] if label else text
-        parts = (rest,) if len(rest) <= _SHORT_ITEM_CHARS else tuple(passages.split(rest))
+        parts = (rest,) if len(rest) <= _SHORT_ITEM_CHARS else tuple(passages.with_own_lead(passages.split(rest)))
         yield _Entry(_HAPPENED, label[0] if label else "", parts, weight)
 
 
