@@ -49,7 +49,7 @@ def read_outcome(command: str, answer: Answer) -> tuple[Outcome, str]:
     hides_exit_code = _hides_exit_code(command)
     if not is_check_text(command):
         is_unknown = answer.failed is None and answer.exit_code is None
-        return ("unknown" if is_unknown or (hides_exit_code and not output.strip()) else "passed"), ""
+        return ("unknown" if is_unknown or hides_exit_code else "passed"), ""
     if answer.exit_code == 0 and not hides_exit_code:
         return "passed", _last_line(_PASSED, output)
     if failed := _last_line(_FAILED, output):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -164,8 +165,10 @@ def _commands(state: State) -> list[tuple[str, list[Ref]]]:
     room = _COMMANDS_QUARTERS
     last_edit = checks.last_edit(state)
     useful = [each for each in state.commands.values() if not checks.looks_around(each.text)]
+    forms = Counter(each.text for each in useful)
     for command in sorted(useful, key=lambda each: -_command_score(each, state.calls)):
-        text = _describe_command(command, last_edit)
+        folder = relative_path(command.folder, state.project) if forms[command.text] > 1 else ""
+        text = _describe_command(command, last_edit, folder)
         if count_quarters(text) + 8 <= room:
             room -= count_quarters(text) + 8
             found.append((text, command.refs))
@@ -179,7 +182,8 @@ def _command_score(command: Command, now: int) -> float:
     return use * (0.5 + recency) * (0.1 + 0.9 * min(1.0, 80 / max(1, len(command.text))))
 
 
-def _describe_command(command: Command, last_edit: int) -> str:
+def _describe_command(command: Command, last_edit: int, folder: str) -> str:
+    """Return a command with how it ended; ``folder`` is named where the same command ran in several."""
     if command.runs == 1:
         ended = {
             "passed": "passed" if checks.is_check(command) else "worked",
@@ -199,4 +203,5 @@ def _describe_command(command: Command, last_edit: int) -> str:
     if checks.is_check(command) and command.call < last_edit:
         said += ", before the last change"
     purpose = f"; {shorten(command.purpose, 80)}" if command.purpose else ""
-    return f"`{command.text}` → {ended}{said}{purpose}"
+    where = f"in `{folder}`: " if folder else ""
+    return f"`{command.text}` → {where}{ended}{said}{purpose}"

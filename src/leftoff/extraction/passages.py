@@ -191,19 +191,26 @@ def choose(
         leads=_short_leads(paragraphs) if with_leads else {},
         covered=set(known),
         room=room,
-        group_room=int(room * group_share),
+        group_room=max(1, int(room * group_share)),
     )
+    members: dict[int, list[int]] = {}
+    for number, each in enumerate(paragraphs):
+        members.setdefault(each.group, []).append(number)
     queue = [(-choice.gain(number), number) for number in range(len(paragraphs))]
     heapq.heapify(queue)
     while queue:
-        _, number = heapq.heappop(queue)
+        before, number = heapq.heappop(queue)
         now = choice.gain(number)  # less than before, if something chosen since has its words
         if now <= 0.0 or not choice.fits(number):
             continue
         if queue and now < -queue[0][0]:
             heapq.heappush(queue, (-now, number))
-        else:
-            choice.take(number)
+            continue
+        is_first = not choice.taken[paragraphs[number].group]
+        choice.take(number)
+        if is_first:  # the others come without the label now
+            for other in members[paragraphs[number].group]:
+                heapq.heappush(queue, (-choice.gain(other), other))
     return choice.chosen
 
 
@@ -233,16 +240,22 @@ class _Choice:
         self.totals = [math.fsum([self.values[word] for word in found]) for found in self.word_sets]
 
     def gain(self, number: int) -> float:
-        """Return what a paragraph would add for its length."""
+        """Return what a paragraph would add for its length, with what must come with it."""
         paragraph, total = self.paragraphs[number], self.totals[number]
         if paragraph.text in self.told:
             return 0.0
         values = self.values
-        new = math.fsum([values[word] for word in self.word_sets[number] - self.covered])
+        found, cost = self.word_sets[number], self.costs[number]
+        lead = self._lead(number)
+        if lead is not None:
+            found = found | self.word_sets[lead]
+            total += self.totals[lead]
+            cost += self.costs[lead]
+        new = math.fsum([values[word] for word in found - self.covered])
         if new < paragraph.novelty * total:
             return 0.0
         share_left = 1.0 - self.taken[paragraph.group] / self.group_room
-        return share_left * paragraph.weight * (new + _REPEATED_VALUE * total) / self.costs[number]
+        return share_left * paragraph.weight * (new + _REPEATED_VALUE * total) / cost
 
     def fits(self, number: int) -> bool:
         """Return whether there is room for a paragraph and what must come with it."""

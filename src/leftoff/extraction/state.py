@@ -108,7 +108,7 @@ class File(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A shell command, how often it ran and how it ended last, as its output tells. ``name`` is the same for all its forms."""
+    """A shell command, how often it ran in a folder and how it ended last, as its output tells. ``name`` is the same for all its forms."""
 
     ref: Ref
     name: str
@@ -123,6 +123,7 @@ class Command(NamedTuple):
     fixed_by: tuple[str, ...] = ()  # the files changed in between
     result_ref: Ref | None = None  # the last answer; None: it said nothing worth quoting
     failure_ref: Ref | None = None  # the answer that showed the earlier failure, if it passes now
+    folder: str = ""  # where it ran, if that is not the project's folder
 
     @property
     def refs(self) -> list[Ref]:

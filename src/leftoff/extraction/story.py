@@ -60,7 +60,7 @@ _REASON = re.compile(rf"{any_of('reason').join(('(?:', ')'))}", re.IGNORECASE)
 _FACTS = {"done": "accomplishments", "todo": "accomplishments", "fixed": "key_findings"}
 # How an item begins that is not the agent's own text, by where it is from; ``{}`` is what it is about.
 OPENINGS = {
-    "objected": "Asked “{}”, and the user objected then: “{}”",
+    "objected": "Asked “{}”, to which the user then said “{}”",
     "outcome": "Asked “{}”",
     "reply": "On “{}”",
     "request": "The user wrote",
@@ -125,7 +125,7 @@ def _candidates(state: State, known: str) -> Iterator[tuple[Passage, list[str], 
         is_passing = each.kind == "reply" and not is_under_way
         was_refused = _objection(state, each) is not None
         text = wording.without_last_announcement(each.text) if each.kind == "reply" else each.text
-        parts = _told_parts(each, text)[: 1 if was_refused else None]
+        parts = _told_parts(each, text)
         if each.kind in ("reply", "outcome") and each.turn >= state.turns - 1:
             parts = _without_known(parts, text, known)
         if parts and not (each.kind == "reply" and len(text) < _MIN_REPLY_CHARS):
@@ -287,8 +287,9 @@ def _verdicts(state: State) -> Iterator[Item]:
 
 def _was_done_after_all(state: State, rule: Rule) -> bool:
     """Return whether a command that was refused without a reason ran later."""
-    command = state.commands.get(checks.name_of(rule.about.strip("`")))
-    return rule.kind == "refusal" and not rule.text and command is not None and command.call > rule.call
+    if rule.kind != "refusal" or rule.text:
+        return False
+    return any(each.text == rule.about.strip("`") and each.call > rule.call for each in state.commands.values())
 
 
 def _describe_verdict(rule: Rule) -> str:

@@ -52,6 +52,7 @@ _TRAILER = re.compile(
 )
 _PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
 _SHOWS_HOW_IT_ENDED = re.compile(rf"{_COMMITTED.pattern}|{checks.ENDED.pattern}", re.MULTILINE)
+_CHANGES_FOLDER = re.compile(r"\s*cd\s+([^\s;&|]+)\s*&&")
 _FOLDER = re.compile(r"(?:\bcd|\bgit -C)\s+(\S+)")
 # What shows files or lists them, which can be done again.
 _SHOWS_FILES = re.compile(r"(?:cd [^&;|]+&&\s*)?(?:cat|sed -n|head|tail|nl|bat|ls|find|tree|pwd)\b")
@@ -209,7 +210,8 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         state.jobs = {key: job for key, job in state.jobs.items() if job.command != text}
         state.jobs[answer.job_id] = Job(call.asked.with_excerpt(text), answer.job_id, text)
         return
-    name = checks.name_of(text)
+    folder = _folder_elsewhere(state, ran)
+    name = f"{checks.name_of(text)} @ {folder}" if folder else checks.name_of(text)
     earlier = state.commands.pop(name, None)
     outcome, said = checks.read_outcome(command, answer)
     has_failed = outcome == "failed"
@@ -235,6 +237,7 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         else earlier.result_ref
         if earlier.outcome == "failed"
         else earlier.failure_ref,
+        folder=folder,
     )
     if not has_failed:
         _add_git_state(state, call, command)
@@ -245,6 +248,13 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
             and "git " not in command
         ):
             _add_passage(state, call.answer_ref(answer.text), "output", answer.text, text)
+
+
+def _folder_elsewhere(state: State, ran: Ran) -> str:
+    """Return the folder that a command ran in, if that is another than the project's: there it is another command."""
+    changed_to = _CHANGES_FOLDER.match(ran.command)
+    folder = files.below(ran.folder or state.project, changed_to[1]) if changed_to else ran.folder or ""
+    return "" if folder.rstrip("/") == state.project.rstrip("/") else folder
 
 
 def _add_git_state(state: State, call: Call, command: str) -> None:

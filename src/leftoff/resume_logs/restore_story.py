@@ -16,9 +16,9 @@ from leftoff.extraction.story import OPENINGS
 
 # What an item is worth by where it is from, which the words at its beginning tell; they stay with any paragraph of it.
 _ORIGINS = {
-    **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
-    "reply": 0.9,
-    "summary": 0.7,
+    **dict.fromkeys(("request", "approved", "rejected", "proposed", "summary"), 1.3),
+    "outcome": 1.3,
+    "reply": 0.8,
     **dict.fromkeys(("objected", "report", "note", "document", "output", "edit"), 0.4),
 }
 
@@ -30,7 +30,7 @@ def _opening_pattern(origin: str) -> str:
 
 _LABEL = re.compile("|".join(map(_opening_pattern, _ORIGINS)))
 _PROGRESS, _PROGRESS_CHARS = 0.5, 100  # of a text that is too short to say more than how far things are
-_OTHER_WEIGHT = 0.9  # of an item without such words: something the agent found on the way
+_OTHER_WEIGHT = 0.8  # of an item without such words: something the agent found on the way
 _OLDEST = 0.35  # what the first item is worth beside the last one
 _GROUP_SHARE = 0.3  # of the room, for one item
 _SHORT_ITEM_CHARS = 200  # told whole or not at all
@@ -129,10 +129,10 @@ def _cost(text: str) -> int:
 def _entries(log: ResumeLog) -> Iterator[_Entry]:
     """Yield all that may be told: requests, decisions, what happened in order of time, how and where."""
     yield from _requests(log)
-    for decision in log.decisions:
+    for number, decision in enumerate(log.decisions, 1):
         reason = str(decision.get("rationale") or "")
         text = str(decision.get("decision") or "") + (f": {reason}" if reason else "")
-        yield _Entry(_DECIDED, "", (text,), _WEIGHTS["decisions"])
+        yield _Entry(_DECIDED, "", (text,), _WEIGHTS["decisions"] * number / len(log.decisions))
     yield from _happened(log)
     yield from _how_and_where(log)
     for own in log.custom_sections:
