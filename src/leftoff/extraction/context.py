@@ -22,6 +22,7 @@ _RULES_QUARTERS = _CONTEXT_QUARTERS // 2
 _FILES_QUARTERS = _CONTEXT_QUARTERS * 5 // 16
 _COMMANDS_QUARTERS = _CONTEXT_QUARTERS * 3 // 16
 _MAX_NAMED_FILES = 15
+_MAX_NAMED_COMMITS = 5  # the last ones
 _HALF_LIFE_CALLS = 60
 _OTHER_VERSION_CONTROL = re.compile(r"(?:^|[;&|]\s*)(?:jj|hg|sl|svn) ", re.MULTILINE)
 
@@ -94,8 +95,10 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
     elif last is not None:
         yield f"Nothing was changed after commit {_name_commit(last)}", refs
     if last is not None:
-        pushed = "was pushed" if state.pushed_at >= last.call else "was not pushed in this session"
-        yield f"The last commit, {_name_commit(last)}, {pushed}", [last.ref]
+        pushed = "pushed" if state.pushed_at >= last.call else "the last was not pushed in this session"
+        named = [_name_commit(commit) for commit in here[-_MAX_NAMED_COMMITS:]]
+        earlier = f"{len(here) - len(named)} more, " if len(here) > len(named) else ""
+        yield f"Committed in this session: {earlier}{', '.join(named)}; {pushed}", [last.ref]
 
 
 def _has_reports(state: State) -> bool:

@@ -90,12 +90,6 @@ def _split_long_list(block: str) -> Iterable[str]:
     return pieces
 
 
-def with_own_lead(parts: list[str]) -> list[str]:
-    """Return the paragraphs with the first line of the first one by itself, if that only introduces what follows it."""
-    lead, _, rest = parts[0].partition("\n") if parts else ("", "", "")
-    return [lead, rest.strip("\n"), *parts[1:]] if rest.strip() and not _LIST_ITEM.match(lead) and "```" not in lead else parts
-
-
 def join(chosen: Iterable[tuple[int, str]], total: int = 0) -> str:
     """Put chosen paragraphs of one text together again, in their order; gaps are marked, also one before the end of ``total``."""
     parts: list[str] = []
@@ -179,7 +173,8 @@ def choose(
 ) -> set[tuple[int, int]]:
     """Return the group and number of the paragraphs that tell most within ``room``, measured by ``cost``.
 
-    ``known`` are words that the reader has already. The same text is chosen once. No group takes more than ``group_share`` of the room. ``with_leads``: a paragraph comes with the first
+    ``known`` are words that the reader has already. The same text is chosen once. A group takes at most ``group_share`` of the room,
+    and the more of that it has taken, the less its other paragraphs count. ``with_leads``: a paragraph comes with the first
     one of its group, if that is short, because that says what it is about. ``labels`` are the words that come before the
     paragraphs of a group.
     """
@@ -193,24 +188,17 @@ def choose(
         room=room,
         group_room=max(1, int(room * group_share)),
     )
-    members: dict[int, list[int]] = {}
-    for number, each in enumerate(paragraphs):
-        members.setdefault(each.group, []).append(number)
     queue = [(-choice.gain(number), number) for number in range(len(paragraphs))]
     heapq.heapify(queue)
     while queue:
-        before, number = heapq.heappop(queue)
+        _, number = heapq.heappop(queue)
         now = choice.gain(number)  # less than before, if something chosen since has its words
         if now <= 0.0 or not choice.fits(number):
             continue
         if queue and now < -queue[0][0]:
             heapq.heappush(queue, (-now, number))
-            continue
-        is_first = not choice.taken[paragraphs[number].group]
-        choice.take(number)
-        if is_first:  # the others come without the label now
-            for other in members[paragraphs[number].group]:
-                heapq.heappush(queue, (-choice.gain(other), other))
+        else:
+            choice.take(number)
     return choice.chosen
 
 
@@ -240,22 +228,16 @@ class _Choice:
         self.totals = [math.fsum([self.values[word] for word in found]) for found in self.word_sets]
 
     def gain(self, number: int) -> float:
-        """Return what a paragraph would add for its length, with what must come with it."""
+        """Return what a paragraph would add for its length."""
         paragraph, total = self.paragraphs[number], self.totals[number]
         if paragraph.text in self.told:
             return 0.0
         values = self.values
-        found, cost = self.word_sets[number], self.costs[number]
-        lead = self._lead(number)
-        if lead is not None:
-            found = found | self.word_sets[lead]
-            total += self.totals[lead]
-            cost += self.costs[lead]
-        new = math.fsum([values[word] for word in found - self.covered])
+        new = math.fsum([values[word] for word in self.word_sets[number] - self.covered])
         if new < paragraph.novelty * total:
             return 0.0
         share_left = 1.0 - self.taken[paragraph.group] / self.group_room
-        return share_left * paragraph.weight * (new + _REPEATED_VALUE * total) / cost
+        return share_left * paragraph.weight * (new + _REPEATED_VALUE * total) / self.costs[number]
 
     def fits(self, number: int) -> bool:
         """Return whether there is room for a paragraph and what must come with it."""

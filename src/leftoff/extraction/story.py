@@ -125,7 +125,7 @@ def _candidates(state: State, known: str) -> Iterator[tuple[Passage, list[str], 
         is_passing = each.kind == "reply" and not is_under_way
         was_refused = _objection(state, each) is not None
         text = wording.without_last_announcement(each.text) if each.kind == "reply" else each.text
-        parts = _told_parts(each, text)
+        parts = _told_parts(each, text)[: 1 if was_refused else None]
         if each.kind in ("reply", "outcome") and each.turn >= state.turns - 1:
             parts = _without_known(parts, text, known)
         if parts and not (each.kind == "reply" and len(text) < _MIN_REPLY_CHARS):

@@ -272,6 +272,8 @@ def _add_git_state(state: State, call: Call, command: str) -> None:
     if not shown and _QUIET_COMMIT.search(command):
         texts = (each["heredoc"] or each["quoted"] or "" for each in _MESSAGE.finditer(command))
         shown = [(" ", "", subject) for text in texts if (subject := text.strip().split("\n", 1)[0])]
+    if shown and "--amend" in command and state.commits:
+        state.commits.pop()
     for branch, sha, subject in shown:
         if " " not in branch and not is_elsewhere:
             state.branch, state.branch_ref = branch, call.answer_ref(branch)

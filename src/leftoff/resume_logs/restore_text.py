@@ -122,11 +122,7 @@ def lost_body(log: ResumeLog, summary: str | None, given: str, max_chars: int) -
     flat = " ".join(known.split())
     wrong = [f"- {markdown.escape_item(each)}" for each in contradictions(log, summary or "")]
     rules = _fit_rules(log, max_chars // 3, told=flat)
-    now = [
-        line
-        for line in _standing(log)
-        if not line.startswith(_WHERE) and is_open_step(line.removeprefix("- "))
-    ]
+    now = [line for line in _standing(log) if is_open_step(line.removeprefix("- "))]
     new = [line for line in now if _is_new(line, known, flat)]
     # A summary seldom has these, and never as exactly.
     exact = [
