@@ -210,7 +210,7 @@ def test_what_the_user_objected_to_gives_way(prompt: str) -> None:
     story = Story().asked("Export it").replied(held).asked("Report it").replied(rejected).asked(prompt)
     state = folded(story.replied("I see."))
     told = [str(render(state, max_tokens=tokens)["accomplishments"]) for tokens in range(250, 1_000, 5)]
-    assert f"Asked “Report it”, and the user objected then: “{prompt}”: {rejected}" in told[-1]
+    assert f"Asked “Report it”, to which the user then said “{prompt}”: {rejected}" in told[-1]
     seen = {(held in text, rejected in text) for text in told}
     assert (True, False) in seen
     assert (False, True) not in seen

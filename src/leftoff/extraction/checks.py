@@ -154,7 +154,12 @@ def unresolved_failures(state: State) -> list[Command]:
         for command in state.commands.values()
         if command.outcome == "failed"
         and is_check(command)
-        and not any(later.call > command.call and _refutes(later.text, command.text) for later in passed)
+        and not any(
+            later.call > command.call
+            and later.folder in ("", command.folder)
+            and _refutes(later.text, command.text)
+            for later in passed
+        )
     ]
 
 

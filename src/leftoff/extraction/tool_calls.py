@@ -254,7 +254,7 @@ def _folder_elsewhere(state: State, ran: Ran) -> str:
     """Return the folder that a command ran in, if that is another than the project's: there it is another command."""
     changed_to = _CHANGES_FOLDER.match(ran.command)
     folder = files.below(ran.folder or state.project, changed_to[1]) if changed_to else ran.folder or ""
-    return "" if folder.rstrip("/") == state.project.rstrip("/") else folder
+    return "" if not state.project or folder.rstrip("/") == state.project.rstrip("/") else folder
 
 
 def _add_git_state(state: State, call: Call, command: str) -> None:
