@@ -220,7 +220,10 @@ def test_a_push_counts_for_the_commits_before_it() -> None:
         ("git push origin main", "main -> main"),
     ):
         add_call(state, Ran(command), answer=Answer(output, 0, failed=False))
-    assert "Committed in this session: `1a2b3c4` (“Add it”); pushed" in render(state)["critical_context"]["state"]
+    assert (
+        "Committed in this session: `1a2b3c4` (“Add it”); pushed"
+        in render(state)["critical_context"]["state"]
+    )
     add_call(state, Ran("git commit -m 'More'"), answer=Answer("[main 2a2b3c4] More", 0, failed=False))
     assert (
         "Committed in this session: `1a2b3c4` (“Add it”), `2a2b3c4` (“More”); the last was not pushed in this session"

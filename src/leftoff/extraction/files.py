@@ -21,7 +21,9 @@ _SHELL_WRITES = re.compile(
     r"|\bsed\s+-i\S*\s+(?:'[^']*'|\"[^\"]*\")\s+([^\s<>|;&]+)"
 )
 _SHELL_WRITE_MARKS = ("<<", "tee", "sed")  # one of which each of them has: looking for these takes less time
-_MOVES = re.compile(r"(?:^|[;&|]\s*)(?:git )?mv (?:-\w+ )*([^\s;&|]+) ([^\s;&|]+)\s*(?=$|[;&|\n])", re.MULTILINE)
+_MOVES = re.compile(
+    r"(?:^|[;&|]\s*)(?:git )?mv (?:-\w+ )*([^\s;&|]+) ([^\s;&|]+)\s*(?=$|[;&|\n])", re.MULTILINE
+)
 _DELETES = re.compile(r"(?:^|[;&|]\s*)(?:git )?rm (?:-\w+ )*([^;&|\n]+)")
 # What comes before the verb when an agent says what it does next.
 _LEAD_IN = re.compile(
