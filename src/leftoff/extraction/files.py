@@ -18,7 +18,7 @@ _MAX_FILES_OF_PURPOSE = 3
 # Files that a shell command writes: a here-document, ``tee``, ``sed -i``.
 _SHELL_WRITES = re.compile(
     r"\bcat\s*>>?\s*([^\s<>|;&]+)\s*<<|<<-?\s*['\"]?\w+['\"]?\s*>>?\s*([^\s<>|;&]+)|\btee\s+(?:-a\s+)?([^\s<>|;&-][^\s<>|;&]*)"
-    r"|\bsed\s+-i\S*\s+(?:'[^']*'|\"[^\"]*\")\s+([^\s<>|;&]+)"
+    r"|\bsed\s+-i\S*\s+(?:''\s+)?(?:'[^']+'|\"[^\"]+\")\s+([^\s<>|;&]+)"
 )
 _SHELL_WRITE_MARKS = ("<<", "tee", "sed")  # one of which each of them has: looking for these takes less time
 _MOVES = re.compile(
@@ -56,7 +56,7 @@ def _add_shell_changes(state: State, ref: Ref, command: str, folder: str | None)
     """Add the files that a shell command writes and removes."""
     if any(mark in command for mark in _SHELL_WRITE_MARKS):
         for found in _SHELL_WRITES.findall(command):
-            path = below(folder, "".join(found))
+            path = below(folder or state.project or None, "".join(found))
             _add_change(state, ref, Changed(path, "", ""), purpose=_purpose(state, path))
     if "rm " in command:
         _delete_known_files(state, ref, command, folder)
@@ -136,7 +136,8 @@ def _move_known_files(state: State, ref: Ref, command: str, folder: str | None) 
     for source, target in _MOVES.findall(command):
         for path in (source, below(folder or state.project, source)):
             if path in state.files:
-                to = target if path == source else below(folder or state.project, target)
+                is_relative = path == source and not source.startswith("/")
+                to = target if is_relative else below(folder or state.project, target)
                 name = path.rpartition("/")[2]
                 is_folder = to.endswith("/") or ("." in name and "." not in to.rpartition("/")[2])
                 moved = Moved(path, f"{to.rstrip('/')}/{name}" if is_folder else to)

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 from leftoff.core import markdown
 from leftoff.core.markdown import utf16_length
 from leftoff.core.resume_log import ResumeLog
-from leftoff.extraction import passages
+from leftoff.extraction import passages, wording
 from leftoff.extraction.next_steps import FIRST_ASKED, LATEST, TEAM_ASKED
 from leftoff.extraction.passages import Paragraph
 from leftoff.extraction.story import OPENINGS
 
 # What an item is worth by where it is from, which the words at its beginning tell; they stay with any paragraph of it.
 _ORIGINS = {
-    **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed", "summary"), 1.3),
+    **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
+    "summary": 1.0,
     **dict.fromkeys(("objected", "report", "note", "document", "output", "edit"), 0.4),
 }
 
@@ -30,7 +31,7 @@ _LABEL = re.compile("|".join(map(_opening_pattern, (*_ORIGINS, "reply"))))
 _PROGRESS, _PROGRESS_CHARS = 0.5, 100  # of a text that is too short to say more than how far things are
 # Of a reply on the way, with such words or none: most outcomes repeat it. A summary has the outcomes, and leaves out what was found.
 _FOUND, _FOUND_BESIDE_SUMMARY = 0.8, 1.1
-_OLDEST = 0.35  # what the first item is worth beside the last one
+_OLDEST = 0.15  # what the first item is worth beside the last one
 _GROUP_SHARE = 0.3  # of the room, for one item
 _SHORT_ITEM_CHARS = 200  # told whole or not at all
 _MAX_PARAGRAPH_CHARS = 1_400
@@ -38,7 +39,7 @@ _WEIGHTS = {
     "mission": 1.0,
     "decisions": 1.6,
     "commands": 1.4,
-    "files": 1.2,
+    "files": 0.8,
     "custom": 0.9,
     "other": 0.6,
 }
@@ -46,7 +47,8 @@ _GAPS_CHARS = 120  # set aside for the marks of gaps at the ends of what is told
 _FIRST_REQUEST = 2.5
 _FIRST_REQUEST_CHARS = 900  # where others followed it
 _READ, _SAYS_NO_RESULT = ": read ", ("→ worked", "→ outcome not shown")
-_SAYS_LITTLE = 0.35  # of a file that was only read, a command that checks nothing
+_SAYS_LITTLE = 0.35  # of a file that was only read, a command that checks nothing, a mere "yes"
+_ANSWER = re.compile(r"the user answered “([^”]*)”\Z")
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
 _LATER_COUNTS = "Oldest first: where entries disagree, the later one holds."
 
@@ -129,10 +131,14 @@ def _cost(text: str) -> int:
 def _entries(log: ResumeLog, found: float) -> Iterator[_Entry]:
     """Yield all that may be told: requests, decisions, what happened in order of time, how and where."""
     yield from _requests(log)
-    for number, decision in enumerate(log.decisions, 1):
+    for decision in log.decisions:
         reason = str(decision.get("rationale") or "")
         text = str(decision.get("decision") or "") + (f": {reason}" if reason else "")
-        yield _Entry(_DECIDED, "", (text,), _WEIGHTS["decisions"] * number / len(log.decisions))
+        answer = _ANSWER.search(text)
+        says_little = answer is not None and wording.GO_AHEAD.match(
+            answer[1]
+        )  # "yes" to an offer is a request like others
+        yield _Entry(_DECIDED, "", (text,), _WEIGHTS["decisions"] * (_SAYS_LITTLE if says_little else 1.0))
     yield from _happened(log, found)
     yield from _how_and_where(log)
     for own in log.custom_sections:
