@@ -73,11 +73,15 @@ def test_files_moved_by_a_shell_command() -> None:
     for action in (
         Looked("/p/a.py"),
         Looked("/q/b.py"),
+        Looked("/p/e.py"),
+        Ran("mv /p/e.py /p/f.py"),
         Ran("git mv a.py lib/c.py && mv -f other.py d.py"),
         Ran("mv b.py old/", folder="/q"),
     ):
         add_call(state, action, answer=GOOD)
     assert {path: (file.last, file.moved_to) for path, file in state.files.items()} == {
+        "/p/e.py": ("moved", "/p/f.py"),
+        "/p/f.py": ("changed", ""),
         "/p/a.py": ("moved", "/p/lib/c.py"),
         "/p/lib/c.py": ("changed", ""),
         "/q/b.py": ("moved", "/q/old/b.py"),

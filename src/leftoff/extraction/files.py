@@ -134,7 +134,7 @@ def _delete_known_files(state: State, ref: Ref, command: str, folder: str | None
 def _move_known_files(state: State, ref: Ref, command: str, folder: str | None) -> None:
     """Mark known files that a shell command moved; a target without a suffix, or with a slash at its end, is a folder."""
     for source, target in _MOVES.findall(command):
-        for path in (source, below(folder or state.project, source)):
+        for path in dict.fromkeys((source, below(folder or state.project, source))):
             if path in state.files:
                 is_relative = path == source and not source.startswith("/")
                 to = target if is_relative else below(folder or state.project, target)

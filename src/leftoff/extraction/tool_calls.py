@@ -35,7 +35,6 @@ _MAX_COMMAND_CHARS = 600
 _MAX_TEXT_CHARS = 8_000
 _MIN_OUTPUT_CHARS = 40
 _MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
-_MAX_SEEN_CHARS = 600  # from either end of what a call printed
 _MAX_EDIT_CHARS = 600
 _WHOLE_NOTE_CHARS = 1_000
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
@@ -54,8 +53,6 @@ _PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
 _SHOWS_HOW_IT_ENDED = re.compile(rf"{_COMMITTED.pattern}|{checks.ENDED.pattern}", re.MULTILINE)
 _CHANGES_FOLDER = re.compile(r"\s*cd\s+([^\s;&|]+)\s*&&")
 _FOLDER = re.compile(r"(?:\bcd|\bgit -C)\s+(\S+)")
-# What shows files or lists them, which can be done again.
-_SHOWS_FILES = re.compile(r"(?:cd [^&;|]+&&\s*)?(?:cat|sed -n|head|tail|nl|bat|ls|find|tree|pwd)\b")
 _LINE_NUMBER = re.compile(r"^\s*\d+[→\t|]", re.MULTILINE)
 
 
