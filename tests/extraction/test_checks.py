@@ -45,6 +45,8 @@ TSC = "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'num
         ("npx tsc --noEmit | head", TSC, "failed", "error TS2322"),
         ("make test; echo done", "make: *** [test] Error 2\ndone", "failed", "make: *** [test] Error 2"),
         ("go test ./... | tail", GO_OK, "passed", "ok  \texample.com/store\t(cached)"),
+        ("go test ./... | head -n 3", f"{GO_OK}\nok a\nok b\nok c", "unknown", ""),
+        ("go test ./... 2>&1 | head", GO_OK, "passed", "ok  \texample.com/store\t(cached)"),
         ("pytest -q | tail -1", "12 passed in 0.31s", "passed", "12 passed in 0.31s"),
         ("pytest -q | tail -1", "12 passed, 2 warnings in 0.31s", "passed", "12 passed"),
         ("npx eslint . | tail -3", "✖ 3 problems (2 errors, 1 warning)", "failed", "3 problems"),
