@@ -100,25 +100,9 @@ def in_place(*, numbers: tuple[int, ...], questions: Path | None, as_json: bool)
     if as_json:
         output.as_json([dataclasses.asdict(each) for each in measured])
         return 0
-    rows = [_in_place_row(each) for each in (*measured, *bench_in_place.totals(measured))]
-    headings = ["session", "compaction", "before", "after", "support", "quiz", "requests", "cache"]
-    output.table(headings, rows)
+    rows = [bench_in_place.table_row(each) for each in (*measured, *bench_in_place.totals(measured))]
+    output.table([*bench_in_place.HEADINGS], rows)
     return 0
-
-
-def _in_place_row(each: bench_in_place.Compacted) -> tuple[str, ...]:
-    if each.declined:
-        return (each.session, f"{each.how}: left to the agent: {each.declined}", *[""] * 6)
-    return (
-        each.session,
-        each.how,
-        f"{each.tokens_before:,}",
-        f"{each.tokens_after:,}",
-        f"{each.kept} of {each.needed}",
-        f"{each.weight_answered / each.weight:.0%}",
-        str(each.requests),
-        f"{each.tokens_after:,}",
-    )
 
 
 @bench.command("quiz", epilog="Example: python -m bench quiz --questions ../quiz 1 2 12")

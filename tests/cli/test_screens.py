@@ -280,4 +280,7 @@ def test_the_levels_of_smart_trim_fit(said, sessions):
     listed = [line for line in text.splitlines() if line.startswith("  --level ")]
     assert [line.split()[1] for line in listed] == ["careful", "normal", "strong"]
     assert [line.endswith("<- this plan") for line in listed] == [False, True, False]
+    assert "--level " not in said("smart-trim", ID.format(9), "--dry-run", "--keep", "1"), (
+        "of whole levels, not of this plan"
+    )
     assert max(map(len, text.splitlines())) <= 80

@@ -196,6 +196,11 @@ class Choice(NamedTuple):
     cut: frozenset[int]
     edit: bool
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the user chose anything."""
+        return bool(self.keep or self.cut or self.edit)
+
     def apply(self, planned: PlannedTrim) -> PlannedTrim:
         """Return the plan with the chosen cuts only; with ``edit`` the user ticks them in an editor."""
         from leftoff.cli.editor import edit_text

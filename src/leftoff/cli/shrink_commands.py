@@ -232,7 +232,9 @@ def _shrink(
     planned = choice.apply(shrink_trim.prepare_trim(session, workspace, wanted))
     if dry_run:
         with output.byte_progress("Looking") as progress:
-            seen = shrink_trim.with_levels(shrink_trim.preview_trim(planned, progress), workspace)
+            seen = shrink_trim.preview_trim(planned, progress)
+        if not choice.is_made:  # whole levels say nothing about chosen cuts
+            seen = shrink_trim.with_levels(seen, workspace)
         output.as_json(seen.to_dict()) if as_json else draw_plan(seen)
         return output.NOTHING_TO_DO if seen.plan.nothing_to_trim else 0
     with output.byte_progress("Writing") as progress:
