@@ -1,7 +1,7 @@
 """Add sources to the index and remove them.
 
 A batch is added in one transaction, and only if the source is still at the position where the writer left it: two writers
-never add the same text twice, and a killed one leaves complete batches. FTS5 needs the same words for removing that were added.
+never add the same text twice, and a killed one leaves complete batches.
 Nothing is added if something was forgotten since the writer started, because its batch may contain it.
 """
 
@@ -11,18 +11,24 @@ from collections.abc import Iterable, Sequence
 
 from leftoff.catalogue import database
 from leftoff.catalogue.forgotten import Forgotten
+from leftoff.search.match import piece_range
 from leftoff.search.pieces import (
+    PIECE_BITS,
     SEPARATOR,
     PendingCall,
     PendingCalls,
     Piece,
     ReadPosition,
     Source,
+    add_functions,
     pack_texts,
     unpack_texts,
 )
-from leftoff.search.tokens import tokens
+from leftoff.search.words import more_words
 
+# Which pieces to remove from the full-text index follows.
+UNINDEX = "INSERT INTO words(words, rowid, text, parts) SELECT 'delete', id, text, parts FROM texts WHERE id"
+INDEX = "INSERT INTO words(rowid, text, parts) SELECT id, text, parts FROM texts WHERE id"
 BLOCK_BYTES = 16 * 1024  # reading one text unpacks its block; half the size would take a tenth more space
 
 
@@ -36,6 +42,7 @@ class IndexWriter:
             folder, patience_seconds=patience_seconds, file_name=file_name
         )
         try:
+            add_functions(self.connection)
             self.forgotten = Forgotten(folder)
         except BaseException:
             self.connection.close()
@@ -93,7 +100,7 @@ class IndexWriter:
         marks = ", ".join("?" * len(named))
         with database.translate_errors(self.path):
             rows = self.connection.execute(
-                "SELECT DISTINCT s.path FROM pieces p JOIN sources s ON s.id = p.source"
+                f"SELECT DISTINCT s.path FROM pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
                 f" WHERE p.tool IN ({marks})",
                 named,
             ).fetchall()
@@ -231,33 +238,26 @@ class IndexWriter:
                 "INSERT INTO blocks(source, size, data) VALUES (?, ?, ?)",
                 (source_id, size, pack_texts(texts)),
             ).lastrowid
+        connection = self.connection
+        connection.execute("UPDATE sources SET chars = chars + ? WHERE id = ?", (size, source_id))
+        first, last = piece_range(source_id)
+        newest = connection.execute("SELECT max(id) FROM pieces WHERE id BETWEEN ? AND ?", (first, last))
+        number = newest.fetchone()[0] or first
         for slot, (piece, text) in enumerate(zip(pieces, texts, strict=True), len(held)):
-            self._add_piece(source_id, block, slot, piece, text)
+            number += 1
+            self._add_piece(number, source_id, (block, slot), piece, text)
 
-    def _add_piece(self, source_id: int, block: int, slot: int, piece: Piece, text: str) -> None:
+    def _add_piece(
+        self, number: int, source_id: int, place: tuple[int | None, int], piece: Piece, text: str
+    ) -> None:
         call = self._take_pending_call(source_id, piece) if piece.kind == "result" else None
         tool = piece.tool or (call and call.tool)
         row = (
-            *(
-                source_id,
-                block,
-                slot,
-                piece.line,
-                piece.start,
-                piece.kind,
-                round(piece.weight, 4),
-                piece.at,
-                tool,
-            ),
+            *(number, *place, piece.line, piece.start, piece.kind, piece.at, tool),
             *(piece.failed, piece.exit_code, call and call.piece),
         )
-        number = self.connection.execute(
-            "INSERT INTO pieces(source, block, slot, line, start, kind, weight, at, tool, failed, exit_code, asked)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        ).lastrowid
-        assert number is not None
-        self.connection.execute("INSERT INTO words(rowid, t) VALUES (?, ?)", (number, index_text(text)))
+        self.connection.execute("INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self.connection.execute("INSERT INTO words(rowid, text, parts) VALUES (?, ?, ?)", (number, text, more_words(text)))
         if piece.kind in {"call", "command"} and piece.call_id is not None:
             self.connection.execute(
                 "INSERT OR REPLACE INTO waiting VALUES (?, ?, ?, ?)",
@@ -296,34 +296,21 @@ class IndexWriter:
 
     def _remove(self, source_ids: Sequence[int]) -> None:
         for source_id in source_ids:
-            for block, data in self.connection.execute(
-                "SELECT id, data FROM blocks WHERE source = ?", (source_id,)
-            ).fetchall():
-                self._unindex(block, unpack_texts(data))
-            own = "SELECT id FROM pieces WHERE source = ?"
-            self.connection.execute(f"DELETE FROM touches WHERE piece IN ({own})", (source_id,))
-            for table in ("pieces", "blocks", "waiting"):
+            own = piece_range(source_id)
+            # FTS5 needs the same words for removing that were added.
+            self.connection.execute(f"{UNINDEX} BETWEEN ? AND ?", own)
+            self.connection.execute("DELETE FROM touches WHERE piece BETWEEN ? AND ?", own)
+            self.connection.execute("DELETE FROM pieces WHERE id BETWEEN ? AND ?", own)
+            for table in ("blocks", "waiting"):
                 self.connection.execute(f"DELETE FROM {table} WHERE source = ?", (source_id,))
             self.connection.execute("DELETE FROM sources WHERE id = ?", (source_id,))
         if source_ids:
             self.connection.execute("DELETE FROM paths WHERE id NOT IN (SELECT path FROM touches)")
 
-    def _unindex(self, block: int, texts: Sequence[str]) -> None:
-        pieces = self.connection.execute("SELECT id, slot FROM pieces WHERE block = ?", (block,)).fetchall()
-        self.connection.executemany(
-            "INSERT INTO words(words, rowid, t) VALUES ('delete', ?, ?)",
-            [(number, index_text(texts[slot])) for number, slot in pieces],
-        )
-
 
 def _storable(text: str) -> str:
     """Return text that UTF-8 can encode and that does not contain the separator."""
     return text.replace(SEPARATOR, " ").encode("utf-8", "replace").decode()
-
-
-def index_text(text: str) -> str:
-    """Return the tokens of a text as FTS5 receives them, for adding and for removing."""
-    return " ".join(tokens(text))
 
 
 def _blocks(pieces: Sequence[Piece]) -> Iterable[list[Piece]]:
