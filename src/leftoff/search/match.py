@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,11 +19,13 @@ _DAY_SECONDS = 86_400
 _HALF_LIFE_DAYS = 120.0
 _AGE_SHARE = 0.15  # of a score that a session loses with age
 _MAX_RANKED = 2_000  # pieces
-_MAX_COUNTED = 100_000  # pieces; a word that is in more says nothing about a session
-_NEIGHBOUR_SHARE = 0.5  # of the scores of the pieces before and after
-_SESSION_SHARE = 1.0  # of the score of the whole session
+_MAX_COUNTED = 20_000  # pieces; a word that is in more says nothing about a session
+_NEIGHBOUR_SHARE = 0.3  # of the scores of the pieces before and after
+_SESSION_SHARE = 2.0  # of the score of the whole session
+_WORDS_SHARE = 0.5  # what a piece gains if all words are in it or beside it
 _ALL_WORDS_FACTOR = 1.3
-_SATURATION, _LENGTH_SHARE = 1.2, 0.75  # the usual constants of bm25
+_SATURATION = 3.0
+_LENGTH_SHARE = 0.75  # the usual constants of bm25
 _BM25 = "bm25(1.0, 0.6)"  # of the text and of the parts of names
 _LAST_PIECE = (1 << PIECE_BITS) - 1
 _JOINED = f"pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
@@ -98,6 +101,8 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
     scores = _piece_scores(connection, full, query)
     if len(places) < options.limit and full != any_of:
         scores = _piece_scores(connection, any_of, query) | scores
+    if not scores and any(term.is_phrase for term in query.terms):
+        return find_sessions(connection, query.without_phrases, options)._replace(complete=False)
     candidates = _rank(_candidates(connection, query, scores, places, options), options)
     sessions = []
     for each in candidates[: options.limit]:
@@ -147,44 +152,63 @@ def _candidates(
     by_source: dict[int, dict[int, float]] = {}
     for piece, score in scores.items():
         by_source.setdefault(piece >> PIECE_BITS, {})[piece] = score
-    known = {
+    sources = {
         source: (modified_ns, project, chars)
         for source, modified_ns, project, chars in connection.execute(
             "SELECT id, modified_ns, project, chars FROM sources"
         )
     }
-    of_session = _session_scores(connection, query, {source: row[2] for source, row in known.items()})
+    words = _places_of_words(connection, query, scores, sources)
+    whole = _session_scores(words, {source: row[2] for source, row in sources.items()})
+    total = sum(each.rarity for each in words) or 1
     for source, pieces in by_source.items():
-        modified_ns, project, _ = known[source]
-        best = max(
-            score + _NEIGHBOUR_SHARE * (pieces.get(piece - 1, 0) + pieces.get(piece + 1, 0))
-            for piece, score in pieces.items()
-        )
-        score = (best + _SESSION_SHARE * of_session.get(source, 0)) * _freshness(modified_ns, options.now)
+        modified_ns, project, _ = sources[source]
+        best = max(_window_score(piece, pieces, words, total) for piece in pieces)
+        score = (best + _SESSION_SHARE * whole.get(source, 0)) * _freshness(modified_ns, options.now)
         factor = _ALL_WORDS_FACTOR if source in places else 1
         yield _Candidate(source, score * factor, pieces, source in places, modified_ns, project)
 
 
-def _session_scores(
-    connection: sqlite3.Connection, query: Query, chars: Mapping[int, int]
-) -> dict[int, float]:
+def _window_score(
+    piece: int, scores: Mapping[int, float], words: Sequence[_Word], total_rarity: float
+) -> float:
+    """Return the score of a piece together with those before and after it, more if they have many of the words."""
+    window = (piece - 1, piece, piece + 1)
+    beside = scores.get(piece - 1, 0) + scores.get(piece + 1, 0)
+    held = sum(each.rarity for each in words if not each.pieces.isdisjoint(window))
+    return (scores[piece] + _NEIGHBOUR_SHARE * beside) * (1 + _WORDS_SHARE * held / total_rarity)
+
+
+class _Word(NamedTuple):
+    """Where a word is: among the ranked pieces, and in how many pieces of each source."""
+
+    rarity: float
+    pieces: set[int]
+    counts: Mapping[int, int]
+
+
+def _places_of_words(
+    connection: sqlite3.Connection, query: Query, scores: Mapping[int, float], sources: Mapping[int, object]
+) -> list[_Word]:
+    found = []
+    for words in dict.fromkeys(part for group in query.groups for term in group for part in term.parts):
+        rows = connection.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (words, _MAX_COUNTED)).fetchall()
+        if len(rows) == _MAX_COUNTED:
+            continue
+        counts = Counter(piece >> PIECE_BITS for (piece,) in rows)
+        rarity = math.log(1 + (len(sources) - len(counts) + 0.5) / (len(counts) + 0.5))
+        found.append(_Word(rarity, {piece for (piece,) in rows if piece in scores}, counts))
+    return found
+
+
+def _session_scores(words: Sequence[_Word], chars: Mapping[int, int]) -> dict[int, float]:
     """Return the bm25 of whole sessions."""
     scores: dict[int, float] = {}
     average = sum(chars.values()) / max(1, len(chars)) or 1
-    for words in dict.fromkeys(part for group in query.groups for term in group for part in term.parts):
-        counts = dict(
-            connection.execute(
-                f"SELECT id >> {PIECE_BITS}, count(*) FROM"
-                " (SELECT rowid AS id FROM words WHERE words MATCH ? LIMIT ?) GROUP BY 1",
-                (words, _MAX_COUNTED),
-            ).fetchall()
-        )
-        if sum(counts.values()) == _MAX_COUNTED:
-            continue
-        rarity = math.log(1 + (len(chars) - len(counts) + 0.5) / (len(counts) + 0.5))
-        for source, count in counts.items():
+    for each in words:
+        for source, count in each.counts.items():
             length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * chars.get(source, 0) / average
-            worth = rarity * count * (_SATURATION + 1) / (count + _SATURATION * length)
+            worth = each.rarity * count * (_SATURATION + 1) / (count + _SATURATION * length)
             scores[source] = scores.get(source, 0) + worth
     return scores
 

@@ -31,7 +31,7 @@ KINDS: tuple[PieceKind, ...] = (
 Verb = Literal["read", "changed", "wrote", "removed", "moved"]
 # How much a hit in a piece of this kind is worth: prompts most, tool output least.
 WEIGHTS: dict[str, float] = {
-    "prompt": 1.2,
+    "prompt": 1.0,
     "reply": 1.0,
     "thinking": 0.8,
     "call": 0.9,

@@ -84,6 +84,16 @@ class Query(NamedTuple):
         return self._replace(groups=kept) if kept else self
 
     @property
+    def without_phrases(self) -> Query:
+        """The query with the words of its phrases in any order."""
+        groups = [
+            group
+            for each in self.groups
+            for group in (((word,) for term in each for word in plain_terms(term.text)) if each[0].is_phrase else [each])
+        ]
+        return self._replace(groups=tuple(groups))
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to search for."""
         return self == Query()

@@ -23,7 +23,7 @@ from leftoff.platform import paths
 from leftoff.search.changes import Changes, find_changes, folder_variables_digest, is_built
 from leftoff.search.match import Answers, FoundSession, Hit, SearchOptions, find_sessions, piece_range, read_hits
 from leftoff.search.pieces import PIECE_BITS, add_functions
-from leftoff.search.query import Query, Term, add_filter, filter_sql, parse_query, plain_terms
+from leftoff.search.query import Query, Term, add_filter, filter_sql, parse_query
 from leftoff.search.snippets import Snippet, make_snippet, shorten_text
 from leftoff.sessions import listing
 from leftoff.workspace import Workspace
@@ -118,9 +118,6 @@ def search(
             request.limit, request.hits, request.newest, int(now.timestamp()), request.first_project
         )
         answers = find_sessions(connection, query, options)
-        if not answers.complete and (request.command or request.error):
-            query = _split_phrases(query)
-            answers = find_sessions(connection, query, options)._replace(complete=False)
         sessions = _add_snippets(connection, answers, query, request)
         reason = None if sessions or unread else _explain_nothing(connection, query)
         suggestion = None if sessions or reason else suggest_word(connection, query)
@@ -212,17 +209,6 @@ def _build_query(request: SearchRequest, now: datetime) -> Query:
 def _as_phrase(words: str) -> Query:
     """Return a query for a command or an error: its words in their order."""
     return Query(groups=((Term(words, is_phrase=" " in words.strip()),),))
-
-
-def _split_phrases(query: Query) -> Query:
-    """Return the query with the words of its phrases in any order, none of which is a filter."""
-    groups: list[tuple[Term, ...]] = []
-    for group in query.groups:
-        if len(group) == 1 and group[0].is_phrase:
-            groups += [(word,) for word in plain_terms(group[0].text)]
-        else:
-            groups.append(group)
-    return query._replace(groups=tuple(groups))
 
 
 def _combine(query: Query, other: Query) -> Query:
