@@ -13,6 +13,8 @@ from leftoff.catalogue import database
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.search.match import piece_range
 from leftoff.search.pieces import (
+    BEGIN,
+    END,
     PIECE_BITS,
     SEPARATOR,
     PendingCall,
@@ -29,6 +31,7 @@ from leftoff.search.words import more_words
 # Which pieces to remove from the full-text index follows.
 UNINDEX = "INSERT INTO words(words, rowid, text, parts) SELECT 'delete', id, text, parts FROM texts WHERE id"
 INDEX = "INSERT INTO words(rowid, text, parts) SELECT id, text, parts FROM texts WHERE id"
+_REPLACED = {ord(sign): " " for sign in (SEPARATOR, BEGIN, END)}
 BLOCK_BYTES = 16 * 1024  # reading one text unpacks its block; half the size would take a tenth more space
 
 
@@ -309,8 +312,8 @@ class IndexWriter:
 
 
 def _storable(text: str) -> str:
-    """Return text that UTF-8 can encode and that does not contain the separator."""
-    return text.replace(SEPARATOR, " ").encode("utf-8", "replace").decode()
+    """Return text that UTF-8 can encode, without the control characters that separate texts and mark what was found."""
+    return text.translate(_REPLACED).encode("utf-8", "replace").decode()
 
 
 def _blocks(pieces: Sequence[Piece]) -> Iterable[list[Piece]]:

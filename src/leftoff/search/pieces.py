@@ -45,7 +45,8 @@ WEIGHTS: dict[str, float] = {
 }
 PIECE_BITS = 24  # the lowest of a piece's id, which count the pieces of a source; the others are the id of the source
 MAX_TITLE_CHARS = 300  # characters
-SEPARATOR = "\x1e"  # between the texts of a block; replaced inside the texts
+SEPARATOR = "\x1e"  # between the texts of a block
+BEGIN, END = "\x02", "\x03"  # around what was found in a snippet; all three are replaced inside the texts
 HEAD_CHARS = 4000
 TAIL_CHARS = 2000
 _MAX_SECRET_CHARS = 16_000  # a private key is about a fifth of this

@@ -24,7 +24,7 @@ _UNIT_HOURS = {"min": 1 / 60, "h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 2
 _MAX_QUERY_CHARS = 2000
 _MAX_WORDS = 200
 _MIN_STEM_CHARS = 4
-_MAX_ENDING_CHARS = 4  # that a stem may lack
+_ENDINGS = ("ing", "ed", "es", "er", "ly", "ation", "ional", "ment", "ness", "able", "ible", "ance", "ence", "ive", "ize")
 
 
 class Term(NamedTuple):
@@ -52,10 +52,9 @@ class Term(NamedTuple):
         if not self.is_prefix or runs(self.text):
             parts = name_parts(words)
             return f"({_quoted(words)} OR {_quoted(' '.join(parts))})" if parts else _quoted(words)
-        # A stem may be shorter than what was typed: configura* is to find configuration, which is stored as configur.
-        last = max(_MIN_STEM_CHARS, len(words) - _MAX_ENDING_CHARS)
-        stems = (_quoted(words[:end]) for end in range(last, len(words)) if words.isalpha())
-        return f"({' OR '.join([_quoted(words) + ' *', *stems])})"
+        spellings = [words, " ".join(name_parts(words))]
+        begun = [f"{_quoted(each)} *" for each in spellings if each]
+        return f"({' OR '.join([*begun, *map(_quoted, _shorter_stems(words))])})"
 
 
 class Query(NamedTuple):
@@ -217,9 +216,12 @@ def all_words(query: Query) -> str:
 
 def any_word(query: Query) -> str:
     """Return the FTS5 expression for the texts that contain any word, and every phrase and prefix."""
-    required = [_any(group) for group in query.groups if all(e.is_phrase or e.is_prefix for e in group)]
-    found = [part for group in query.groups for term in group for part in term.parts]
-    return _without(query, " AND ".join([*required, f"({' OR '.join(found)})"]))
+    required = [group for group in query.groups if all(each.is_phrase or each.is_prefix for each in group)]
+    words = " AND ".join(map(_any, required))
+    parts = [part for group in query.groups if group not in required for term in group for part in term.parts]
+    if parts and words:
+        words = f"{words} AND ({' OR '.join([*parts, words])})"  # the others count where they are
+    return _without(query, words or " OR ".join(parts))
 
 
 def _any(group: tuple[Term, ...]) -> str:
@@ -253,6 +255,17 @@ def _is_common(group: tuple[Term, ...]) -> bool:
     return all(
         not term.is_phrase and not term.is_prefix and term.text.lower() in COMMON_WORDS for term in group
     )
+
+
+def _shorter_stems(start: str) -> Iterator[str]:
+    """Yield stems that lack a part of what was typed: configura* is to find configuration, which is stored as configur."""
+    for end in range(3, len(start)):
+        stem = start[:end]
+        if any(ending.startswith(start[end:]) for ending in _ENDINGS):
+            yield from (stem,) if end >= _MIN_STEM_CHARS else ()
+            yield from (stem[:-1],) if stem[-1] == stem[-2] else ()  # run for running
+    if start[-1:] == start[-2:-1]:
+        yield start[:-1]
 
 
 def _run_expression(run: str) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from leftoff.search.match import Hit
+from leftoff.search.pieces import BEGIN, END
 from leftoff.search.query import Term
 from leftoff.search.words import name_parts, pairs, runs
 
 _MAX_CHARS = 200
 _MAX_WORDS = 40
-_BEGIN, _END = "\x02", "\x03"
-_MARKED = re.compile(f"{_BEGIN}([^{_BEGIN}{_END}]*){_END}")
+_MARKED = re.compile(f"{BEGIN}([^{BEGIN}{END}]*){END}")
 
 
 class Snippet(NamedTuple):
@@ -28,9 +28,9 @@ def make_snippet(connection: sqlite3.Connection, hit: Hit, words: str | None, te
     """Return the part of a hit with most of the words, which are an FTS5 expression; its beginning without any."""
     found = words and connection.execute(
         "SELECT snippet(words, 0, ?, ?, '…', ?) FROM words WHERE words MATCH ? AND rowid = ?",
-        (_BEGIN, _END, _MAX_WORDS, words, hit.piece),
+        (BEGIN, END, _MAX_WORDS, words, hit.piece),
     ).fetchone()
-    if found and _BEGIN in found[0]:
+    if found and BEGIN in found[0]:
         return _cut(found[0])
     return _cut(_mark_parts(hit.text, terms))
 
@@ -46,7 +46,7 @@ def _mark_parts(text: str, terms: Sequence[Term]) -> str:
     wanted += [pair for term in terms for run in runs(term.text) for pair in pairs(run)]
     patterns = [r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", each))) for each in wanted]
     pattern = "|".join(filter(None, patterns))
-    return re.sub(pattern, rf"{_BEGIN}\g<0>{_END}", text, flags=re.IGNORECASE) if pattern else text
+    return re.sub(pattern, rf"{BEGIN}\g<0>{END}", text, flags=re.IGNORECASE) if pattern else text
 
 
 def _cut(marked: str) -> Snippet:
@@ -56,7 +56,6 @@ def _cut(marked: str) -> Snippet:
     for number, part in enumerate(parts):
         marks += [(len(text), len(text) + len(part))] if number % 2 and part else []
         text += part
-    text = text.replace(_BEGIN, " ").replace(_END, " ")
     start = max(0, min(marks[0][0] - _MAX_CHARS // 4 if marks else 0, len(text) - _MAX_CHARS))
     if start and (gap := text.find(" ", start, marks[0][0])) >= 0:
         start = gap + 1

@@ -14,7 +14,8 @@ import unicodedata
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 RUN = re.compile(f"[{UNSPACED}]+")
 _CAMEL = re.compile(r"\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]))\w{3,64}\b", re.ASCII)
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
+_VERSION = re.compile(r"\bv(\d+(?:\.\d+)+)", re.ASCII)
 _MAX_PARTS = 8  # of a name; what has more is a key or an encoded file
 
 # Words that questions are full of and that narrow down nothing.
@@ -30,6 +31,7 @@ COMMON_WORDS = frozenset({
 def more_words(text: str) -> str:
     """Return the words of the second column: parts of names, and pairs of letters."""
     found = [" ".join(name_parts(name)) for name in dict.fromkeys(_CAMEL.findall(text))]
+    found += dict.fromkeys(_VERSION.findall(text))  # 1.2.3 is found in v1.2.3
     if not text.isascii():
         found += [" ".join((*pairs(run), run[-1])) for run in dict.fromkeys(RUN.findall(_composed(text)))]
     return " ".join(found)
@@ -54,7 +56,7 @@ def runs(word: str) -> list[str]:
 
 def without_runs(word: str) -> str:
     """Return the rest of a word."""
-    return word if word.isascii() else RUN.sub(" ", _composed(word))
+    return word if word.isascii() else RUN.sub(" ", word)
 
 
 def is_unspaced(word: str) -> bool:
