@@ -143,7 +143,7 @@ def test_a_question_finds_the_piece_with_the_answer_beside_it(tmp_path):
     fill(
         tmp_path,
         {
-            "apart": [piece("the staging server"), *[piece("else", n) for n in range(2, 9)], piece("a password", 9)],
+            "apart": [piece("Where is the staging server?"), *[piece("else", n) for n in range(2, 9)], piece("a password", 9)],
             "beside": [piece("Where is the staging server?"), piece("Its password is in the vault", 2, "reply")],
             "long": [piece("password " * 40 + "of another machine")],
             **{f"other{number}": [piece("nothing of it")] for number in range(9)},
