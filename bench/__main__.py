@@ -70,7 +70,9 @@ def picker(*, sessions: int, rounds: int) -> int:
 
 @bench.command("recall", epilog="Example: python -m bench recall ../locomo10.json --only 6,7,8,9,10")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--transcripts", type=click.Path(path_type=Path, exists=True, file_okay=False), help="The sessions.")
+@click.option(
+    "--transcripts", type=click.Path(path_type=Path, exists=True, file_okay=False), help="The sessions."
+)
 @click.option("--only", default="", help="Only the conversations of these numbers, such as 1,2,3.")
 @arguments.with_json
 def measure_recall(*, file: Path, transcripts: Path | None, only: str, as_json: bool) -> int:

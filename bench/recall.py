@@ -25,7 +25,7 @@ from bench.measuring import run_child, scratch_environment
 from leftoff.agents.registry import agent_of, load_agents
 from leftoff.core.records import Usage
 from leftoff.errors import NotFoundError, UsageError
-from leftoff.platform import clock
+from leftoff.platform import clock, paths
 from leftoff.search.search import SearchRequest, search
 from leftoff.search.update_index import update_library
 from leftoff.search.words import COMMON_WORDS
@@ -68,24 +68,43 @@ def measure(file: Path, transcripts: Path | None, numbers: Sequence[int]) -> Ite
     found = [_measure_in_child(file, number, transcripts) for number in chosen]
     yield _join("leftoff search", found)
     if all(collections[number].sessions for number in chosen):
-        for how, around, of_session in (("FTS5, best message", 0, False), ("FTS5, ±1 message and session", 1, True)):
-            yield _join(how, [_search_plainly(collections[number], around, of_session) for number in chosen])
+        for how, around, of_session in (
+            ("FTS5, best message", 0, False),
+            ("FTS5, ±1 message and session", 1, True),
+        ):
+            yield _join(
+                how,
+                [_search_plainly(collections[number], around, of_session=of_session) for number in chosen],
+            )
 
 
 def read_collections(file: Path, transcripts: Path | None) -> list[Collection]:
     """Read a file of questions."""
     if not file.is_file():
-        raise NotFoundError(f"{file}: there is no such file. LoCoMo's is data/locomo10.json of its repository.")
+        raise NotFoundError(
+            f"{file}: there is no such file. LoCoMo's is data/locomo10.json of its repository."
+        )
     content = json.loads(file.read_text("utf-8"))
     if isinstance(content, list):
         return [_locomo(number, each) for number, each in enumerate(content, 1)]
     if transcripts is None and "sessions" not in content:
-        raise UsageError(f"{file}: has no sessions of its own. Name the folder of transcripts: --transcripts FOLDER")
-    below = {} if transcripts is None else {
-        str(path.relative_to(transcripts).with_suffix("")): path for path in sorted(transcripts.rglob("*.jsonl"))
-    }
+        raise UsageError(
+            f"{file}: has no sessions of its own. Name the folder of transcripts: --transcripts FOLDER"
+        )
+    below = (
+        {}
+        if transcripts is None
+        else {
+            str(path.relative_to(transcripts).with_suffix("")): path
+            for path in sorted(transcripts.rglob("*.jsonl"))
+        }
+    )
     questions = [(each["query"], frozenset(each["answers"])) for each in content["queries"]]
-    return [Collection(name=file.stem, questions=questions, sessions=content.get("sessions", {}), transcripts=below)]
+    return [
+        Collection(
+            name=file.stem, questions=questions, sessions=content.get("sessions", {}), transcripts=below
+        )
+    ]
 
 
 def _locomo(number: int, content: Mapping[str, Any]) -> Collection:
@@ -97,7 +116,9 @@ def _locomo(number: int, content: Mapping[str, Any]) -> Collection:
     }
     questions = []
     for each in content["qa"]:
-        answers = frozenset(f"session_{n}" for said in each.get("evidence", ()) for n in re.findall(r"D(\d+):\d+", said))
+        answers = frozenset(
+            f"session_{n}" for said in each.get("evidence", ()) for n in re.findall(r"D(\d+):\d+", said)
+        )
         if answers:
             questions.append((each["question"], answers))
     return Collection(name=f"conversation {number}", questions=questions, sessions=sessions)
@@ -123,7 +144,7 @@ def _join(how: str, found: Sequence[Found]) -> Found:
 
 def _search_all(collection: Collection, home: Path) -> Found:
     """Write the sessions where their agents would have them, and ask every question."""
-    names = _place_sessions(collection, home)
+    names = place_sessions(collection, home)
     update_library(Workspace.open())
     places, nothing = [], 0
     for question, answers in collection.questions:
@@ -133,14 +154,17 @@ def _search_all(collection: Collection, home: Path) -> Found:
     return Found(how="leftoff search", places=tuple(places), nothing=nothing)
 
 
-def _place_sessions(collection: Collection, home: Path) -> dict[str, str]:
+def place_sessions(collection: Collection, home: Path) -> dict[str, str]:
     """Return the name of the session in each transcript."""
     names = {}
     for number, (name, path) in enumerate(collection.transcripts.items()):
         folder = home / ".claude/projects/-bench"
         if agent_of(path).id == "codex":
             unique = f"{number:08x}-0000-7000-8000-000000000000"
-            folder, name_there = home / ".codex/sessions/2026/01/06", f"rollout-2026-01-06T12-00-00-{unique}.jsonl"
+            folder, name_there = (
+                home / ".codex/sessions/2026/01/06",
+                f"rollout-2026-01-06T12-00-00-{unique}.jsonl",
+            )
         else:
             name_there = f"{number:04}-{path.name}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -171,7 +195,7 @@ def _script(session_id: str, messages: Sequence[str]) -> Script:
     )
 
 
-def _search_plainly(collection: Collection, around: int, of_session: bool) -> Found:
+def _search_plainly(collection: Collection, around: int, *, of_session: bool) -> Found:
     """Ask every question of FTS5: any of its words, the best piece of each session, perhaps the session as well."""
     with sqlite3.connect(":memory:") as connection:
         for table in ("pieces", "whole"):
@@ -180,15 +204,19 @@ def _search_plainly(collection: Collection, around: int, of_session: bool) -> Fo
             )
         for name, messages in collection.sessions.items():
             near = (messages[max(0, at - around) : at + around + 1] for at in range(len(messages)))
-            connection.executemany("INSERT INTO pieces VALUES (?, ?)", ((" ".join(some), name) for some in near))
+            connection.executemany(
+                "INSERT INTO pieces VALUES (?, ?)", ((" ".join(some), name) for some in near)
+            )
             connection.execute("INSERT INTO whole VALUES (?, ?)", (" ".join(messages), name))
-        ranked = [_rank_plainly(connection, question, of_session) for question, _ in collection.questions]
+        ranked = [
+            _rank_plainly(connection, question, of_session=of_session) for question, _ in collection.questions
+        ]
     answers = [answers for _, answers in collection.questions]
     places = tuple(_place(names, right) for names, right in zip(ranked, answers, strict=True))
     return Found(how="", places=places, nothing=ranked.count([]))
 
 
-def _rank_plainly(connection: sqlite3.Connection, question: str, of_session: bool) -> list[str]:
+def _rank_plainly(connection: sqlite3.Connection, question: str, *, of_session: bool) -> list[str]:
     words = [word for word in re.findall(r"\w+", question.lower()) if word not in COMMON_WORDS]
     expression = " OR ".join(f'"{word}"' for word in words)
     scores: dict[str, float] = {}
@@ -210,7 +238,7 @@ def _place(names: Sequence[str], answers: frozenset[str]) -> int | None:
 def main(file: str, number: str, transcripts: str) -> None:
     """Run the child process."""
     folder = Path(transcripts) if transcripts else None
-    found = _search_all(read_collections(Path(file), folder)[int(number)], Path.home())
+    found = _search_all(read_collections(Path(file), folder)[int(number)], Path(paths.environment()["HOME"]))
     sys.stdout.write(json.dumps({"places": found.places, "nothing": found.nothing}))
 
 

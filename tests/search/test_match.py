@@ -143,8 +143,15 @@ def test_a_question_finds_the_piece_with_the_answer_beside_it(tmp_path):
     fill(
         tmp_path,
         {
-            "apart": [piece("Where is the staging server?"), *[piece("else", n) for n in range(2, 9)], piece("a password", 9)],
-            "beside": [piece("Where is the staging server?"), piece("Its password is in the vault", 2, "reply")],
+            "apart": [
+                piece("Where is the staging server?"),
+                *[piece("else", n) for n in range(2, 9)],
+                piece("a password", 9),
+            ],
+            "beside": [
+                piece("Where is the staging server?"),
+                piece("Its password is in the vault", 2, "reply"),
+            ],
             "long": [piece("password " * 40 + "of another machine")],
             **{f"other{number}": [piece("nothing of it")] for number in range(9)},
         },
@@ -156,7 +163,9 @@ def test_the_sessions_of_one_project_come_first(tmp_path):
     """Whatever the others are worth."""
     fill(tmp_path, {"there": [piece("retry retry of payments")]})
     writer = IndexWriter(str(tmp_path))
-    writer.add(source("here", project="/p"), [piece("a long text with one retry")], before=None, after=reached(1))
+    writer.add(
+        source("here", project="/p"), [piece("a long text with one retry")], before=None, after=reached(1)
+    )
     writer.close()
     assert names(ask(tmp_path, "retry payments")) == ["there", "here"]
     assert names(ask(tmp_path, "retry payments", first_project="/p")) == ["here", "there"]
@@ -264,7 +273,11 @@ def test_a_similar_word_is_suggested(tmp_path):
 @pytest.mark.parametrize(
     ("text", "query", "marked"),
     [
-        ("filler " * 100 + "the retry\n\tof a payment failed " + "filler " * 100, "retry payments", ["retry", "payment"]),
+        (
+            "filler " * 100 + "the retry\n\tof a payment failed " + "filler " * 100,
+            "retry payments",
+            ["retry", "payment"],
+        ),
         ('a "b c" d', '"b c"', ["b c"]),
         ("see parseUserName there", "user", ["User"]),
         ("前に数字を直しました", "数字", ["数字"]),
@@ -278,7 +291,9 @@ def test_a_snippet_shows_what_was_found(tmp_path, text, query, marked):
     fill(tmp_path, {"a": [piece(text)]})
     answers = ask(tmp_path, query)
     with opened(tmp_path) as connection:
-        shown = make_snippet(connection, answers.sessions[0].hits[0], answers.words, parse_query(query, NOW).terms)
+        shown = make_snippet(
+            connection, answers.sessions[0].hits[0], answers.words, parse_query(query, NOW).terms
+        )
     assert [shown.text[start:end] for start, end in shown.marks] == marked
     assert len(shown.text) <= 202
     assert "\n" not in shown.text

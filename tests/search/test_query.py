@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.errors import UsageError
-from leftoff.search.query import FILTERS, Query, Term, all_words, any_word, parse_query, parse_time, plain_terms
+from leftoff.search.query import (
+    FILTERS,
+    Query,
+    Term,
+    all_words,
+    any_word,
+    parse_query,
+    parse_time,
+    plain_terms,
+)
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 

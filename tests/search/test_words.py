@@ -10,7 +10,18 @@ from tests.search.sample_library import NOW, ask, fill, names, piece
 
 @pytest.mark.parametrize(
     "word",
-    ["running", "stopped", "libraries", "queries", "entries", "merging", "deprecated", "configuration", "parse", "retry"],
+    [
+        "running",
+        "stopped",
+        "libraries",
+        "queries",
+        "entries",
+        "merging",
+        "deprecated",
+        "configuration",
+        "parse",
+        "retry",
+    ],
 )
 def test_every_prefix_of_a_word_finds_it(tmp_path, word):
     """The whole word is one of its prefixes, and its stem does not matter."""
@@ -59,7 +70,9 @@ def test_a_question_without_spaces_finds_the_session_with_most_of_it(tmp_path):
     assert (names(answers)[0], answers.complete) == ("b", False)
 
 
-@pytest.mark.parametrize("sign", ["\ufdfa", "⑴", "½", "字⑴", "ﷺ*", '"ﷺ koala"', "㍻", "İ", "ﬁ*", "\u0345", "++", "__"])
+@pytest.mark.parametrize(
+    "sign", ["\ufdfa", "⑴", "½", "字⑴", "ﷺ*", '"ﷺ koala"', "㍻", "İ", "ﬁ*", "\u0345", "++", "__"]
+)
 def test_any_character_can_be_searched(tmp_path, sign):
     """SQLite never takes a part of it for its own syntax."""
     fill(tmp_path, {"a": [piece(f"A koala {sign} here")]})

@@ -8,6 +8,7 @@ Nothing is added if something was forgotten since the writer started, because it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from leftoff.catalogue import database
 from leftoff.catalogue.forgotten import Forgotten
@@ -59,69 +60,47 @@ class IndexWriter:
 
     def known_sources(self) -> dict[str, tuple[int, int]]:
         """Return every source by path, with its modification time and size when it was last read."""
-        with database.translate_errors(self.path):
-            rows = self.connection.execute("SELECT path, modified_ns, size_bytes FROM sources").fetchall()
+        rows = self._rows("SELECT path, modified_ns, size_bytes FROM sources")
         return {path: (modified_ns, size) for path, modified_ns, size in rows}
 
     def sources(self, paths: Iterable[str]) -> list[Source]:
         """Return the known sources among ``paths``, as they were last read."""
         columns = "type, path, agent, session_id, project, title, modified_ns, size_bytes"
-        with database.translate_errors(self.path):
-            rows = [
-                row
-                for path in paths
-                for row in self.connection.execute(f"SELECT {columns} FROM sources WHERE path = ?", (path,))
-            ]
-        return [Source(*row) for row in rows]
+        query = f"SELECT {columns} FROM sources WHERE path = ?"
+        return [Source(*row) for path in paths for row in self._rows(query, path)]
 
     def fact(self, name: str) -> str | None:
         """Return the value stored under a name; None if there is none."""
-        with database.translate_errors(self.path):
-            row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._rows("SELECT value FROM facts WHERE name = ?", name)
+        return str(rows[0][0]) if rows else None
 
     def set_fact(self, name: str, value: str) -> None:
         """Store a value under a name."""
         with database.translate_errors(self.path), database.transaction(self.connection):
             self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
-    def folders(self) -> list[str]:
-        """Return the watched folders."""
-        with database.translate_errors(self.path):
-            return [row[0] for row in self.connection.execute("SELECT path FROM folders")]
-
-    def known_folders(self, folders: Iterable[str]) -> dict[str, int]:
-        """Return the watched ones among ``folders`` with their stamps."""
-        with database.translate_errors(self.path):
-            rows = self.connection.execute("SELECT path, modified_ns FROM folders").fetchall()
-        wanted = {*folders}
-        return {path: modified_ns for path, modified_ns in rows if path in wanted}
+    def folders(self) -> dict[str, int]:
+        """Return the watched folders with their stamps."""
+        return dict(self._rows("SELECT path, modified_ns FROM folders"))
 
     def sources_using(self, tools: Iterable[str]) -> list[str]:
         """Return the sources in which any of these tools was called."""
-        named = [*tools]
-        marks = ", ".join("?" * len(named))
-        with database.translate_errors(self.path):
-            rows = self.connection.execute(
-                f"SELECT DISTINCT s.path FROM pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
-                f" WHERE p.tool IN ({marks})",
-                named,
-            ).fetchall()
-        return [row[0] for row in rows]
+        sources = f"SELECT DISTINCT s.path FROM pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
+        return [row[0] for tool in tools for row in self._rows(f"{sources} WHERE p.tool = ?", tool)]
 
     def read_position(self, path: str) -> tuple[ReadPosition | None, PendingCalls]:
         """Return how far a source was read (None: not at all), and the calls that have no result yet."""
-        with database.translate_errors(self.path):
-            row = self.connection.execute(
-                "SELECT id, line_idx, start, end, digest FROM sources WHERE path = ?", (path,)
-            ).fetchone()
-            if row is None:
-                return None, {}
-            waiting = self.connection.execute(
-                "SELECT call_id, tool, piece FROM waiting WHERE source = ?", (row[0],)
-            ).fetchall()
+        rows = self._rows("SELECT id, line_idx, start, end, digest FROM sources WHERE path = ?", path)
+        if not rows:
+            return None, {}
+        number, *position = rows[0]
+        waiting = self._rows("SELECT call_id, tool, piece FROM waiting WHERE source = ?", number)
         calls = {call_id: PendingCall(tool, piece) for call_id, tool, piece in waiting}
-        return (None if row[1] is None else ReadPosition(*row[1:])), calls
+        return (None if position[0] is None else ReadPosition(*position)), calls
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with database.translate_errors(self.path):
+            return self.connection.execute(query, values).fetchall()
 
     def add(
         self,
@@ -260,7 +239,9 @@ class IndexWriter:
             *(piece.failed, piece.exit_code, call and call.piece),
         )
         self.connection.execute("INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        self.connection.execute("INSERT INTO words(rowid, text, parts) VALUES (?, ?, ?)", (number, text, more_words(text)))
+        self.connection.execute(
+            "INSERT INTO words(rowid, text, parts) VALUES (?, ?, ?)", (number, text, more_words(text))
+        )
         if piece.kind in {"call", "command"} and piece.call_id is not None:
             self.connection.execute(
                 "INSERT OR REPLACE INTO waiting VALUES (?, ?, ?, ?)",

@@ -192,7 +192,9 @@ def _places_of_words(
 ) -> list[_Word]:
     found = []
     for words in dict.fromkeys(part for group in query.groups for term in group for part in term.parts):
-        rows = connection.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (words, _MAX_COUNTED)).fetchall()
+        rows = connection.execute(
+            "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (words, _MAX_COUNTED)
+        ).fetchall()
         if len(rows) == _MAX_COUNTED:
             continue
         counts = Counter(piece >> PIECE_BITS for (piece,) in rows)
@@ -264,7 +266,9 @@ def _found_session(
         "SELECT type, path, agent, session_id, project, title, modified_ns, archived FROM sources WHERE id = ?",
         (source,),
     ).fetchone()
-    return FoundSession(*columns, bool(archived), round(score, 4), places, tuple(hits))
+    return FoundSession(
+        *columns, archived=bool(archived), score=round(score, 4), places=places, hits=tuple(hits)
+    )
 
 
 def read_hits(connection: sqlite3.Connection, pieces: Iterable[int]) -> list[Hit]:
@@ -277,29 +281,24 @@ def read_hits(connection: sqlite3.Connection, pieces: Iterable[int]) -> list[Hit
             (piece,),
         ).fetchone()
         ended = None if failed is None else bool(failed)
-        found.append(
-            Hit(piece, line, start, kind, unpack_text(data, slot), 0.0, at, tool, ended, exit_code)
-        )
+        found.append(Hit(piece, line, start, kind, unpack_text(data, slot), 0.0, at, tool, ended, exit_code))
     return found
 
 
 def pieces_around(connection: sqlite3.Connection, source_path: str, line: int, around: int) -> list[Hit]:
-    """Return the pieces of the record at a line and of so many records before and after it, in their order."""
+    """Return the pieces of the record at a line, or before it, and of so many records before and after it, in order."""
     row = connection.execute("SELECT id FROM sources WHERE path = ?", (source_path,)).fetchone()
     if row is None:
         return []
-    first, last = piece_range(row[0])
+    own = piece_range(row[0])
     lines = "SELECT DISTINCT line FROM pieces WHERE id BETWEEN ? AND ? AND line"
-    near = [
-        each
-        for condition in ("<= ? ORDER BY line DESC LIMIT ?", "> ? ORDER BY line LIMIT ?")
-        for (each,) in connection.execute(f"{lines} {condition}", (first, last, line, around + 1))
-    ]
-    wanted = sorted(near, key=lambda each: abs(each - line))
-    here = line if line in near else next(iter(wanted), line)
-    below, above = [e for e in near if e <= here], [e for e in near if e > here][:around]
+    before = connection.execute(
+        f"{lines} <= ? ORDER BY line DESC LIMIT ?", (*own, line, around + 1)
+    ).fetchall()
+    after = connection.execute(f"{lines} > ? ORDER BY line LIMIT ?", (*own, line, around)).fetchall()
+    near = [each for (each,) in (*before, *after)] or [line]
     rows = connection.execute(
         "SELECT id FROM pieces WHERE id BETWEEN ? AND ? AND line BETWEEN ? AND ? ORDER BY id",
-        (first, last, min(below, default=here), max(above, default=here)),
+        (*own, min(near), max(near)),
     )
     return read_hits(connection, [piece for (piece,) in rows.fetchall()])

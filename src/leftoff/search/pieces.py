@@ -43,7 +43,9 @@ WEIGHTS: dict[str, float] = {
     "pause": 0.6,
     "chat": 1.0,
 }
-PIECE_BITS = 24  # the lowest of a piece's id, which count the pieces of a source; the others are the id of the source
+PIECE_BITS = (
+    24  # the lowest of a piece's id, which count the pieces of a source; the others are the id of the source
+)
 MAX_TITLE_CHARS = 300  # characters
 SEPARATOR = "\x1e"  # between the texts of a block
 BEGIN, END = "\x02", "\x03"  # around what was found in a snippet; all three are replaced inside the texts

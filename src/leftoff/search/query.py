@@ -24,7 +24,23 @@ _UNIT_HOURS = {"min": 1 / 60, "h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 2
 _MAX_QUERY_CHARS = 2000
 _MAX_WORDS = 200
 _MIN_STEM_CHARS = 4
-_ENDINGS = ("ing", "ed", "es", "er", "ly", "ation", "ional", "ment", "ness", "able", "ible", "ance", "ence", "ive", "ize")
+_ENDINGS = (
+    "ing",
+    "ed",
+    "es",
+    "er",
+    "ly",
+    "ation",
+    "ional",
+    "ment",
+    "ness",
+    "able",
+    "ible",
+    "ance",
+    "ence",
+    "ive",
+    "ize",
+)
 
 
 class Term(NamedTuple):
@@ -88,7 +104,9 @@ class Query(NamedTuple):
         groups = [
             group
             for each in self.groups
-            for group in (((word,) for term in each for word in plain_terms(term.text)) if each[0].is_phrase else [each])
+            for group in (
+                ((word,) for term in each for word in plain_terms(term.text)) if each[0].is_phrase else [each]
+            )
         ]
         return self._replace(groups=tuple(groups))
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 
 from leftoff.catalogue import database
@@ -21,7 +22,15 @@ from leftoff.catalogue.forgotten import Forgotten
 from leftoff.errors import DocumentError, LockTimeoutError, NothingToDoError, StorageError, UsageError
 from leftoff.platform import paths
 from leftoff.search.changes import Changes, find_changes, folder_variables_digest, is_built
-from leftoff.search.match import Answers, FoundSession, Hit, SearchOptions, find_sessions, piece_range, read_hits
+from leftoff.search.match import (
+    Answers,
+    FoundSession,
+    Hit,
+    SearchOptions,
+    find_sessions,
+    piece_range,
+    read_hits,
+)
 from leftoff.search.pieces import PIECE_BITS, add_functions
 from leftoff.search.query import Query, Term, add_filter, filter_sql, parse_query
 from leftoff.search.snippets import Snippet, make_snippet, shorten_text
@@ -30,6 +39,7 @@ from leftoff.workspace import Workspace
 
 _UPDATE_SECONDS = 2.0
 _MAX_FOLLOW_UPS = 3
+_SPARE = 10  # sessions that are looked up in case some are copies of others
 Progress = Callable[[int, int], None]
 _MAX_WORDS = 50_000
 _MIN_SIMILARITY = 0.75
@@ -115,7 +125,11 @@ def search(
     with _explain_database_errors(), closing(connection):
         connection.execute("BEGIN")  # so that all queries see the same state
         options = SearchOptions(
-            request.limit, request.hits, request.newest, int(now.timestamp()), request.first_project
+            limit=request.limit + _SPARE,
+            hits=request.hits,
+            newest=request.newest,
+            now=int(now.timestamp()),
+            first_project=request.first_project,
         )
         answers = find_sessions(connection, query, options)
         sessions = _add_snippets(connection, answers, query, request)
@@ -145,7 +159,7 @@ def _explain_database_errors() -> Iterator[None]:
 
 
 def open_updated_library(
-    workspace: Workspace, now: datetime, progress: Progress | None
+    workspace: Workspace, now: datetime, progress: Progress | None = None
 ) -> tuple[sqlite3.Connection, bool]:
     """Open the index after a short update; also return whether something is left to read."""
     folder = library_folder()
@@ -219,7 +233,7 @@ def _add_snippets(
     connection: sqlite3.Connection, answers: Answers, query: Query, request: SearchRequest
 ) -> tuple[SessionResult, ...]:
     results, number = [], 0
-    for session, copies in _join_copies(answers.sessions):
+    for session, copies in islice(_join_copies(answers.sessions), request.limit):
         is_numbered = session.type == "session" and not (
             session.archived and not os.path.exists(session.path)  # noqa: PTH110
         )

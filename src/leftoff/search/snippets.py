@@ -24,12 +24,17 @@ class Snippet(NamedTuple):
     marks: tuple[tuple[int, int], ...]
 
 
-def make_snippet(connection: sqlite3.Connection, hit: Hit, words: str | None, terms: Sequence[Term]) -> Snippet:
+def make_snippet(
+    connection: sqlite3.Connection, hit: Hit, words: str | None, terms: Sequence[Term]
+) -> Snippet:
     """Return the part of a hit with most of the words, which are an FTS5 expression; its beginning without any."""
-    found = words and connection.execute(
-        "SELECT snippet(words, 0, ?, ?, '…', ?) FROM words WHERE words MATCH ? AND rowid = ?",
-        (BEGIN, END, _MAX_WORDS, words, hit.piece),
-    ).fetchone()
+    found = (
+        words
+        and connection.execute(
+            "SELECT snippet(words, 0, ?, ?, '…', ?) FROM words WHERE words MATCH ? AND rowid = ?",
+            (BEGIN, END, _MAX_WORDS, words, hit.piece),
+        ).fetchone()
+    )
     if found and BEGIN in found[0]:
         return _cut(found[0])
     return _cut(_mark_parts(hit.text, terms))
@@ -42,7 +47,9 @@ def shorten_text(text: str) -> str:
 
 def _mark_parts(text: str, terms: Sequence[Term]) -> str:
     """Mark what the tokenizer does not see: parts of names, and scripts without spaces."""
-    wanted = [part for term in terms for part in ("".join(name_parts(term.text)) or term.text, *runs(term.text))]
+    wanted = [
+        part for term in terms for part in ("".join(name_parts(term.text)) or term.text, *runs(term.text))
+    ]
     wanted += [pair for term in terms for run in runs(term.text) for pair in pairs(run)]
     patterns = [r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", each))) for each in wanted]
     pattern = "|".join(filter(None, patterns))
@@ -62,5 +69,7 @@ def _cut(marked: str) -> Snippet:
     end = min(len(text), start + _MAX_CHARS)
     head, tail = "…" if start else "", "…" if end < len(text) else ""
     shift = len(head) - start
-    inside = tuple((begins + shift, ends + shift) for begins, ends in marks if start <= begins and ends <= end)
+    inside = tuple(
+        (begins + shift, ends + shift) for begins, ends in marks if start <= begins and ends <= end
+    )
     return Snippet(head + text[start:end] + tail, inside)
