@@ -159,6 +159,18 @@ def test_a_question_finds_the_piece_with_the_answer_beside_it(tmp_path):
     assert names(ask(tmp_path, "What is the password of the staging server called?"))[0] == "beside"
 
 
+def test_the_newest_session_and_the_first_project_are_found_among_thousands_of_pieces(tmp_path):
+    """Only the best pieces are ranked, and theirs are not."""
+    fill(tmp_path, {"many": [piece("koala", line) for line in range(1, 2200)]})
+    new = source("new", modified_ns=NOW_NS, project="/p")
+    writer = IndexWriter(str(tmp_path))
+    writer.add(new, [piece("koala " + "in a long text " * 50)], before=None, after=reached(1))
+    writer.close()
+    assert names(ask(tmp_path, "koala")) == ["many"]
+    assert names(ask(tmp_path, "koala", newest=True)) == ["new", "many"]
+    assert names(ask(tmp_path, "koala", first_project="/p")) == ["new", "many"]
+
+
 def test_the_sessions_of_one_project_come_first(tmp_path):
     """Whatever the others are worth."""
     fill(tmp_path, {"there": [piece("retry retry of payments")]})

@@ -10,7 +10,7 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from leftoff.search.pieces import PIECE_BITS, WEIGHTS, unpack_text
 from leftoff.search.query import Query, all_words, any_word, filter_sql
@@ -98,9 +98,13 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
         return Answers(tuple(_list_filtered(connection, query, options)), complete=True)
     full, any_of = all_words(query), any_word(query)
     places = _places(connection, full, query)
-    scores = _piece_scores(connection, full, query)
-    if len(places) < options.limit and full != any_of:
-        scores = _piece_scores(connection, any_of, query) | scores
+    searched = any_of if len(places) < options.limit else full
+    scores = _piece_scores(connection, searched, query, newest=options.newest)
+    if searched != full:  # which may be ranked lower where there are many pieces
+        scores |= _piece_scores(connection, full, query, newest=options.newest)
+    if options.first_project and not query.project:
+        of_project = query._replace(project=options.first_project)
+        scores |= _piece_scores(connection, searched, of_project, newest=options.newest)
     if not scores and any(term.is_phrase for term in query.terms):
         return find_sessions(connection, query.without_phrases, options)._replace(complete=False)
     candidates = _rank(_candidates(connection, query, scores, places, options), options)
@@ -122,12 +126,15 @@ def _places(connection: sqlite3.Connection, words: str, query: Query) -> dict[in
     return dict(rows)
 
 
-def _piece_scores(connection: sqlite3.Connection, words: str, query: Query) -> dict[int, float]:
-    """Return the scores of the best matching pieces."""
+def _piece_scores(
+    connection: sqlite3.Connection, words: str, query: Query, *, newest: bool
+) -> dict[int, float]:
+    """Return the scores of the best matching pieces, or of those in the newest sessions."""
     found, values = _matching(words, query)
+    modified = f"(SELECT modified_ns FROM sources WHERE id = words.rowid >> {PIECE_BITS}) DESC"
     rows = connection.execute(
         f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -rank AS score FROM {found} AND rank MATCH ?"
-        " ORDER BY rank LIMIT ?) m JOIN pieces p ON p.id = m.id",
+        f" ORDER BY {modified if newest else 'rank'} LIMIT ?) m JOIN pieces p ON p.id = m.id",
         [*values, _BM25, _MAX_RANKED],
     )
     return {piece: score * WEIGHTS[kind] for piece, score, kind in rows}
@@ -262,13 +269,11 @@ def piece_range(source: int) -> tuple[int, int]:
 def _found_session(
     connection: sqlite3.Connection, source: int, score: float, places: int, hits: Sequence[Hit]
 ) -> FoundSession:
-    *columns, archived = connection.execute(
+    row: tuple[Any, ...] = connection.execute(
         "SELECT type, path, agent, session_id, project, title, modified_ns, archived FROM sources WHERE id = ?",
         (source,),
     ).fetchone()
-    return FoundSession(
-        *columns, archived=bool(archived), score=round(score, 4), places=places, hits=tuple(hits)
-    )
+    return FoundSession._make((*row[:-1], bool(row[-1]), round(score, 4), places, tuple(hits)))
 
 
 def read_hits(connection: sqlite3.Connection, pieces: Iterable[int]) -> list[Hit]:
