@@ -28,13 +28,12 @@ def make_snippet(
     connection: sqlite3.Connection, hit: Hit, words: str | None, terms: Sequence[Term]
 ) -> Snippet:
     """Return the part of a hit with most of the words, which are an FTS5 expression; its beginning without any."""
-    found = (
-        words
-        and connection.execute(
+    found = None
+    if words and not any(term.is_prefix for term in terms):  # SQLite would collect all words with the prefix again
+        found = connection.execute(
             "SELECT snippet(words, 0, ?, ?, '…', ?) FROM words WHERE words MATCH ? AND rowid = ?",
             (BEGIN, END, _MAX_WORDS, words, hit.piece),
         ).fetchone()
-    )
     if found and BEGIN in found[0]:
         return _cut(found[0])
     return _cut(_mark_parts(hit.text, terms))
