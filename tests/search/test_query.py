@@ -137,7 +137,7 @@ def test_no_text_breaks_the_parser_or_fts5(text):
     if query.groups:
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.execute("CREATE VIRTUAL TABLE words USING fts5(text, parts)")
-            for words in (all_words(query), any_word(query)):
+            for words in (all_words(query), any_word(query, ())):
                 connection.execute("SELECT * FROM words WHERE words MATCH ?", (words,)).fetchall()
 
 

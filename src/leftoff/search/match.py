@@ -19,14 +19,15 @@ _DAY_SECONDS = 86_400
 _HALF_LIFE_DAYS = 120.0
 _AGE_SHARE = 0.15  # of a score that a session loses with age
 _MAX_RANKED = 2_000  # pieces
-_MAX_COUNTED = 20_000  # pieces; a word that is in more says nothing about a session
+_MAX_COUNTED = 20_000  # pieces; a word that is in more is left out if there are others
+_MAX_COMPARED = 30_000  # pieces; of more, a sample is ranked, in runs of consecutive pieces
 _NEIGHBOUR_SHARE = 0.3  # of the scores of the pieces before and after
 _SESSION_SHARE = 2.0  # of the score of the whole session
 _WORDS_SHARE = 0.5  # what a piece gains if all words are in it or beside it
 _ALL_WORDS_FACTOR = 1.3
 _SATURATION = 3.0
 _LENGTH_SHARE = 0.75  # the usual constants of bm25
-_BM25 = "bm25(1.0, 0.6)"  # of the text and of the parts of names
+_BM25 = "bm25(words, 1.0, 0.6)"  # of the text and of the parts of names
 _LAST_PIECE = (1 << PIECE_BITS) - 1
 _JOINED = f"pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
 
@@ -96,7 +97,8 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
     query = query.without_common_words
     if not query.groups:
         return Answers(tuple(_list_filtered(connection, query, options)), complete=True)
-    full, any_of = all_words(query), any_word(query)
+    words = _places_of_words(connection, query)
+    full, any_of = all_words(query), any_word(query, [each.expression for each in words])
     places = _places(connection, full, query)
     searched = any_of if len(places) < options.limit else full
     scores = _piece_scores(connection, searched, query, newest=options.newest)
@@ -107,7 +109,7 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
         scores |= _piece_scores(connection, searched, of_project, newest=options.newest)
     if not scores and any(term.is_phrase for term in query.terms):
         return find_sessions(connection, query.without_phrases, options)._replace(complete=False)
-    candidates = _rank(_candidates(connection, query, scores, places, options), options)
+    candidates = _rank(_candidates(connection, words, scores, places, options), options)
     sessions = []
     for each in candidates[: options.limit]:
         best = sorted(each.pieces, key=lambda piece: (-each.pieces[piece], piece))[: options.hits]
@@ -131,11 +133,14 @@ def _piece_scores(
 ) -> dict[int, float]:
     """Return the scores of the best matching pieces, or of those in the newest sessions."""
     found, values = _matching(words, query)
+    (count,) = connection.execute(f"SELECT count(*) FROM {found}", values).fetchone()
+    step = 1 + count // _MAX_COMPARED
+    sample = f" AND (words.rowid >> 3) % {step} = 0" if step > 1 and not newest else ""
     modified = f"(SELECT modified_ns FROM sources WHERE id = words.rowid >> {PIECE_BITS}) DESC"
     rows = connection.execute(
-        f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -rank AS score FROM {found} AND rank MATCH ?"
-        f" ORDER BY {modified if newest else 'rank'} LIMIT ?) m JOIN pieces p ON p.id = m.id",
-        [*values, _BM25, _MAX_RANKED],
+        f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -{_BM25} AS score FROM {found}{sample}"
+        f" ORDER BY {modified if newest else 'score DESC'} LIMIT ?) m JOIN pieces p ON p.id = m.id",
+        [*values, _MAX_RANKED],
     )
     return {piece: score * WEIGHTS[kind] for piece, score, kind in rows}
 
@@ -151,7 +156,7 @@ def _matching(words: str, query: Query) -> tuple[str, list[object]]:
 
 def _candidates(
     connection: sqlite3.Connection,
-    query: Query,
+    words: Sequence[_Word],
     scores: Mapping[int, float],
     places: Mapping[int, int],
     options: SearchOptions,
@@ -165,7 +170,6 @@ def _candidates(
             "SELECT id, modified_ns, project, chars FROM sources"
         )
     }
-    words = _places_of_words(connection, query, scores, sources)
     whole = _session_scores(words, {source: row[2] for source, row in sources.items()})
     total = sum(each.rarity for each in words) or 1
     for source, pieces in by_source.items():
@@ -187,26 +191,27 @@ def _window_score(
 
 
 class _Word(NamedTuple):
-    """Where a word is: among the ranked pieces, and in how many pieces of each source."""
+    """Where a word is: in which pieces, and in how many of each source."""
 
+    expression: str
     rarity: float
     pieces: set[int]
     counts: Mapping[int, int]
 
 
-def _places_of_words(
-    connection: sqlite3.Connection, query: Query, scores: Mapping[int, float], sources: Mapping[int, object]
-) -> list[_Word]:
+def _places_of_words(connection: sqlite3.Connection, query: Query) -> list[_Word]:
+    """Return the words of a query without those that are everywhere."""
     found = []
+    (total,) = connection.execute("SELECT count(*) FROM sources").fetchone()
     for words in dict.fromkeys(part for group in query.groups for term in group for part in term.parts):
         rows = connection.execute(
             "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (words, _MAX_COUNTED)
         ).fetchall()
-        if len(rows) == _MAX_COUNTED:
-            continue
-        counts = Counter(piece >> PIECE_BITS for (piece,) in rows)
-        rarity = math.log(1 + (len(sources) - len(counts) + 0.5) / (len(counts) + 0.5))
-        found.append(_Word(rarity, {piece for (piece,) in rows if piece in scores}, counts))
+        if len(rows) < _MAX_COUNTED:
+            pieces = {piece for (piece,) in rows}
+            counts = Counter(piece >> PIECE_BITS for piece in pieces)
+            rarity = math.log(1 + (total - len(counts) + 0.5) / (len(counts) + 0.5))
+            found.append(_Word(words, rarity, pieces, counts))
     return found
 
 

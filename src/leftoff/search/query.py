@@ -8,7 +8,7 @@ what it accepts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -232,11 +232,12 @@ def all_words(query: Query) -> str:
     return _without(query, " AND ".join(map(_any, query.groups)))
 
 
-def any_word(query: Query) -> str:
-    """Return the FTS5 expression for the texts that contain any word, and every phrase and prefix."""
+def any_word(query: Query, rare: Sequence[str]) -> str:
+    """Return the FTS5 expression for the texts that contain any word, of the rare ones if there are some, and every phrase and prefix."""
     required = [group for group in query.groups if all(each.is_phrase or each.is_prefix for each in group)]
     words = " AND ".join(map(_any, required))
     parts = [part for group in query.groups if group not in required for term in group for part in term.parts]
+    parts = [part for part in parts if part in rare] or parts
     if parts and words:
         words = f"{words} AND ({' OR '.join([*parts, words])})"  # the others count where they are
     return _without(query, words or " OR ".join(parts))

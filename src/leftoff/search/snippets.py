@@ -29,7 +29,9 @@ def make_snippet(
 ) -> Snippet:
     """Return the part of a hit with most of the words, which are an FTS5 expression; its beginning without any."""
     found = None
-    if words and not any(term.is_prefix for term in terms):  # SQLite would collect all words with the prefix again
+    if words and not any(
+        term.is_prefix for term in terms
+    ):  # SQLite would collect all words with the prefix again
         found = connection.execute(
             "SELECT snippet(words, 0, ?, ?, '…', ?) FROM words WHERE words MATCH ? AND rowid = ?",
             (BEGIN, END, _MAX_WORDS, words, hit.piece),
