@@ -6,6 +6,7 @@ import pytest
 
 from leftoff.catalogue import database
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
+from leftoff.search import match
 from leftoff.search.index_writer import BLOCK_BYTES, IndexWriter
 from leftoff.search.match import pieces_around
 from leftoff.search.pieces import KINDS, PendingCall, Touch
@@ -169,6 +170,18 @@ def test_the_newest_session_and_the_first_project_are_found_among_thousands_of_p
     assert names(ask(tmp_path, "koala")) == ["many"]
     assert names(ask(tmp_path, "koala", newest=True)) == ["new", "many"]
     assert names(ask(tmp_path, "koala", first_project="/p")) == ["new", "many"]
+
+
+def test_of_very_many_pieces_a_sample_is_ranked_and_a_rare_word_decides(tmp_path, monkeypatch):
+    """Words that are everywhere are left out if there are others, and all places are counted."""
+    monkeypatch.setattr(match, "_MAX_COUNTED", 50)
+    monkeypatch.setattr(match, "_MAX_COMPARED", 20)
+    sessions = {f"s{number}": [piece(f"koala {line}", line) for line in range(1, 41)] for number in range(4)}
+    fill(tmp_path, sessions | {"rare": [piece("a numbat"), piece("a koala", 2)]})
+    many = ask(tmp_path, "koala")
+    assert {*names(many)} >= {*sessions}
+    assert {each.places for each in many.sessions} <= {1, 40}
+    assert names(ask(tmp_path, "where is the numbat of koala")) == ["rare"]
 
 
 def test_the_sessions_of_one_project_come_first(tmp_path):
