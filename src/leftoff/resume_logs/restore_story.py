@@ -1,4 +1,4 @@
-"""Choose what a session is told of a resume log: the paragraphs that add most to what it knows, in the order in which they happened."""
+"""Choose what a session is given of a resume log: the paragraphs that add most to what it knows, in the order in which they happened."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LATER_COUNTS = "Oldest first: where entries disagree, the later one holds."
 
 
 class _Entry(NamedTuple):
-    """Something that may be told: the section it is told in, our words before it, its paragraphs, and their weight."""
+    """Something that may be included: its section, our words before it, its paragraphs, and their weight."""
 
     section: str
     label: str
@@ -127,7 +127,7 @@ def _cost(text: str) -> int:
 
 
 def _entries(log: ResumeLog) -> Iterator[_Entry]:
-    """Yield all that may be told: requests, decisions, what happened in order of time, how and where."""
+    """Yield everything that may be included: requests, decisions, what happened in order of time, how and where."""
     yield from _requests(log)
     for decision in log.decisions:
         reason = str(decision.get("rationale") or "")
@@ -141,7 +141,7 @@ def _entries(log: ResumeLog) -> Iterator[_Entry]:
 
 
 def _requests(log: ResumeLog) -> Iterator[_Entry]:
-    """Yield the first request, and those between it and the last one, which is told with where things stand."""
+    """Yield the first request, and those between it and the last one, which belongs to the current state."""
     for text in log.mission_summary.split("\n\n"):
         opening = next((each for each in (FIRST_ASKED, TEAM_ASKED) if text.startswith(each)), None)
         requests = text.split("\n- “")[1:] if opening is None else []
@@ -179,7 +179,7 @@ def _happened(log: ResumeLog) -> Iterator[_Entry]:
 
 
 def _how_and_where(log: ResumeLog) -> Iterator[_Entry]:
-    """Yield the entries of critical context that are told nowhere else: commands and files first."""
+    """Yield the entries of critical context that appear nowhere else: commands and files first."""
     others = [key for key in log.critical_context if key not in (*_TOLD_ELSEWHERE, "commands", "files")]
     for key in ("commands", "files", *others):
         for text in texts_of(log.critical_context.get(key)):
