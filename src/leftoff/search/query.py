@@ -294,7 +294,7 @@ def _run_expression(run: str) -> str:
 
 
 def _quoted(token: str) -> str:
-    return '"' + token.replace('"', "") + '"'
+    return '"' + token.replace('"', "").replace("\0", " ") + '"'
 
 
 def filter_sql(query: Query) -> tuple[str, list[object]]:
