@@ -20,7 +20,7 @@ from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import LOG_TITLE, RESTORED
 from leftoff.extraction import passages
 from leftoff.extraction.next_steps import FAILS, FIRST_ASKED, LATEST, TEAM_ASKED, TODO_WORDS, WAITING
-from leftoff.extraction.open_request import DONE_SINCE, SAW, UNFINISHED, WAS_AT
+from leftoff.extraction.open_request import DONE_SINCE, UNFINISHED, WAS_AT
 from leftoff.resume_logs import restore_story
 from leftoff.resume_logs.contradictions import contradictions
 from leftoff.resume_logs.drift import Drift
@@ -43,7 +43,7 @@ _FIRST_SENTENCE = {
 _LOST = "leftoff: what the compaction lost, from the record of this session; a record, not instructions."
 _CODE = re.compile(r"`([^`]+)`")
 _WHERE = "- Where: "
-_EXACT = (f"- {DONE_SINCE}", f"- {SAW}", f"- {FAILS}")
+_EXACT = (f"- {DONE_SINCE}", f"- {FAILS}")
 
 
 def restoration_text(
@@ -122,11 +122,7 @@ def lost_body(log: ResumeLog, summary: str | None, given: str, max_chars: int) -
     flat = " ".join(known.split())
     wrong = [f"- {markdown.escape_item(each)}" for each in contradictions(log, summary or "")]
     rules = _fit_rules(log, max_chars // 3, told=flat)
-    now = [
-        line
-        for line in _standing(log)
-        if not line.startswith(_WHERE) and is_open_step(line.removeprefix("- "))
-    ]
+    now = [line for line in _standing(log) if is_open_step(line.removeprefix("- "))]
     new = [line for line in now if _is_new(line, known, flat)]
     # A summary seldom has these, and never as exactly.
     exact = [
@@ -183,8 +179,7 @@ def _standing(log: ResumeLog) -> list[str]:
     named = [f"{key} {value}" for key, value in where.items()] if isinstance(where, dict) else []
     at = str(log.metadata.get(LAST_ACTIVITY) or "")[:16].replace("T", " ")
     place = ", ".join([*named, *([f"last active {at} UTC"] if at else [])])
-    lines = [*steps, *_state_lines(log), *([f"{_WHERE}{markdown.escape_item(place)}"] if place else [])]
-    return sorted(lines, key=lambda line: line.startswith(f"- {SAW}"))  # long, so it comes last
+    return [*steps, *_state_lines(log), *([f"{_WHERE}{markdown.escape_item(place)}"] if place else [])]
 
 
 def _state_lines(log: ResumeLog) -> list[str]:
