@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import click
 
-from bench import found_again, precision, quiz, strategies
+from bench import found_again, precision, quiz, recall, strategies
 from bench import in_place as bench_in_place
 from bench import journeys as bench_journeys
 from bench import picker as bench_picker
@@ -65,6 +65,32 @@ def picker(*, sessions: int, rounds: int) -> int:
     """Show how long `leftoff` on a terminal of 80 x 24 takes until its list is there; on a machine that does nothing else."""
     paints = [*bench_picker.first_paints(sessions, rounds)]
     output.say(f"first screen with {sessions:,} sessions: {bench_picker.describe(paints)}")
+    return 0
+
+
+@bench.command("recall", epilog="Example: python -m bench recall ../locomo10.json --only 6,7,8,9,10")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--transcripts", type=click.Path(path_type=Path, exists=True, file_okay=False), help="The sessions."
+)
+@click.option("--only", default="", help="Only the conversations of these numbers, such as 1,2,3.")
+@arguments.with_json
+def measure_recall(*, file: Path, transcripts: Path | None, only: str, as_json: bool) -> int:
+    """Show how often a search finds the session that answers a question.
+
+    FILE is LoCoMo's locomo10.json, or our own: {"queries": [{"query": "…", "answers": ["name", …]}, …]}, where a name is the
+    path of a transcript below the folder of --transcripts, without its ending. With "sessions": {"name": ["prompt", "reply",
+    …]} in the file there is no folder.
+    """
+    found = [*recall.measure(file, transcripts, [int(number) for number in only.split(",") if number])]
+    if as_json:
+        output.as_json([dataclasses.asdict(each) for each in found])
+        return 0
+    rows = [
+        (each.how, f"{each.share(1):.1%}", f"{each.share(5):.1%}", f"{each.nothing / len(each.places):.1%}")
+        for each in found
+    ]
+    output.table([f"{len(found[0].places):,} questions", "first", "among five", "nothing found"], rows)
     return 0
 
 

@@ -312,7 +312,7 @@ def _library_rows(found: LibraryFigures, size: Size) -> Iterator[Row]:
     megabytes, build, line = found["megabytes"], found["build"], median(found["line"])
     note, spent = f"{megabytes:.0f} MB in {build:.1f} s", build / found["read"]
     yield Row(what="library: build", against="reading every record", ratio=spent, limit=15.0, note=note)
-    yield Row(what="library: size", against="transcripts", ratio=found["size"], limit=0.2)
+    yield Row(what="library: size", against="transcripts", ratio=found["size"], limit=0.25)
     what, note = "library: peak memory of the build", f"{found['peak']:.0f} MB"
     yield Row(what=what, against="128 MB", ratio=found["peak"] / 128, limit=1.0, note=note)
     what, note = "library: update after one line", f"{line * 1000:.0f} ms"

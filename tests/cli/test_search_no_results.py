@@ -7,9 +7,7 @@ import pytest
 
 from leftoff.catalogue import database
 from leftoff.catalogue.database import LOCK_NAME, library_folder
-from leftoff.cli.search_commands import _show
 from leftoff.platform import locks
-from leftoff.search.search import Results
 from tests.cli.test_search import SESSION, leftoff, session  # noqa: F401
 
 OTHER = "1c54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b22"
@@ -48,18 +46,6 @@ def test_a_search_works_if_the_list_of_forgotten_texts_cannot_be_read(session): 
     leftoff("search", "limiter")
     Path(library_folder(), "forgotten.json").write_text("{", encoding="utf-8")
     assert "Nothing was found" in leftoff("search", "quokkaquokka", code=3)
-
-
-@pytest.mark.parametrize("unread", [False, True])
-def test_results_that_were_cut_short_are_not_shown_as_complete(capsys, unread):
-    """The output says what to add to the query, also as JSON."""
-    cut = Results((), True, "koala", unread, 1.0, cut_short=True, leaves_out=False)
-    _show(cut, 0)
-    output = capsys.readouterr().out
-    assert "Nothing was found so far.\n" in output
-    assert "more matches than were checked" in output
-    assert ("Not everything has been read yet" in output) is unread
-    assert (cut.to_dict()["complete"], cut.to_dict()["cut_short"]) == (False, True)
 
 
 def test_a_query_that_is_not_utf8_is_refused(session):  # noqa: F811

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from leftoff.catalogue import database
 from leftoff.platform import paths
+from leftoff.search.pieces import add_functions
 from tests.search.sample_library import ask
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +31,7 @@ writer.close()
 """
 _READER = """
 import sys, time
+from leftoff.search.pieces import add_functions
 from tests.search.sample_library import ask
 folder, deadline = sys.argv[1], time.monotonic() + float(sys.argv[2])
 count = 0
@@ -98,10 +100,11 @@ def fill_first(folder, lines):
 def check(folder, lines):
     """Check that the file is sound and that each line occurs exactly once."""
     connection = database.open_for_writing(str(folder))
+    add_functions(connection)
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.execute("INSERT INTO words(words) VALUES ('integrity-check')")
     assert connection.execute(
-        "SELECT source, count(*), count(DISTINCT line) FROM pieces GROUP BY source"
+        "SELECT id >> 24, count(*), count(DISTINCT line) FROM pieces GROUP BY 1"
     ).fetchall() == [(number, lines, lines) for number in (1, 2, 3)]
     connection.close()
     for name in ("a", "b", "c"):

@@ -1,13 +1,13 @@
 """A small library for tests."""
 
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from leftoff.catalogue import database
 from leftoff.search.index_writer import IndexWriter
-from leftoff.search.match import find_sessions
-from leftoff.search.pieces import Piece, ReadPosition, Source
+from leftoff.search.match import SearchOptions, find_sessions
+from leftoff.search.pieces import Piece, ReadPosition, Source, add_functions
 from leftoff.search.query import parse_query
-from leftoff.search.results import SearchOptions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY_NS = 86_400_000_000_000
@@ -47,15 +47,24 @@ def fill(folder, sessions):
     writer.close()
 
 
-def ask(folder, words, *, limit=10, hits=3, newest=False):
-    """Return the answers to a query."""
+@contextmanager
+def opened(folder):
+    """Open the library for reading."""
     connection = database.open_for_search(str(folder))
     assert connection is not None
+    add_functions(connection)
+    connection.execute("BEGIN")
     try:
-        order = SearchOptions(limit=limit, hits=hits, newest=newest, now=int(NOW.timestamp()))
-        return find_sessions(connection, parse_query(words, NOW), order)
+        yield connection
     finally:
         connection.close()
+
+
+def ask(folder, words, *, limit=10, hits=3, newest=False, first_project=None):
+    """Return the answers to a query."""
+    order = SearchOptions(limit, hits, newest, int(NOW.timestamp()), first_project)
+    with opened(folder) as connection:
+        return find_sessions(connection, parse_query(words, NOW), order)
 
 
 def names(answers):

@@ -6,13 +6,14 @@ import pytest
 
 from leftoff.catalogue import database
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
+from leftoff.search import match
 from leftoff.search.index_writer import BLOCK_BYTES, IndexWriter
-from leftoff.search.match import find_sessions
+from leftoff.search.match import pieces_around
 from leftoff.search.pieces import KINDS, PendingCall, Touch
 from leftoff.search.query import parse_query
-from leftoff.search.results import SearchOptions, next_pieces, snippet
 from leftoff.search.search import suggest_word
-from tests.search.sample_library import DAY_NS, NOW, NOW_NS, ask, fill, names, piece, reached, source
+from leftoff.search.snippets import make_snippet
+from tests.search.sample_library import DAY_NS, NOW, NOW_NS, ask, fill, names, opened, piece, reached, source
 
 
 def test_a_hit_leads_to_session_line_and_byte(tmp_path):
@@ -40,6 +41,7 @@ def test_phrases_prefixes_alternatives_and_exclusions(tmp_path):
     )
     assert names(ask(tmp_path, '"connection reset"')) == ["a"]
     assert {*names(ask(tmp_path, "connection reset"))} == {"a", "b"}
+    assert not ask(tmp_path, '"reset peer"').complete  # found nowhere, so its words are searched
     assert names(ask(tmp_path, "timeo*")) == ["c"]
     assert {*names(ask(tmp_path, "timeout OR connection"))} == {"a", "b", "c"}
     assert names(ask(tmp_path, "peer -connection")) == ["c"]
@@ -94,7 +96,7 @@ def test_filters_narrow_down(tmp_path):
 
 
 def test_prompts_outrank_tool_output_and_new_outranks_old(tmp_path):
-    """With ``--newest`` only the time counts."""
+    """A very old prompt does not; with ``--newest`` only the time counts."""
     writer = IndexWriter(str(tmp_path))
     for name, kind, days in (("old", "prompt", 300), ("fresh", "prompt", 1), ("printed", "result", 0)):
         writer.add(
@@ -104,7 +106,8 @@ def test_prompts_outrank_tool_output_and_new_outranks_old(tmp_path):
             after=reached(1),
         )
     writer.close()
-    assert names(ask(tmp_path, "limiter")) == ["fresh", "old", "printed"]
+    fill(tmp_path, {f"other{number}": [piece("nothing of it")] for number in range(9)})
+    assert names(ask(tmp_path, "limiter")) == ["fresh", "printed", "old"]
     assert names(ask(tmp_path, "limiter", newest=True)) == ["printed", "fresh", "old"]
 
 
@@ -136,6 +139,74 @@ def test_sessions_with_most_words_if_no_place_has_all(tmp_path):
     assert "none" not in names(answers)
 
 
+def test_a_question_finds_the_piece_with_the_answer_beside_it(tmp_path):
+    """Words in neighbouring messages count together, and words of the question that no session has do no harm."""
+    fill(
+        tmp_path,
+        {
+            "apart": [
+                piece("Where is the staging server?"),
+                *[piece("else", n) for n in range(2, 9)],
+                piece("a password", 9),
+            ],
+            "beside": [
+                piece("Where is the staging server?"),
+                piece("Its password is in the vault", 2, "reply"),
+            ],
+            "long": [piece("password " * 40 + "of another machine")],
+            **{f"other{number}": [piece("nothing of it")] for number in range(9)},
+        },
+    )
+    assert names(ask(tmp_path, "What is the password of the staging server called?"))[0] == "beside"
+
+
+def test_the_newest_session_and_the_first_project_are_found_among_thousands_of_pieces(tmp_path):
+    """Only the best pieces are ranked, and theirs are not."""
+    fill(tmp_path, {"many": [piece("koala", line) for line in range(1, 2200)]})
+    new = source("new", modified_ns=NOW_NS, project="/p")
+    writer = IndexWriter(str(tmp_path))
+    writer.add(new, [piece("koala " + "in a long text " * 50)], before=None, after=reached(1))
+    writer.close()
+    assert names(ask(tmp_path, "koala")) == ["many"]
+    assert names(ask(tmp_path, "koala", newest=True)) == ["new", "many"]
+    assert names(ask(tmp_path, "koala", first_project="/p")) == ["new", "many"]
+
+
+def test_of_very_many_pieces_a_sample_is_ranked_and_a_rare_word_decides(tmp_path, monkeypatch):
+    """Words that are everywhere are left out if there are others, and all places are counted."""
+    monkeypatch.setattr(match, "_MAX_COUNTED", 50)
+    monkeypatch.setattr(match, "_MAX_COMPARED", 20)
+    sessions = {f"s{number}": [piece(f"koala {line}", line) for line in range(1, 41)] for number in range(4)}
+    fill(tmp_path, sessions | {"rare": [piece("a numbat"), piece("a koala", 2)]})
+    many = ask(tmp_path, "koala")
+    assert {*names(many)} >= {*sessions}
+    assert {each.places for each in many.sessions} <= {1, 40}
+    assert names(ask(tmp_path, "where is the numbat of koala")) == ["rare"]
+
+
+def test_the_sessions_of_one_project_come_first(tmp_path):
+    """Whatever the others are worth."""
+    fill(tmp_path, {"there": [piece("retry retry of payments")]})
+    writer = IndexWriter(str(tmp_path))
+    writer.add(
+        source("here", project="/p"), [piece("a long text with one retry")], before=None, after=reached(1)
+    )
+    writer.close()
+    assert names(ask(tmp_path, "retry payments")) == ["there", "here"]
+    assert names(ask(tmp_path, "retry payments", first_project="/p")) == ["here", "there"]
+
+
+def test_the_records_around_a_line(tmp_path):
+    """All pieces of so many records before and after it."""
+    pieces = [piece("a", 1), piece("b", 3), piece("c", 3, "command"), piece("d", 6), piece("e", 8)]
+    fill(tmp_path, {"s": pieces, "t": [piece("other", 3)]})
+    with opened(tmp_path) as connection:
+        for line, around, found in ((3, 0, "bc"), (3, 1, "abcd"), (7, 1, "bcde"), (1, 9, "abcde")):
+            near = pieces_around(connection, "/home/dev/s.jsonl", line, around)
+            assert "".join(each.text for each in near) == found, line
+        assert pieces_around(connection, "/nowhere", 1, 1) == []
+
+
 def test_the_best_places_are_returned_and_all_are_counted(tmp_path):
     """Three of five places are returned."""
     fill(tmp_path, {"a": [piece(f"limit number {line}", line) for line in range(1, 6)]})
@@ -152,7 +223,7 @@ def test_an_appended_result_is_joined_with_its_call(tmp_path):
     )
     place, waiting = writer.read_position("/home/dev/a.jsonl")
     assert place == reached(1)
-    assert waiting == {"c1": PendingCall("Bash", 1)}
+    assert waiting == {"c1": PendingCall("Bash", 1 << 24 | 1)}
     writer.add(
         source("a"),
         [piece("", 2, "result", call_id="c1", exit_code=1, failed=True)],
@@ -214,49 +285,43 @@ def test_a_changed_document_is_replaced(tmp_path):
     assert names(ask(tmp_path, "words")) == ["log"]
 
 
-def test_what_followed_an_error(tmp_path):
-    """The messages and calls after an error are returned with their exit codes."""
-    fill(
-        tmp_path,
-        {
-            "a": [
-                piece("boom", 1, "result", failed=True),
-                piece("I see", 2, "reply"),
-                piece("more output", 3, "result"),
-                piece("make", 4, "command", call_id="x"),
-                piece("", 5, "result", call_id="x", exit_code=0),
-            ]
-        },
-    )
-    connection = database.open_for_search(str(tmp_path))
-    (session,) = ask(tmp_path, "boom").sessions
-    assert next_pieces(connection, session.hits[0].piece, 2) == [
-        (2, "reply", "I see", None),
-        (4, "command", "make", 0),
-    ]
-    connection.close()
-
-
 def test_a_similar_word_is_suggested(tmp_path):
-    """The suggestion is a word of a text, not a stem, and a known word is not corrected."""
+    """The suggestion is a word of a text, not a stem."""
     fill(tmp_path, {"a": [piece("the telemetry was disabled"), piece("limits", 2)]})
-    connection = database.open_for_search(str(tmp_path))
-    assert suggest_word(connection, parse_query("telemtry", NOW)) == "telemetry"
-    assert suggest_word(connection, parse_query("disabeld", NOW)) == "disabled"
-    assert suggest_word(connection, parse_query('limits "x y" 数字', NOW)) is None
-    assert suggest_word(connection, parse_query("qqqqqqqq", NOW)) is None
-    connection.close()
+    with opened(tmp_path) as connection:
+        assert suggest_word(connection, parse_query("telemtry", NOW)) == "telemetry"
+        assert suggest_word(connection, parse_query("disabeld", NOW)) == "disabled"
+        assert suggest_word(connection, parse_query("数字", NOW)) is None
+        assert suggest_word(connection, parse_query("qqqqqqqq", NOW)) is None
 
 
-def test_a_snippet_shows_where_the_words_are_together(tmp_path):
-    """The words are marked on one line, with dots where the text is cut."""
-    text = "filler " * 100 + "the retry\n\tof a payment failed " + "filler " * 100
-    shown = snippet(text, parse_query("retry payments", NOW).terms, 60)
-    assert shown.text.startswith("…")
-    assert shown.text.endswith("…")
-    assert [shown.text[start:end] for start, end in shown.marks] == ["retry", "payment"]
-    assert snippet("short", (), 60).text == "short"
-    assert snippet('a "b c" d', parse_query('"b c"', NOW).terms, 60).marks == ((3, 6),)
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        (
+            "filler " * 100 + "the retry\n\tof a payment failed " + "filler " * 100,
+            "retry payments",
+            ["retry", "payment"],
+        ),
+        ('a "b c" d', '"b c"', ["b c"]),
+        ("see parseUserName there", "user", ["User"]),
+        ("前に数字を直しました", "数字", ["数字"]),
+        ("x" * 5000 + " word", "word", ["word"]),
+        ("\x02odd\x03 signs", "signs", ["signs"]),
+        ("nothing to see", "kind:prompt", []),
+    ],
+)
+def test_a_snippet_shows_what_was_found(tmp_path, text, query, marked):
+    """The words are marked on one short line, with dots where the text is cut."""
+    fill(tmp_path, {"a": [piece(text)]})
+    answers = ask(tmp_path, query)
+    with opened(tmp_path) as connection:
+        shown = make_snippet(
+            connection, answers.sessions[0].hits[0], answers.words, parse_query(query, NOW).terms
+        )
+    assert [shown.text[start:end] for start, end in shown.marks] == marked
+    assert len(shown.text) <= 202
+    assert "\n" not in shown.text
 
 
 def test_unencodable_characters_and_separators_are_harmless(tmp_path):
@@ -314,46 +379,6 @@ def test_every_kind_has_a_weight(tmp_path):
     assert ask(tmp_path, "word").sessions[0].places == len(KINDS)
 
 
-def looks_of(folder, words):
-    """Return how many blocks a query reads, and the sessions it finds."""
-    connection, opened = database.open_for_search(str(folder)), []
-    connection.set_trace_callback(
-        lambda statement: opened.append(statement) if "data FROM blocks" in statement else None
-    )
-    answers = find_sessions(
-        connection, parse_query(words, NOW), SearchOptions(limit=10, hits=3, newest=False, now=0)
-    )
-    connection.close()
-    return len(opened), names(answers)
-
-
-@pytest.fixture
-def with_separate_parts(tmp_path):
-    """Many sessions with two separate words, and one with the name they form, inside another name."""
-    many = {f"s{number}": [piece("a report of the store")] for number in range(50)}
-    fill(tmp_path, many | {"named": [piece("x " * 900 + "the test_store_report failed", kind="result")]})
-    return tmp_path
-
-
-def test_a_name_of_common_parts_is_found_without_reading_all_texts_with_the_parts(with_separate_parts):
-    """The name is found in any spelling."""
-    for name in ("store_report", "storeReport", "test_store_report"):
-        assert looks_of(with_separate_parts, name) == (1, ["named"])
-
-
-def test_parts_of_a_name_match_separately_if_the_name_occurs_nowhere(with_separate_parts):
-    """The parts must be adjacent and in order."""
-    fill(with_separate_parts, {"said": [piece("my report about storage: a report store it is")]})
-    assert looks_of(with_separate_parts, "report_store")[1] == ["said"]
-    assert looks_of(with_separate_parts, "report_of_the")[1] != []
-
-
-def test_words_with_less_than_half_the_weight_are_not_searched(with_separate_parts):
-    """An unknown word has the most weight."""
-    assert names(ask(with_separate_parts, "quokka report store")) == []
-    assert names(ask(with_separate_parts, "failed report quokka -store")) == []
-
-
 def test_a_session_indexed_in_several_updates_counts_as_one(tmp_path):
     """The pieces of such a session are not consecutive in the index."""
     fill(tmp_path, {"a": [piece("koala one")], "b": [piece("koala two")]})
@@ -362,19 +387,3 @@ def test_a_session_indexed_in_several_updates_counts_as_one(tmp_path):
     writer.close()
     found_now = {each.session_id: (each.places, len(each.hits)) for each in ask(tmp_path, "koala").sessions}
     assert found_now == {"a": (2, 2), "b": (1, 1)}
-
-
-def test_a_word_in_nearly_all_pieces_is_ranked_by_a_sample_and_counted_completely(tmp_path):
-    """Filters, --newest and too few results compare all pieces."""
-    pieces = [piece("koala here", line, kind="result") for line in range(1, 20)]
-    fill(tmp_path, {name: [*pieces, piece("koala asked", 20)] for name in "abc"})
-    connection = database.open_for_search(str(tmp_path))
-    order = SearchOptions(limit=3, hits=1, newest=False, now=0, compared=10)
-    for options in (order, order._replace(limit=10), order._replace(newest=True)):
-        answers = find_sessions(connection, parse_query("koala", NOW), options)
-        assert {*names(answers)} == {*"abc"}
-        assert {(each.places, each.hits[0].line) for each in answers.sessions if not options.newest} <= {
-            (20, 20)
-        }
-    assert names(find_sessions(connection, parse_query("koala kind:prompt project:shop", NOW), order)) != []
-    connection.close()

@@ -137,15 +137,15 @@ def test_what_was_appended_is_found_and_nothing_else_is_read(story):
     assert (updated.sessions, updated.read_bytes) == (1, story[0].stat().st_size - size)
     (found,) = ask("drizzle").sessions
     assert found.hits[0].hit.offset == size
-    assert ask("limiter").sessions[0].source.places == 1
+    assert ask("bursts drop").sessions[0].source.places == 2
 
 
 def test_a_rewritten_file_is_read_again_and_a_deleted_one_is_removed(story):
     """The library contains nothing that no longer exists."""
     ask("limiter")
     content = story[0].read_bytes()
-    story[0].write_bytes(content.replace(b"limiter", b"throttle"))
-    assert not ask("limiter").sessions
+    story[0].write_bytes(content.replace(b"refills", b"throttles"))
+    assert not ask("refills").sessions
     assert ask("throttle").sessions[0].source.places == 1
     story[1].unlink()
     assert not ask("猜数字").sessions
@@ -229,7 +229,7 @@ def test_a_budget_ends_an_update_and_the_next_continues(story):
     assert not cut.finished
     whole = update_library(Workspace.open())
     assert whole.finished
-    assert ask("limiter").sessions[0].source.places == 1
+    assert ask("bursts drop").sessions[0].source.places == 2
 
 
 def test_while_another_process_updates_a_search_uses_the_index_as_it_is(story, home):

@@ -1,8 +1,8 @@
 """The SQLite file of the library: where it is, its tables, and how readers and writers open it.
 
 The file has a write-ahead log, so readers never wait; writers wait for each other up to a limit. The full-text index is an
-FTS5 table without positions and content, a seventh of the size of a complete one; the text is stored beside it in compressed
-blocks. Deleted content is overwritten. Everything can be rebuilt from the transcripts, so a broken file is replaced; a file
+FTS5 table whose content is a view of the texts, which are stored compressed in blocks; ``search`` provides the functions of that
+view. Deleted content is overwritten. Everything can be rebuilt from the transcripts, so a broken file is replaced; a file
 that a newer leftoff made is left alone. If only the way of splitting words has changed, the session entries are kept.
 """
 
@@ -23,7 +23,7 @@ SCHEMA = 2  # 1: what was forgotten stood in a table
 FILE_NAME = "library.sqlite3"
 DRAFT_NAME = "library.new.sqlite3"
 FORGOTTEN_FILE = "forgotten.json"  # beside the library: what must not be indexed again
-TOKENS_VERSION = 3  # goes up when the tokens of a text change; an index of older tokens is built again
+TOKENS_VERSION = 4  # goes up when the tokens of a text change; an index of older tokens is built again
 _OURS = {"schema": SCHEMA, "words": TOKENS_VERSION}
 _Facts = dict[str, object]
 _PATIENCE_SECONDS = 5.0
@@ -36,17 +36,17 @@ CREATE TABLE IF NOT EXISTS entries(
 CREATE TABLE IF NOT EXISTS sources(
   id INTEGER PRIMARY KEY, type TEXT NOT NULL, path TEXT NOT NULL UNIQUE, agent TEXT, session_id TEXT, project TEXT,
   title TEXT, modified_ns INTEGER NOT NULL, size_bytes INTEGER NOT NULL, archived INTEGER NOT NULL DEFAULT 0,
-  line_idx INTEGER, start INTEGER, end INTEGER, digest BLOB);
+  chars INTEGER NOT NULL DEFAULT 0, line_idx INTEGER, start INTEGER, end INTEGER, digest BLOB);
 CREATE INDEX IF NOT EXISTS sources_by_time ON sources(modified_ns);
 CREATE INDEX IF NOT EXISTS sources_by_session ON sources(session_id);
 CREATE TABLE IF NOT EXISTS folders(path TEXT PRIMARY KEY, modified_ns INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS blocks(id INTEGER PRIMARY KEY, source INTEGER NOT NULL, size INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS blocks_by_source ON blocks(source);
 CREATE TABLE IF NOT EXISTS pieces(
-  id INTEGER PRIMARY KEY, source INTEGER NOT NULL, block INTEGER NOT NULL, slot INTEGER NOT NULL,
-  line INTEGER NOT NULL, start INTEGER NOT NULL, kind TEXT NOT NULL, weight REAL NOT NULL,
-  at INTEGER, tool TEXT, failed INTEGER, exit_code INTEGER, asked INTEGER);
-CREATE INDEX IF NOT EXISTS pieces_by_source ON pieces(source, id);
+  id INTEGER PRIMARY KEY, block INTEGER NOT NULL, slot INTEGER NOT NULL, line INTEGER NOT NULL, start INTEGER NOT NULL,
+  kind TEXT NOT NULL, at INTEGER, tool TEXT, failed INTEGER, exit_code INTEGER, asked INTEGER);
+CREATE VIEW IF NOT EXISTS texts AS SELECT id, text, more_words(text) AS parts FROM
+  (SELECT p.id, text_of(b.data, p.slot) AS text FROM pieces p JOIN blocks b ON b.id = p.block);
 CREATE TABLE IF NOT EXISTS paths(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS paths_by_name ON paths(name);
 CREATE TABLE IF NOT EXISTS touches(
@@ -55,7 +55,8 @@ CREATE INDEX IF NOT EXISTS touches_by_piece ON touches(piece);
 CREATE TABLE IF NOT EXISTS waiting(
   source INTEGER NOT NULL, call_id TEXT NOT NULL, piece INTEGER NOT NULL, tool TEXT NOT NULL,
   PRIMARY KEY(source, call_id)) WITHOUT ROWID;
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(t, content='', detail=none, columnsize=0, tokenize='ascii');
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+  text, parts, content='texts', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(words, row);
 """
 FOLDER_NAME = "library"

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 _FEWER = "Try fewer words, or the beginning of one: begin*"
 _UNREAD = "Not everything has been read yet. To read the rest: leftoff search --update\n"
-_CUT_SHORT = (
-    "There are more matches than were checked. Add a word, or a filter such as since:7d, project: or kind:\n"
-)
 _LEAVES_OUT = "What you erased with leftoff forget --text is left out, and so are sessions that have it in their path.\n"
 _LEAST_SNIPPET, _LEAST_TITLE = 24, 8  # columns; a snippet that has less goes below its label
 _FOUND: Style = {"bold": True, "fg": "yellow"}
@@ -64,7 +61,7 @@ _FOUND: Style = {"bold": True, "fg": "yellow"}
 def search(*, query: tuple[str, ...], update: bool, rebuild: bool, as_json: bool, **fields: Any) -> int:
     """Find anything in any session of any agent: prompts, replies, commands, files, results, logs.
 
-    Finds all words, in any order. "quotes" find a phrase, begin* a beginning, -word excludes, OR alternates.
+    Type words or a question. "quotes" find a phrase, begin* a beginning, -word excludes, OR alternates.
     Filters: agent: project: tool: file: kind: since: before: errors: (kind:prompt since:7d errors:yes project:shop).
     Put a query that has double quotes into single quotes.
     """
@@ -147,41 +144,29 @@ def _show(results: Results, now: datetime) -> None:
         output.say(
             f"\nTo read more: leftoff show {first.number}{at}   To continue: leftoff resume {first.number}"
         )
-    if why := _why_incomplete(results):
-        output.say(why)
+    if results.unread:
+        output.say(_UNREAD.rstrip("\n"))
 
 
 def _nothing_found(results: Results) -> str:
     """Say that nothing was found, why it may exist all the same, and what to type next."""
-    if results.unread or results.cut_short:
-        return f"Nothing was found so far.\n{_why_incomplete(results)}".rstrip("\n")
+    if results.unread:
+        return f"Nothing was found so far.\n{_UNREAD}".rstrip("\n")
     hint = results.reason or (f"Did you mean: {results.suggestion}" if results.suggestion else _FEWER)
     return f"Nothing was found. {visible(hint)}\n{_LEAVES_OUT if results.leaves_out else ''}".rstrip("\n")
-
-
-def _why_incomplete(results: Results) -> str:
-    """Say why there may be more than was found."""
-    return ((_UNREAD if results.unread else "") + (_CUT_SHORT if results.cut_short else "")).rstrip("\n")
 
 
 def _show_session(session: SessionResult, now: datetime, width: int) -> None:
     found = session.source
     number = f"{session.number:>3}" if session.number is not None else "  ·"
     project = one_line((found.project or "?").rstrip("/").rpartition("/")[2] or "/", 24)
-    more = (
-        f" ({found.places}{'+' if found.has_more else ''} matches)"
-        if found.places > len(session.hits)
-        else ""
-    )
+    more = f" ({found.places} matches)" if found.places > len(session.hits) else ""
+    more += f" (+ {count(len(session.copies), 'copy', 'copies')})" if session.copies else ""
     who = found.agent or found.type
     modified_at = datetime.fromtimestamp(found.modified_ns / 1e9, UTC)
     head = visible(f"{number}  {who}  {project}  {age(now, modified_at)}")
     head = f"{head}{more}" if output.columns_of(head + more) < width else output.cut(head, width)
     title = found.title or (found.path if session.number is None else "")
-    if session.is_copy:
-        copy = f"{number}  └ copy of the session above, {age(now, modified_at)} old"
-        output.write(f"{output.cut(copy, width)}\n")
-        return
     gone = (
         "  (deleted by its agent; leftoff archive restore)"
         if session.number is None and found.archived

@@ -20,7 +20,7 @@ from leftoff.catalogue.forgotten import MASK
 from leftoff.core.session import MAX_PROMPT_CHARS
 from leftoff.forget.matcher import Matcher
 from leftoff.search.changes import FOLDERS_NAMED
-from leftoff.search.index_writer import IndexWriter, index_text
+from leftoff.search.index_writer import INDEX, UNINDEX, IndexWriter
 from leftoff.search.pieces import MAX_TITLE_CHARS, pack_texts, unpack_texts
 
 _READER_SECONDS = 30.0  # while a search is reading, the file keeps the old content
@@ -196,14 +196,10 @@ def _mask_block(connection: sqlite3.Connection, block: int, texts: Sequence[str]
     if not changed:
         return 0
     pieces = connection.execute("SELECT id, slot FROM pieces WHERE block = ?", (block,)).fetchall()
-    for number, slot in pieces:
-        if slot in changed:
-            delete = "INSERT INTO words(words, rowid, t) VALUES ('delete', ?, ?)"
-            connection.execute(delete, (number, index_text(texts[slot])))
-            connection.execute(
-                "INSERT INTO words(rowid, t) VALUES (?, ?)", (number, index_text(masked[slot]))
-            )
+    numbers = [(number,) for number, slot in pieces if slot in changed]
+    connection.executemany(f"{UNINDEX} = ?", numbers)
     connection.execute("UPDATE blocks SET data = ? WHERE id = ?", (pack_texts(masked), block))
+    connection.executemany(f"{INDEX} = ?", numbers)
     return len(changed)
 
 

@@ -21,7 +21,7 @@ from leftoff.catalogue.forgotten import (
 )
 from leftoff.errors import UsageError
 from leftoff.platform import clock
-from leftoff.search.tokens import is_unspaced
+from leftoff.search.words import is_unspaced
 
 Span = tuple[int, int]
 _MIN_LETTERS = 4  # less is part of too many words: replacing it would destroy what should stay

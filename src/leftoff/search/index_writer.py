@@ -1,28 +1,38 @@
 """Add sources to the index and remove them.
 
 A batch is added in one transaction, and only if the source is still at the position where the writer left it: two writers
-never add the same text twice, and a killed one leaves complete batches. FTS5 needs the same words for removing that were added.
+never add the same text twice, and a killed one leaves complete batches.
 Nothing is added if something was forgotten since the writer started, because its batch may contain it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from leftoff.catalogue import database
 from leftoff.catalogue.forgotten import Forgotten
+from leftoff.search.match import piece_range
 from leftoff.search.pieces import (
+    BEGIN,
+    END,
+    PIECE_BITS,
     SEPARATOR,
     PendingCall,
     PendingCalls,
     Piece,
     ReadPosition,
     Source,
+    add_functions,
     pack_texts,
     unpack_texts,
 )
-from leftoff.search.tokens import tokens
+from leftoff.search.words import more_words
 
+# Which pieces to remove from the full-text index follows.
+UNINDEX = "INSERT INTO words(words, rowid, text, parts) SELECT 'delete', id, text, parts FROM texts WHERE id"
+INDEX = "INSERT INTO words(rowid, text, parts) SELECT id, text, parts FROM texts WHERE id"
+_REPLACED = {ord(sign): " " for sign in (SEPARATOR, BEGIN, END)}
 BLOCK_BYTES = 16 * 1024  # reading one text unpacks its block; half the size would take a tenth more space
 
 
@@ -36,6 +46,7 @@ class IndexWriter:
             folder, patience_seconds=patience_seconds, file_name=file_name
         )
         try:
+            add_functions(self.connection)
             self.forgotten = Forgotten(folder)
         except BaseException:
             self.connection.close()
@@ -49,69 +60,47 @@ class IndexWriter:
 
     def known_sources(self) -> dict[str, tuple[int, int]]:
         """Return every source by path, with its modification time and size when it was last read."""
-        with database.translate_errors(self.path):
-            rows = self.connection.execute("SELECT path, modified_ns, size_bytes FROM sources").fetchall()
+        rows = self._rows("SELECT path, modified_ns, size_bytes FROM sources")
         return {path: (modified_ns, size) for path, modified_ns, size in rows}
 
     def sources(self, paths: Iterable[str]) -> list[Source]:
         """Return the known sources among ``paths``, as they were last read."""
         columns = "type, path, agent, session_id, project, title, modified_ns, size_bytes"
-        with database.translate_errors(self.path):
-            rows = [
-                row
-                for path in paths
-                for row in self.connection.execute(f"SELECT {columns} FROM sources WHERE path = ?", (path,))
-            ]
-        return [Source(*row) for row in rows]
+        query = f"SELECT {columns} FROM sources WHERE path = ?"
+        return [Source(*row) for path in paths for row in self._rows(query, path)]
 
     def fact(self, name: str) -> str | None:
         """Return the value stored under a name; None if there is none."""
-        with database.translate_errors(self.path):
-            row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._rows("SELECT value FROM facts WHERE name = ?", name)
+        return str(rows[0][0]) if rows else None
 
     def set_fact(self, name: str, value: str) -> None:
         """Store a value under a name."""
         with database.translate_errors(self.path), database.transaction(self.connection):
             self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
-    def folders(self) -> list[str]:
-        """Return the watched folders."""
-        with database.translate_errors(self.path):
-            return [row[0] for row in self.connection.execute("SELECT path FROM folders")]
-
-    def known_folders(self, folders: Iterable[str]) -> dict[str, int]:
-        """Return the watched ones among ``folders`` with their stamps."""
-        with database.translate_errors(self.path):
-            rows = self.connection.execute("SELECT path, modified_ns FROM folders").fetchall()
-        wanted = {*folders}
-        return {path: modified_ns for path, modified_ns in rows if path in wanted}
+    def folders(self) -> dict[str, int]:
+        """Return the watched folders with their stamps."""
+        return dict(self._rows("SELECT path, modified_ns FROM folders"))
 
     def sources_using(self, tools: Iterable[str]) -> list[str]:
         """Return the sources in which any of these tools was called."""
-        named = [*tools]
-        marks = ", ".join("?" * len(named))
-        with database.translate_errors(self.path):
-            rows = self.connection.execute(
-                "SELECT DISTINCT s.path FROM pieces p JOIN sources s ON s.id = p.source"
-                f" WHERE p.tool IN ({marks})",
-                named,
-            ).fetchall()
-        return [row[0] for row in rows]
+        sources = f"SELECT DISTINCT s.path FROM pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
+        return [row[0] for tool in tools for row in self._rows(f"{sources} WHERE p.tool = ?", tool)]
 
     def read_position(self, path: str) -> tuple[ReadPosition | None, PendingCalls]:
         """Return how far a source was read (None: not at all), and the calls that have no result yet."""
-        with database.translate_errors(self.path):
-            row = self.connection.execute(
-                "SELECT id, line_idx, start, end, digest FROM sources WHERE path = ?", (path,)
-            ).fetchone()
-            if row is None:
-                return None, {}
-            waiting = self.connection.execute(
-                "SELECT call_id, tool, piece FROM waiting WHERE source = ?", (row[0],)
-            ).fetchall()
+        rows = self._rows("SELECT id, line_idx, start, end, digest FROM sources WHERE path = ?", path)
+        if not rows:
+            return None, {}
+        number, *position = rows[0]
+        waiting = self._rows("SELECT call_id, tool, piece FROM waiting WHERE source = ?", number)
         calls = {call_id: PendingCall(tool, piece) for call_id, tool, piece in waiting}
-        return (None if row[1] is None else ReadPosition(*row[1:])), calls
+        return (None if position[0] is None else ReadPosition(*position)), calls
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with database.translate_errors(self.path):
+            return self.connection.execute(query, values).fetchall()
 
     def add(
         self,
@@ -231,33 +220,28 @@ class IndexWriter:
                 "INSERT INTO blocks(source, size, data) VALUES (?, ?, ?)",
                 (source_id, size, pack_texts(texts)),
             ).lastrowid
+        connection = self.connection
+        connection.execute("UPDATE sources SET chars = chars + ? WHERE id = ?", (size, source_id))
+        first, last = piece_range(source_id)
+        newest = connection.execute("SELECT max(id) FROM pieces WHERE id BETWEEN ? AND ?", (first, last))
+        number = newest.fetchone()[0] or first
         for slot, (piece, text) in enumerate(zip(pieces, texts, strict=True), len(held)):
-            self._add_piece(source_id, block, slot, piece, text)
+            number += 1
+            self._add_piece(number, source_id, (block, slot), piece, text)
 
-    def _add_piece(self, source_id: int, block: int, slot: int, piece: Piece, text: str) -> None:
+    def _add_piece(
+        self, number: int, source_id: int, place: tuple[int | None, int], piece: Piece, text: str
+    ) -> None:
         call = self._take_pending_call(source_id, piece) if piece.kind == "result" else None
         tool = piece.tool or (call and call.tool)
         row = (
-            *(
-                source_id,
-                block,
-                slot,
-                piece.line,
-                piece.start,
-                piece.kind,
-                round(piece.weight, 4),
-                piece.at,
-                tool,
-            ),
+            *(number, *place, piece.line, piece.start, piece.kind, piece.at, tool),
             *(piece.failed, piece.exit_code, call and call.piece),
         )
-        number = self.connection.execute(
-            "INSERT INTO pieces(source, block, slot, line, start, kind, weight, at, tool, failed, exit_code, asked)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        ).lastrowid
-        assert number is not None
-        self.connection.execute("INSERT INTO words(rowid, t) VALUES (?, ?)", (number, index_text(text)))
+        self.connection.execute("INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self.connection.execute(
+            "INSERT INTO words(rowid, text, parts) VALUES (?, ?, ?)", (number, text, more_words(text))
+        )
         if piece.kind in {"call", "command"} and piece.call_id is not None:
             self.connection.execute(
                 "INSERT OR REPLACE INTO waiting VALUES (?, ?, ?, ?)",
@@ -296,34 +280,21 @@ class IndexWriter:
 
     def _remove(self, source_ids: Sequence[int]) -> None:
         for source_id in source_ids:
-            for block, data in self.connection.execute(
-                "SELECT id, data FROM blocks WHERE source = ?", (source_id,)
-            ).fetchall():
-                self._unindex(block, unpack_texts(data))
-            own = "SELECT id FROM pieces WHERE source = ?"
-            self.connection.execute(f"DELETE FROM touches WHERE piece IN ({own})", (source_id,))
-            for table in ("pieces", "blocks", "waiting"):
+            own = piece_range(source_id)
+            # FTS5 needs the same words for removing that were added.
+            self.connection.execute(f"{UNINDEX} BETWEEN ? AND ?", own)
+            self.connection.execute("DELETE FROM touches WHERE piece BETWEEN ? AND ?", own)
+            self.connection.execute("DELETE FROM pieces WHERE id BETWEEN ? AND ?", own)
+            for table in ("blocks", "waiting"):
                 self.connection.execute(f"DELETE FROM {table} WHERE source = ?", (source_id,))
             self.connection.execute("DELETE FROM sources WHERE id = ?", (source_id,))
         if source_ids:
             self.connection.execute("DELETE FROM paths WHERE id NOT IN (SELECT path FROM touches)")
 
-    def _unindex(self, block: int, texts: Sequence[str]) -> None:
-        pieces = self.connection.execute("SELECT id, slot FROM pieces WHERE block = ?", (block,)).fetchall()
-        self.connection.executemany(
-            "INSERT INTO words(words, rowid, t) VALUES ('delete', ?, ?)",
-            [(number, index_text(texts[slot])) for number, slot in pieces],
-        )
-
 
 def _storable(text: str) -> str:
-    """Return text that UTF-8 can encode and that does not contain the separator."""
-    return text.replace(SEPARATOR, " ").encode("utf-8", "replace").decode()
-
-
-def index_text(text: str) -> str:
-    """Return the tokens of a text as FTS5 receives them, for adding and for removing."""
-    return " ".join(tokens(text))
+    """Return text that UTF-8 can encode, without the control characters that separate texts and mark what was found."""
+    return text.translate(_REPLACED).encode("utf-8", "replace").decode()
 
 
 def _blocks(pieces: Sequence[Piece]) -> Iterable[list[Piece]]:

@@ -1,366 +1,314 @@
 """Find the sessions that match a query, best first.
 
-The full-text index finds candidates; phrases, prefixes and exact names are then checked in the texts, only as far down the
-ranking as is shown, and up to a limit that is reported when it was reached. A name is searched as a name first, then as
-separate parts. If no piece contains all words, sessions with the most significant words are returned and marked as such.
+SQLite ranks pieces by bm25, for any of the words. A session is worth its best piece together with the pieces before and after
+it, plus how well its words match as a whole, and more if one piece has all the words and the newer it is.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from leftoff.search.query import (
-    OF_SOURCE,
-    Query,
-    Term,
-    exclusion_sql,
-    expression,
-    filter_conditions,
-    filter_sql,
-)
-from leftoff.search.results import (
-    Answers,
-    FoundSession,
-    Hit,
-    Reader,
-    Row,
-    SearchOptions,
-    exclusion_checks,
-    rank,
-    text_checks,
-)
+from leftoff.search.pieces import PIECE_BITS, WEIGHTS, unpack_text
+from leftoff.search.query import Query, all_words, any_word, filter_sql
 
-_JOINED_NAME_FACTOR = 1.6
-_SAMPLE_RUN = 8  # consecutive pieces; few enough that a sample includes small sessions too
-_MAX_PIECES = 50_000  # words in more pieces are ignored if there are others
-_MIN_SHARE = 0.5  # of the weight of all words
-_PREFIX = r'"([^"]*)"\*'
-_AFTER_PREFIX = "\U0010ffff"  # sorts after every word with the prefix
-_MAX_WORDS = 300  # with more, a temporary table is quicker
-_COMMON_WORDS = 4
+_DAY_SECONDS = 86_400
+_HALF_LIFE_DAYS = 120.0
+_AGE_SHARE = 0.15  # of a score that a session loses with age
+_MAX_RANKED = 2_000  # pieces
+_MAX_COUNTED = 20_000  # pieces; a word that is in more is left out if there are others
+_MAX_COMPARED = 30_000  # pieces; of more, a sample is ranked, in runs of consecutive pieces
+_NEIGHBOUR_SHARE = 0.3  # of the scores of the pieces before and after
+_SESSION_SHARE = 2.0  # of the score of the whole session
+_WORDS_SHARE = 0.5  # what a piece gains if all words are in it or beside it
+_ALL_WORDS_FACTOR = 1.3
+_SATURATION = 3.0
+_LENGTH_SHARE = 0.75  # the usual constants of bm25
+_BM25 = "bm25(words, 1.0, 0.6)"  # of the text and of the parts of names
+_LAST_PIECE = (1 << PIECE_BITS) - 1
+_JOINED = f"pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
+
+
+class Hit(NamedTuple):
+    """A piece that matches; ``line`` is 1-based, ``offset`` the byte where its record starts."""
+
+    piece: int
+    line: int
+    offset: int
+    kind: str
+    text: str
+    score: float
+    at: int | None
+    tool: str | None
+    failed: bool | None
+    exit_code: int | None
+
+
+class FoundSession(NamedTuple):
+    """A source that matches, its best hits and the number of matching pieces."""
+
+    type: str
+    path: str
+    agent: str | None
+    session_id: str | None
+    project: str | None
+    title: str | None
+    modified_ns: int
+    archived: bool
+    score: float
+    places: int
+    hits: tuple[Hit, ...]
+
+
+class Answers(NamedTuple):
+    """The matching sessions. ``complete`` is False if no piece contains all words; ``words`` is what was searched, for FTS5."""
+
+    sessions: tuple[FoundSession, ...]
+    complete: bool
+    words: str | None = None
+
+
+class SearchOptions(NamedTuple):
+    """How many results are wanted, their order, and the project whose sessions come first."""
+
+    limit: int
+    hits: int
+    newest: bool
+    now: int  # seconds since 1970
+    first_project: str | None = None
+
+
+class _Candidate(NamedTuple):
+    """A source with its score, and the scores of its pieces."""
+
+    source: int
+    score: float
+    pieces: Mapping[int, float]
+    has_all: bool
+    modified_ns: int
+    project: str | None
 
 
 def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchOptions) -> Answers:
     """Return the sessions that match the query."""
-    needed = query.without_common_words
-    finder = _SessionFinder(connection, needed, options, original=query)
-    sessions, cut_short = finder.all_words(), finder.reader.is_exhausted
-    if not sessions and expression(needed.with_separate_parts.groups, ()) != expression(needed.groups, ()):
-        fewer_texts = options._replace(max_texts=options.max_texts_apart)
-        finder = _SessionFinder(connection, needed.with_separate_parts, fewer_texts, original=query)
-        sessions, cut_short = finder.all_words(), cut_short or finder.reader.is_exhausted
-    if len(sessions) >= options.limit:
-        return Answers(tuple(sessions), complete=True)
-    if len(needed.groups) < 2:
-        return Answers(tuple(sessions), complete=True, cut_short=cut_short)
-    known = {session.path for session in sessions}
-    lowest = sessions[-1].score if sessions else math.inf
-    more = (
-        each._replace(score=min(each.score, lowest))
-        for each in find_by_most_words(connection, Reader(connection, options.max_texts), needed, options)
-        if each.path not in known
-    )
-    answers = (*sessions, *islice(more, options.limit - len(sessions)))
-    return Answers(answers, complete=bool(sessions), cut_short=cut_short)
+    query = query.without_common_words
+    if not query.groups:
+        return Answers(tuple(_list_filtered(connection, query, options)), complete=True)
+    words = _places_of_words(connection, query)
+    full, any_of = all_words(query), any_word(query, [each.expression for each in words])
+    places = _places(connection, full, query)
+    searched = any_of if len(places) < options.limit else full
+    scores = _piece_scores(connection, searched, query, newest=options.newest)
+    if searched != full:  # which may be ranked lower where there are many pieces
+        scores |= _piece_scores(connection, full, query, newest=options.newest)
+    if options.first_project and not query.project:
+        of_project = query._replace(project=options.first_project)
+        scores |= _piece_scores(connection, searched, of_project, newest=options.newest)
+    if not scores and any(term.is_phrase for term in query.terms):
+        return find_sessions(connection, query.without_phrases, options)._replace(complete=False)
+    candidates = _rank(_candidates(connection, words, scores, places, options), options)
+    sessions = []
+    for each in candidates[: options.limit]:
+        best = sorted(each.pieces, key=lambda piece: (-each.pieces[piece], piece))[: options.hits]
+        hits = [hit._replace(score=round(each.pieces[hit.piece], 4)) for hit in read_hits(connection, best)]
+        count = places.get(each.source, len(each.pieces))
+        sessions.append(_found_session(connection, each.source, each.score, count, hits))
+    return Answers(tuple(sessions), complete=bool(places), words=any_of)
 
 
-class _PieceQuery(NamedTuple):
-    """Matching pieces in SQL: a FROM clause, a condition with its values, and the column with the piece's id."""
-
-    table: str
-    condition: str
-    values: list[object]
-    id_column: str = "words.rowid"
-
-    @classmethod
-    def matching(cls, words: str, query: Query) -> _PieceQuery:
-        """Select the pieces that match an FTS5 expression."""
-        return cls._joined("words", "words MATCH ?", [words], query)
-
-    @classmethod
-    def matching_gathered(cls, connection: sqlite3.Connection, words: str, query: Query) -> _PieceQuery:
-        """The same through a temporary table: FTS5 would collect the pieces of a common prefix for each query."""
-        connection.execute("PRAGMA query_only = OFF")  # the table is temporary
-        connection.execute("DROP TABLE IF EXISTS temp.begun")
-        connection.execute("CREATE TEMP TABLE begun (id INTEGER PRIMARY KEY)")
-        connection.execute("INSERT INTO temp.begun SELECT rowid FROM words WHERE words MATCH ?", (words,))
-        connection.execute("PRAGMA query_only = ON")
-        return cls._joined("temp.begun AS words", "1", [], query)
-
-    @classmethod
-    def _joined(cls, table: str, condition: str, given: list[object], query: Query) -> _PieceQuery:
-        filters, values = filter_sql(query)
-        # CROSS JOIN keeps this order, whatever SQLite estimates.
-        table = f"{table} CROSS JOIN pieces p ON p.id = words.rowid{_join_sources(query)}"
-        return cls(table, f"{condition} AND {filters}", [*given, *values])
-
-    @classmethod
-    def unrestricted(cls, query: Query) -> _PieceQuery:
-        """Select every piece, for queries without a usable word."""
-        (filters, values), (refused, given) = filter_sql(query), exclusion_sql(query)
-        return cls(f"pieces p{_join_sources(query)}", f"{filters} AND {refused}", [*values, *given], "p.id")
-
-
-def _join_sources(query: Query) -> str:
-    """Return the join with the sources, if a filter needs it."""
-    return " JOIN sources s ON s.id = p.source" if query.filters_sessions else ""
-
-
-class _SessionFinder:
-    def __init__(
-        self, connection: sqlite3.Connection, query: Query, options: SearchOptions, *, original: Query
-    ) -> None:
-        self._connection, self._query, self._options, self._original = connection, query, options, original
-        self._checks = text_checks(query)
-        self._checked: dict[int, tuple[int, list[Hit]]] = {}  # by source, so that none is checked twice
-        self.reader = Reader(connection, options.max_texts)
-
-    def all_words(self) -> list[FoundSession]:
-        """Return sessions with a piece that contains everything."""
-        words = expression(self._query.groups, self._query.without)
-        if words is None:
-            return self._find(_PieceQuery.unrestricted(self._query), 1)
-        if "*" in words:
-            return self._find_by_prefix(words)
-        return self._find_sampled(_PieceQuery.matching(words, self._query))
-
-    def _find_by_prefix(self, words: str) -> list[FoundSession]:
-        """Find a prefix by its most common words if these are in many pieces, else by all words."""
-        expanded = expand_prefixes(self._connection, words)
-        if expanded is None:
-            return self._find_sampled(_PieceQuery.matching_gathered(self._connection, words, self._query))
-        by_common_words = _PieceQuery.matching(expanded.common_words, self._query)
-        by_all_words = _PieceQuery.matching(expanded.all_words, self._query)
-        is_alone = " AND " not in words and " NOT " not in words  # then at least max_count pieces match
-        step = self._step_for(expanded.max_count) if is_alone else self._sample_step(by_common_words)
-        if step > 1:
-            sessions = self._find(by_common_words, step)
-            if self._are_enough(sessions):
-                has_more = by_common_words != by_all_words
-                return [session._replace(has_more=has_more) for session in sessions]
-            self._checked.clear()  # other words may occur in other places
-        return self._find_sampled(by_all_words)
-
-    def _find_sampled(self, pieces_query: _PieceQuery) -> list[FoundSession]:
-        """Rank a sample of the pieces if that gives enough sessions, else all."""
-        step = self._sample_step(pieces_query)
-        sessions = self._find(pieces_query, step)
-        return sessions if step == 1 or self._are_enough(sessions) else self._find(pieces_query, 1)
-
-    def _are_enough(self, sessions: Sequence[FoundSession]) -> bool:
-        return len(sessions) >= self._options.limit or self.reader.is_exhausted
-
-    def _sample_step(self, pieces_query: _PieceQuery) -> int:
-        """Return n if only every n-th piece is ranked, because more would not change the order much."""
-        if self._compares_all():
-            return 1
-        matching = pieces_query.table.partition(" CROSS JOIN ")[0]
-        count = self._connection.execute(
-            f"SELECT count(*) FROM {matching} WHERE {pieces_query.condition}", pieces_query.values
-        ).fetchone()[0]
-        return self._step_for(count)
-
-    def _step_for(self, count: int) -> int:
-        return 1 if self._compares_all() else 1 + count // self._options.compared
-
-    def _compares_all(self) -> bool:
-        return self._options.newest or bool(filter_conditions(self._query))
-
-    def _find(self, pieces_query: _PieceQuery, step: int) -> list[FoundSession]:
-        # Consecutive pieces share a page: a sample of single ones would read nearly every page.
-        sample = f" AND {pieces_query.id_column} / {_SAMPLE_RUN} % {step} = 0" if step > 1 else ""
-        rows = self._connection.execute(
-            "SELECT g.*, s.modified_ns FROM (SELECT p.source, max(p.weight), count(*), min(p.id), max(p.id)"
-            f" FROM {pieces_query.table} WHERE {pieces_query.condition}{sample} GROUP BY p.source) g"
-            " JOIN sources s ON s.id = g.source",
-            pieces_query.values,
-        )
-        neighbours = self._sources_with_joined_name()
-        worth = (
-            Row(
-                source,
-                best * (_JOINED_NAME_FACTOR if source in neighbours else 1),
-                count * step,
-                at,
-                first,
-                last,
-            )
-            for source, best, count, first, last, at in rows
-        )
-        best_first: Iterable[Row] = rank(worth, self._options)
-        if step > 1:
-            best_first = (self._widen(row) for row in best_first if not self.reader.is_exhausted)
-        return [*islice(self._read_sessions(best_first, pieces_query), self._options.limit)]
-
-    def _widen(self, row: Row) -> Row:
-        """Return the row with the range of all pieces of its source, of which only a sample is known."""
-        # In one SELECT, SQLite would scan all pieces of the source.
-        first, last = self._connection.execute(
-            "SELECT (SELECT min(id) FROM pieces WHERE source = ?1), (SELECT max(id) FROM pieces WHERE source = ?1)",
-            (row.source,),
-        ).fetchone()
-        return row._replace(first=first, last=last)
-
-    def _sources_with_joined_name(self) -> set[int]:
-        """Return sources that contain the words as one name: ``parse user name`` as ``parseUserName``."""
-        words = [term.text for term in self._original.terms]
-        if not 2 <= len(words) <= 6:
-            return set()
-        joined = Term("".join(words)).expression
-        if joined is None:
-            return set()
-        rows = self._connection.execute(
-            "SELECT DISTINCT p.source FROM words JOIN pieces p ON p.id = words.rowid WHERE words MATCH ? LIMIT 1000",
-            (joined,),
-        )
-        return {row[0] for row in rows}
-
-    def _read_sessions(self, rows: Iterable[Row], pieces_query: _PieceQuery) -> Iterator[FoundSession]:
-        for row in rows:
-            if row.source not in self._checked and not self.reader.is_exhausted:
-                self._checked[row.source] = self._check_source(row, pieces_query)
-            places, hits = self._checked.get(row.source, (0, []))
-            if hits:
-                yield self.reader.session(row._replace(places=places), hits)
-
-    def _check_source(self, row: Row, pieces_query: _PieceQuery) -> tuple[int, list[Hit]]:
-        """Return the number of matching places in a source and the best hits. Checked places count if all were checked."""
-        pieces = self._pieces(row, pieces_query)
-        hits = self.reader.hits(pieces, self._checks, self._options.hits)
-        are_all = len(hits) < self._options.hits and not self.reader.is_exhausted
-        return len(hits) if are_all else len(pieces), hits
-
-    def _pieces(self, of: Row, pieces_query: _PieceQuery) -> list[int]:
-        """Return the pieces of one source that contain all words, best first."""
-        by = "p.at DESC, p.id DESC" if self._options.newest else "p.weight DESC, p.id DESC"
-        rows = self._connection.execute(
-            f"SELECT p.id FROM {pieces_query.table} WHERE {pieces_query.condition} AND {OF_SOURCE}"
-            f" AND {pieces_query.id_column} BETWEEN ? AND ? ORDER BY {by}",
-            [*pieces_query.values, of.source, of.first, of.last],
-        ).fetchall()
-        return [row[0] for row in rows]
-
-
-class _Group(NamedTuple):
-    """Alternative words as an FTS5 expression, and their weight; ``is_known`` if they occur anywhere."""
-
-    words: str
-    worth: float
-    is_known: bool
-
-
-def find_by_most_words(
-    connection: sqlite3.Connection, reader: Reader, query: Query, options: SearchOptions
-) -> Iterator[FoundSession]:
-    """Yield sessions that contain at least half of the weight of all words, wherever in them."""
-    groups = _weigh_groups(connection, query)
-    total = sum(group.worth for group in groups)
-    if sum(group.worth for group in groups if group.is_known) < total * _MIN_SHARE:
-        return
-    refused = exclusion_checks(query)
-    for row in rank(_rank_rows(connection, query, groups), options):
-        if hits := reader.hits(_best_pieces(connection, row, query, groups), refused, options.hits):
-            yield reader.session(row, hits)
-
-
-def _rank_rows(connection: sqlite3.Connection, query: Query, groups: Sequence[_Group]) -> Iterator[Row]:
-    conditions, values = _conditions(query)
-    matching, given = _union("SELECT rowid AS id, ? AS w, ? AS g FROM words WHERE words MATCH ?", groups)
+def _places(connection: sqlite3.Connection, words: str, query: Query) -> dict[int, int]:
+    """Return the number of matching pieces of each source."""
+    found, values = _matching(words, query)
     rows = connection.execute(
-        f"WITH m AS ({matching}), h AS (SELECT id, sum(w) AS w, group_concat(g) AS g FROM m GROUP BY id)"
-        " SELECT p.source, max(h.w * p.weight), max(h.w), group_concat(DISTINCT h.g), count(*), s.modified_ns, min(p.id),"
-        " max(p.id)"
-        f" FROM h JOIN pieces p ON p.id = h.id JOIN sources s ON s.id = p.source WHERE {conditions} GROUP BY p.source",
-        [*given, *values],
+        f"SELECT words.rowid >> {PIECE_BITS}, count(*) FROM {found} GROUP BY 1", values
     ).fetchall()
-    total = sum(group.worth for group in groups)
-    for source, best, densest, seen, *rest in rows:
-        share = sum(groups[int(number)].worth for number in {*seen.split(",")}) / total
-        if share >= _MIN_SHARE:
-            yield Row(source, share**2 * (best + densest) / total, *rest)
+    return dict(rows)
 
 
-def _best_pieces(
-    connection: sqlite3.Connection, row: Row, query: Query, groups: Sequence[_Group]
-) -> Iterator[int]:
-    """Yield the pieces of one source, those with the most weight first."""
-    conditions, values = _conditions(query)
-    matching, given = _union(
-        "SELECT rowid AS id, ? AS w, ? AS g FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?",
-        groups,
-        (row.first, row.last),
-    )
+def _piece_scores(
+    connection: sqlite3.Connection, words: str, query: Query, *, newest: bool
+) -> dict[int, float]:
+    """Return the scores of the best matching pieces, or of those in the newest sessions."""
+    found, values = _matching(words, query)
+    (count,) = connection.execute(f"SELECT count(*) FROM {found}", values).fetchone()
+    step = 1 + count // _MAX_COMPARED
+    sample = f" AND (words.rowid >> 3) % {step} = 0" if step > 1 and not newest else ""
+    modified = f"(SELECT modified_ns FROM sources WHERE id = words.rowid >> {PIECE_BITS}) DESC"
     rows = connection.execute(
-        f"WITH m AS ({matching}), h AS (SELECT id, sum(w) AS w FROM m GROUP BY id)"
-        " SELECT p.id FROM h JOIN pieces p ON p.id = h.id JOIN sources s ON s.id = p.source"
-        f" WHERE {conditions} AND {OF_SOURCE} ORDER BY h.w * p.weight DESC",
-        [*given, *values, row.source],
+        f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -{_BM25} AS score FROM {found}{sample}"
+        f" ORDER BY {modified if newest else 'score DESC'} LIMIT ?) m JOIN pieces p ON p.id = m.id",
+        [*values, _MAX_RANKED],
     )
-    return (piece for (piece,) in rows)
+    return {piece: score * WEIGHTS[kind] for piece, score, kind in rows}
 
 
-def _union(part: str, groups: Sequence[_Group], last: Sequence[object] = ()) -> tuple[str, list[object]]:
-    """Return SQL for the pieces of each group with its weight and number, and the values."""
-    values = [value for at, group in enumerate(groups) for value in (group.worth, at, group.words, *last)]
-    return " UNION ALL ".join([part] * len(groups)), values
+def _matching(words: str, query: Query) -> tuple[str, list[object]]:
+    """Return the FROM and WHERE of the pieces that match an FTS5 expression and the filters, and the values."""
+    filters, values = filter_sql(query)
+    # CROSS JOIN keeps this order, whatever SQLite estimates.
+    joins = _JOINED.replace(" JOIN ", " CROSS JOIN ").replace("pieces p", "pieces p ON p.id = words.rowid", 1)
+    table = f"words CROSS JOIN {joins}" if values or filters != "1" else "words"
+    return f"{table} WHERE words MATCH ? AND {filters}", [words, *values]
 
 
-def _conditions(query: Query) -> tuple[str, list[object]]:
-    (filters, values), (refused, given) = filter_sql(query), exclusion_sql(query)
-    return f"{filters} AND {refused}", [*values, *given]
+def _candidates(
+    connection: sqlite3.Connection,
+    words: Sequence[_Word],
+    scores: Mapping[int, float],
+    places: Mapping[int, int],
+    options: SearchOptions,
+) -> Iterator[_Candidate]:
+    by_source: dict[int, dict[int, float]] = {}
+    for piece, score in scores.items():
+        by_source.setdefault(piece >> PIECE_BITS, {})[piece] = score
+    sources = {
+        source: (modified_ns, project, chars)
+        for source, modified_ns, project, chars in connection.execute(
+            "SELECT id, modified_ns, project, chars FROM sources"
+        )
+    }
+    whole = _session_scores(words, {source: row[2] for source, row in sources.items()})
+    total = sum(each.rarity for each in words) or 1
+    for source, pieces in by_source.items():
+        modified_ns, project, _ = sources[source]
+        best = max(_window_score(piece, pieces, words, total) for piece in pieces)
+        score = (best + _SESSION_SHARE * whole.get(source, 0)) * _freshness(modified_ns, options.now)
+        factor = _ALL_WORDS_FACTOR if source in places else 1
+        yield _Candidate(source, score * factor, pieces, source in places, modified_ns, project)
 
 
-def _weigh_groups(connection: sqlite3.Connection, query: Query) -> list[_Group]:
-    """Return the groups with their weight, without very common ones unless there are no others."""
-    total = connection.execute("SELECT max(id) FROM pieces").fetchone()[0] or 1
-    expressions = [words for group in query.groups if (words := expression((group,), ()))]
-    counted = [(words, _pieces_with(connection, words)) for words in expressions]
-    rare_enough = [each for each in counted if each[1] <= _MAX_PIECES] or counted
-    return [
-        _Group(words, math.log(1 + total / (count + 1)), is_known=count > 0) for words, count in rare_enough
-    ]
+def _window_score(
+    piece: int, scores: Mapping[int, float], words: Sequence[_Word], total_rarity: float
+) -> float:
+    """Return the score of a piece together with those before and after it, more if they have many of the words."""
+    window = (piece - 1, piece, piece + 1)
+    beside = scores.get(piece - 1, 0) + scores.get(piece + 1, 0)
+    held = sum(each.rarity for each in words if not each.pieces.isdisjoint(window))
+    return (scores[piece] + _NEIGHBOUR_SHARE * beside) * (1 + _WORDS_SHARE * held / total_rarity)
 
 
-def _pieces_with(connection: sqlite3.Connection, words: str) -> int:
-    count: int = connection.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", (words, _MAX_PIECES + 1)
-    ).fetchone()[0]
-    return count
+class _Word(NamedTuple):
+    """Where a word is: in which pieces, and in how many of each source."""
+
+    expression: str
+    rarity: float
+    pieces: set[int]
+    counts: Mapping[int, int]
 
 
-class ExpandedPrefixes(NamedTuple):
-    """An expression with words in place of prefixes; the most common word is in ``max_count`` pieces."""
-
-    common_words: str
-    all_words: str
-    max_count: int
-
-
-def expand_prefixes(connection: sqlite3.Connection, expression: str) -> ExpandedPrefixes | None:
-    """Replace the prefixes in an expression by the words of the index; None if these are too many.
-
-    FTS5 collects the pieces of a prefix again for each query, which takes a tenth of a second if there are many.
-    """
-    common_words, all_words, max_count = expression, expression, 0
-    for start in dict.fromkeys(re.findall(_PREFIX, expression)):
-        words = connection.execute(
-            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?",
-            (start, start + _AFTER_PREFIX, _MAX_WORDS + 1),
+def _places_of_words(connection: sqlite3.Connection, query: Query) -> list[_Word]:
+    """Return the words of a query without those that are everywhere."""
+    found = []
+    (total,) = connection.execute("SELECT count(*) FROM sources").fetchone()
+    for words in dict.fromkeys(part for group in query.groups for term in group for part in term.parts):
+        rows = connection.execute(
+            "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (words, _MAX_COUNTED)
         ).fetchall()
-        if len(words) > _MAX_WORDS:
-            return None
-        if words:  # else it stays a prefix, which matches nothing
-            first = sorted(words, key=lambda each: -each[1])[:_COMMON_WORDS]
-            max_count = max(max_count, first[0][1])
-            common_words = common_words.replace(f'"{start}"*', _any_of(first))
-            all_words = all_words.replace(f'"{start}"*', _any_of(words))
-    return ExpandedPrefixes(common_words, all_words, max_count)
+        if len(rows) < _MAX_COUNTED:
+            pieces = {piece for (piece,) in rows}
+            counts = Counter(piece >> PIECE_BITS for piece in pieces)
+            rarity = math.log(1 + (total - len(counts) + 0.5) / (len(counts) + 0.5))
+            found.append(_Word(words, rarity, pieces, counts))
+    return found
 
 
-def _any_of(words: list[tuple[str, int]]) -> str:
-    return "(" + " OR ".join(f'"{word}"' for word, _ in words) + ")"
+def _session_scores(words: Sequence[_Word], chars: Mapping[int, int]) -> dict[int, float]:
+    """Return the bm25 of whole sessions."""
+    scores: dict[int, float] = {}
+    average = sum(chars.values()) / max(1, len(chars)) or 1
+    for each in words:
+        for source, count in each.counts.items():
+            length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * chars.get(source, 0) / average
+            worth = each.rarity * count * (_SATURATION + 1) / (count + _SATURATION * length)
+            scores[source] = scores.get(source, 0) + worth
+    return scores
+
+
+def _freshness(modified_ns: int, now: int) -> float:
+    days = max(0.0, now - modified_ns / 1e9) / _DAY_SECONDS
+    return 1 - _AGE_SHARE + _AGE_SHARE * math.exp2(-days / _HALF_LIFE_DAYS)
+
+
+def _rank(candidates: Iterable[_Candidate], options: SearchOptions) -> list[_Candidate]:
+    """Return the candidates best first, or newest first, those of the first project before all others."""
+
+    def order(each: _Candidate) -> tuple[object, ...]:
+        is_elsewhere = options.first_project is not None and each.project != options.first_project
+        if options.newest:
+            return is_elsewhere, not each.has_all, -each.modified_ns
+        return is_elsewhere, -each.score, -each.modified_ns
+
+    return sorted(candidates, key=order)
+
+
+def _list_filtered(
+    connection: sqlite3.Connection, query: Query, options: SearchOptions
+) -> Iterator[FoundSession]:
+    """Yield the newest sessions with pieces that pass the filters and have no excluded word."""
+    filters, values = filter_sql(query)
+    for term in query.without:
+        filters += " AND p.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)"
+        values.append(term.expression)
+    rows = connection.execute(
+        f"SELECT s.id, count(*) FROM {_JOINED} WHERE {filters} GROUP BY s.id"
+        " ORDER BY s.project IS NOT coalesce(?, s.project), s.modified_ns DESC LIMIT ?",
+        [*values, options.first_project, options.limit],
+    ).fetchall()
+    for source, count in rows:
+        pieces = connection.execute(
+            f"SELECT p.id FROM {_JOINED} WHERE {filters} AND p.id BETWEEN ? AND ? ORDER BY p.id DESC LIMIT ?",
+            [*values, *piece_range(source), options.hits],
+        ).fetchall()
+        hits = read_hits(connection, [piece for (piece,) in pieces])
+        yield _found_session(connection, source, 0.0, count, hits)
+
+
+def piece_range(source: int) -> tuple[int, int]:
+    """Return the first and last possible id of the pieces of a source."""
+    return source << PIECE_BITS, source << PIECE_BITS | _LAST_PIECE
+
+
+def _found_session(
+    connection: sqlite3.Connection, source: int, score: float, places: int, hits: Sequence[Hit]
+) -> FoundSession:
+    row: tuple[Any, ...] = connection.execute(
+        "SELECT type, path, agent, session_id, project, title, modified_ns, archived FROM sources WHERE id = ?",
+        (source,),
+    ).fetchone()
+    return FoundSession._make((*row[:-1], bool(row[-1]), round(score, 4), places, tuple(hits)))
+
+
+def read_hits(connection: sqlite3.Connection, pieces: Iterable[int]) -> list[Hit]:
+    """Return the hits of these pieces, in that order."""
+    found = []
+    for piece in pieces:
+        line, start, kind, at, tool, failed, exit_code, data, slot = connection.execute(
+            "SELECT line, start, kind, at, tool, failed, exit_code, data, slot FROM pieces p"
+            " JOIN blocks b ON b.id = p.block WHERE p.id = ?",
+            (piece,),
+        ).fetchone()
+        ended = None if failed is None else bool(failed)
+        found.append(Hit(piece, line, start, kind, unpack_text(data, slot), 0.0, at, tool, ended, exit_code))
+    return found
+
+
+def pieces_around(connection: sqlite3.Connection, source_path: str, line: int, around: int) -> list[Hit]:
+    """Return the pieces of the record at a line, or before it, and of so many records before and after it, in order."""
+    row = connection.execute("SELECT id FROM sources WHERE path = ?", (source_path,)).fetchone()
+    if row is None:
+        return []
+    own = piece_range(row[0])
+    lines = "SELECT DISTINCT line FROM pieces WHERE id BETWEEN ? AND ? AND line"
+    before = connection.execute(
+        f"{lines} <= ? ORDER BY line DESC LIMIT ?", (*own, line, around + 1)
+    ).fetchall()
+    after = connection.execute(f"{lines} > ? ORDER BY line LIMIT ?", (*own, line, around)).fetchall()
+    near = [each for (each,) in (*before, *after)] or [line]
+    rows = connection.execute(
+        "SELECT id FROM pieces WHERE id BETWEEN ? AND ? AND line BETWEEN ? AND ? ORDER BY id",
+        (*own, min(near), max(near)),
+    )
+    return read_hits(connection, [piece for (piece,) in rows.fetchall()])

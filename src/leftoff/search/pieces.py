@@ -7,17 +7,18 @@ user excluded. Texts are stored compressed, several to a block.
 
 from __future__ import annotations
 
-import math
 import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.core.actions import Action, Changed, Looked, Moved, Ran, Removed, Wrote
 from leftoff.core.protocols import Agent
 from leftoff.core.records import Block, Record, RecordKind, Text, Thinking, ToolResult, ToolUse
+from leftoff.search.words import more_words
 from leftoff.workspace import Capture
 
 SourceType = Literal["session", "log", "pause", "chat"]
@@ -29,22 +30,25 @@ KINDS: tuple[PieceKind, ...] = (
 )  # fmt: skip
 Verb = Literal["read", "changed", "wrote", "removed", "moved"]
 # How much a hit in a piece of this kind is worth: prompts most, tool output least.
-WEIGHTS: dict[PieceKind, float] = {
-    "prompt": 4.0,
-    "reply": 1.6,
+WEIGHTS: dict[str, float] = {
+    "prompt": 1.0,
+    "reply": 1.0,
     "thinking": 0.8,
-    "call": 1.2,
-    "command": 1.2,
+    "call": 0.9,
+    "command": 0.9,
     "result": 0.7,
-    "summary": 1.2,
-    "context": 0.3,
-    "log": 1.0,
+    "summary": 0.9,
+    "context": 0.4,
+    "log": 0.8,
     "pause": 0.6,
-    "chat": 1.6,
+    "chat": 1.0,
 }
+PIECE_BITS = (
+    24  # the lowest of a piece's id, which count the pieces of a source; the others are the id of the source
+)
 MAX_TITLE_CHARS = 300  # characters
-_TYPICAL_CHARS = 1500
-SEPARATOR = "\x1e"  # between the texts of a block; replaced inside the texts
+SEPARATOR = "\x1e"  # between the texts of a block
+BEGIN, END = "\x02", "\x03"  # around what was found in a snippet; all three are replaced inside the texts
 HEAD_CHARS = 4000
 TAIL_CHARS = 2000
 _MAX_SECRET_CHARS = 16_000  # a private key is about a fifth of this
@@ -114,12 +118,6 @@ class Piece(NamedTuple):
     touches: tuple[Touch, ...] = ()
     is_excluded: bool = False
 
-    @property
-    def weight(self) -> float:
-        """What a hit is worth: more in a short text."""
-        failing = 1.3 if self.failed else 1.0
-        return WEIGHTS[self.kind] * failing / math.sqrt(1.0 + len(self.text) / _TYPICAL_CHARS)
-
 
 class PendingCall(NamedTuple):
     """A call without a result yet: its tool and its piece."""
@@ -152,32 +150,28 @@ def pack_texts(texts: Sequence[str]) -> bytes:
 
 def unpack_texts(data: bytes) -> list[str]:
     """Return the texts of a block. Raise sqlite3.DatabaseError if it is damaged, as for other parts of the file."""
-    return [*map(_decode, _split_block(data))]
+    return [*_split_block(data)]
 
 
-class StoredBlock:
-    """A block that decodes only the texts that are asked for."""
-
-    def __init__(self, data: bytes) -> None:
-        self._split_block = _split_block(data)
-
-    def text(self, slot: int) -> str:
-        """Return one of the texts; empty if there is none."""
-        return _decode(self._split_block[slot]) if slot < len(self._split_block) else ""
-
-
-def _split_block(data: bytes) -> list[bytes]:
+@lru_cache(maxsize=8)
+def _split_block(data: bytes) -> tuple[str, ...]:
     try:
-        return zlib.decompress(data).split(SEPARATOR.encode())
-    except (zlib.error, TypeError) as error:
+        return tuple(zlib.decompress(data).decode().split(SEPARATOR))
+    except (zlib.error, TypeError, UnicodeDecodeError) as error:
         raise sqlite3.DatabaseError(f"a block is damaged: {error}") from error
 
 
-def _decode(part: bytes) -> str:
-    try:
-        return part.decode()
-    except UnicodeDecodeError as error:
-        raise sqlite3.DatabaseError(f"a block is damaged: {error}") from error
+def unpack_text(data: bytes, slot: int) -> str:
+    """Return one text of a block; empty if there is none."""
+    texts = _split_block(data)
+    return texts[slot] if slot < len(texts) else ""
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Give a connection the functions with which the full-text index reads the stored texts."""
+    connection.execute("PRAGMA trusted_schema = ON")  # the view of the texts calls them
+    connection.create_function("text_of", 2, unpack_text, deterministic=True)
+    connection.create_function("more_words", 1, more_words, deterministic=True)
 
 
 class PieceExtractor:

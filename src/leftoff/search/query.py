@@ -1,31 +1,20 @@
 """Parse a query, and turn it into FTS5 expressions and SQL conditions.
 
-All ``words`` must occur; ``"a phrase"`` literally; ``begin*``; ``-not``; ``one OR another``. Filters: ``agent:``, ``project:``,
-``tool:``, ``file:``, ``kind:``, ``since:``, ``before:``, ``errors:``. An invalid filter raises UsageError with what it accepts.
+Words may be a question. ``"a phrase"`` and ``begin*`` must occur, ``-not`` must not, ``one OR another`` counts as one word. Filters:
+``agent:``, ``project:``, ``tool:``, ``file:``, ``kind:``, ``since:``, ``before:``, ``errors:``. An invalid filter raises UsageError with
+what it accepts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from leftoff.errors import UsageError
 from leftoff.search.pieces import KINDS
-from leftoff.search.tokens import (
-    COMMON_WORDS,
-    is_exact,
-    is_name,
-    is_small_number,
-    joined_token,
-    linked_tokens,
-    path_segments,
-    prefix_token,
-    prefix_tokens,
-    required_tokens,
-    shorter_stems,
-)
+from leftoff.search.words import COMMON_WORDS, name_parts, pairs, runs, without_runs
 
 FILTERS = ("agent", "project", "tool", "file", "kind", "since", "before", "errors")
 # A second minus is part of the word: --force is searched, -force is excluded.
@@ -34,8 +23,24 @@ _AGO = r"(\d{1,5})(min|h|d|w|m|y)"
 _UNIT_HOURS = {"min": 1 / 60, "h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 _MAX_QUERY_CHARS = 2000
 _MAX_WORDS = 200
-# The plus keeps SQLite from scanning the source's pieces and matching the words for each: 300 times as slow.
-OF_SOURCE = "+p.source = ?"
+_MIN_STEM_CHARS = 4
+_ENDINGS = (
+    "ing",
+    "ed",
+    "es",
+    "er",
+    "ly",
+    "ation",
+    "ional",
+    "ment",
+    "ness",
+    "able",
+    "ible",
+    "ance",
+    "ence",
+    "ive",
+    "ize",
+)
 
 
 class Term(NamedTuple):
@@ -46,31 +51,26 @@ class Term(NamedTuple):
     is_prefix: bool = False
 
     @property
-    def needs_text(self) -> bool:
-        """Whether the text itself must be checked, because its tokens are not enough."""
-        return self.is_phrase or self.is_prefix or not is_exact(self.text)
+    def expression(self) -> str:
+        """The FTS5 expression of the whole term."""
+        plain = without_runs(self.text)
+        words = [plain] if self.is_phrase or self.is_prefix else plain.split()
+        needed = [self._words(each) for each in words if _has_word(each)]
+        return f"({' AND '.join([*needed, *map(_run_expression, runs(self.text))])})"
 
     @property
-    def expression(self) -> str | None:
-        """The FTS5 expression; None if no token can be searched for, and texts must be checked."""
-        if self.is_prefix:
-            *whole, last = path_segments(self.text)
-            needed = [*map(_name_expression, whole), _prefix_expression(last)]
-        else:
-            needed = (
-                [_all_tokens(required_tokens(self.text))]
-                if self.is_phrase
-                else [*map(_name_expression, path_segments(self.text))]
-            )
-        if held := [each for each in needed if each is not None]:
-            return f"({' AND '.join(held)})"
-        start = prefix_token(self.text)  # a single letter of a script that is cut into pairs
-        return f"{_quoted(start)}*" if start is not None and not start.isascii() else None
+    def parts(self) -> list[str]:
+        """The expressions of which any may be found: the term, and the pairs of letters of a script without spaces."""
+        found = [] if self.is_phrase else [pair for run in runs(self.text) for pair in pairs(run)]
+        return [self.expression, *(f"(parts : {_quoted(pair)})" for pair in found if len(found) > 1)]
 
-    @property
-    def with_separate_parts(self) -> Term:
-        """The term as the separate parts of a name."""
-        return self._replace(is_phrase=not self.is_prefix and self.needs_text)
+    def _words(self, words: str) -> str:
+        if not self.is_prefix or runs(self.text):
+            parts = name_parts(words)
+            return f"({_quoted(words)} OR {_quoted(' '.join(parts))})" if parts else _quoted(words)
+        spellings = [words, " ".join(name_parts(words))]
+        begun = [f"{_quoted(each)} *" for each in spellings if each]
+        return f"({' OR '.join([*begun, *map(_quoted, _shorter_stems(words))])})"
 
 
 class Query(NamedTuple):
@@ -99,16 +99,16 @@ class Query(NamedTuple):
         return self._replace(groups=kept) if kept else self
 
     @property
-    def with_separate_parts(self) -> Query:
-        """The query with names as their separate parts."""
-        return self._replace(
-            groups=tuple(tuple(term.with_separate_parts for term in group) for group in self.groups)
-        )
-
-    @property
-    def filters_sessions(self) -> bool:
-        """Whether a filter concerns the session or the time."""
-        return any(each is not None for each in (self.agent, self.project, self.since, self.before))
+    def without_phrases(self) -> Query:
+        """The query with the words of its phrases in any order."""
+        groups = [
+            group
+            for each in self.groups
+            for group in (
+                ((word,) for term in each for word in plain_terms(term.text)) if each[0].is_phrase else [each]
+            )
+        ]
+        return self._replace(groups=tuple(groups))
 
     @property
     def is_empty(self) -> bool:
@@ -227,17 +227,28 @@ def parse_time(text: str, now: datetime) -> datetime:
         ) from error
 
 
-def expression(groups: tuple[tuple[Term, ...], ...], without: tuple[Term, ...]) -> str | None:
-    """Return the FTS5 expression; None if no word narrows it down and every piece must be checked."""
-    needed = []
-    for group in groups:
-        alternatives = [term.expression for term in group]
-        if all(alternatives):
-            needed.append("(" + " OR ".join(filter(None, alternatives)) + ")")
-    if not needed:
-        return None
-    refused = [term.expression for term in without if not term.needs_text and term.expression]
-    return " AND ".join(needed) + "".join(f" NOT {each}" for each in refused)
+def all_words(query: Query) -> str:
+    """Return the FTS5 expression for the texts that contain everything; the query has words."""
+    return _without(query, " AND ".join(map(_any, query.groups)))
+
+
+def any_word(query: Query, rare: Sequence[str]) -> str:
+    """Return the FTS5 expression for the texts that contain any word, of the rare ones if there are some, and every phrase and prefix."""
+    required = [group for group in query.groups if all(each.is_phrase or each.is_prefix for each in group)]
+    words = " AND ".join(map(_any, required))
+    parts = [part for group in query.groups if group not in required for term in group for part in term.parts]
+    parts = [part for part in parts if part in rare] or parts
+    if parts and words:
+        words = f"{words} AND ({' OR '.join([*parts, words])})"  # the others count where they are
+    return _without(query, words or " OR ".join(parts))
+
+
+def _any(group: tuple[Term, ...]) -> str:
+    return f"({' OR '.join(term.expression for term in group)})"
+
+
+def _without(query: Query, words: str) -> str:
+    return f"({words})" + "".join(f" NOT {term.expression}" for term in query.without)
 
 
 def plain_terms(text: str) -> list[Term]:
@@ -256,7 +267,7 @@ def _term(word: str, phrase: str) -> Term | None:
 
 
 def _has_word(text: str) -> bool:
-    return any(letter.isalnum() or letter == "_" for letter in text)
+    return any(letter.isalnum() for letter in text)
 
 
 def _is_common(group: tuple[Term, ...]) -> bool:
@@ -265,38 +276,25 @@ def _is_common(group: tuple[Term, ...]) -> bool:
     )
 
 
-def _name_expression(segment: str) -> str | None:
-    """Return the tokens of a text with this word or name: the whole name, or its adjacent parts in a longer one."""
-    if not is_name(segment):
-        return _all_tokens(required_tokens(segment))
-    whole, links = joined_token(segment), linked_tokens(segment)
-    if whole is None or not links or links == (whole,):
-        return _all_tokens(links)
-    return f"({_quoted(whole)} OR {_all_tokens(links)})"
+def _shorter_stems(start: str) -> Iterator[str]:
+    """Yield stems that lack a part of what was typed: configura* is to find configuration, which is stored as configur."""
+    for end in range(3, len(start)):
+        stem = start[:end]
+        if any(ending.startswith(start[end:]) for ending in _ENDINGS):
+            yield from (stem,) if end >= _MIN_STEM_CHARS else ()
+            yield from (stem[:-1],) if stem[-1] == stem[-2] else ()  # run for running
+    if start[-1:] == start[-2:-1]:
+        yield start[:-1]
 
 
-def _prefix_expression(word: str) -> str | None:
-    """Return the tokens of a text with a word or name that begins so, also as part of a longer name."""
-    start = prefix_token(word)
-    if start is None or is_small_number(start):
-        return None
-    whole, last = prefix_tokens(word) or ((), start)
-    if not whole or last == start:
-        return _prefix_or_stems(start)
-    within = [_all_tokens(whole), None if last is None else _prefix_or_stems(last)]
-    return f"({_prefix_or_stems(start)} OR ({' AND '.join(filter(None, within))}))"
-
-
-def _prefix_or_stems(start: str) -> str:
-    return f"({' OR '.join([_quoted(start) + '*', *map(_quoted, shorter_stems(start))])})"
-
-
-def _all_tokens(tokens: tuple[str, ...]) -> str | None:
-    return f"({' AND '.join(map(_quoted, tokens))})" if tokens else None
+def _run_expression(run: str) -> str:
+    """Return the expression of a run without spaces: its pairs in their order, or any pair that a single letter begins."""
+    letters = pairs(run)
+    return f"(parts : {_quoted(' '.join(letters))})" if letters else f"(parts : {_quoted(run)} *)"
 
 
 def _quoted(token: str) -> str:
-    return '"' + token.replace('"', "") + '"'
+    return '"' + token.replace('"', "").replace("\0", " ") + '"'
 
 
 def filter_sql(query: Query) -> tuple[str, list[object]]:
@@ -306,13 +304,6 @@ def filter_sql(query: Query) -> tuple[str, list[object]]:
         " AND ".join(condition for condition, _ in conditions),
         [value for _, values in conditions for value in values],
     )
-
-
-def exclusion_sql(query: Query) -> tuple[str, list[object]]:
-    """Return the condition that excluded words are absent, for queries without an FTS5 expression."""
-    refused = [term.expression for term in query.without if not term.needs_text and term.expression]
-    condition = "p.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)"
-    return " AND ".join(["1", *[condition] * len(refused)]), [*refused]
 
 
 def filter_conditions(query: Query) -> list[tuple[str, list[object]]]:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 
 from leftoff.catalogue import database
@@ -21,27 +22,24 @@ from leftoff.catalogue.forgotten import Forgotten
 from leftoff.errors import DocumentError, LockTimeoutError, NothingToDoError, StorageError, UsageError
 from leftoff.platform import paths
 from leftoff.search.changes import Changes, find_changes, folder_variables_digest, is_built
-from leftoff.search.match import find_sessions
-from leftoff.search.pieces import unpack_texts
-from leftoff.search.query import Query, Term, add_filter, filter_sql, parse_query, plain_terms
-from leftoff.search.results import (
+from leftoff.search.match import (
     Answers,
     FoundSession,
     Hit,
     SearchOptions,
-    Snippet,
-    highlight_pattern,
-    next_pieces,
-    snippet,
+    find_sessions,
+    piece_range,
+    read_hits,
 )
-from leftoff.search.tokens import fold, stem
+from leftoff.search.pieces import PIECE_BITS, add_functions
+from leftoff.search.query import Query, Term, add_filter, filter_sql, parse_query
+from leftoff.search.snippets import Snippet, make_snippet, shorten_text
 from leftoff.sessions import listing
-from leftoff.sessions.grouping import group_copies
 from leftoff.workspace import Workspace
 
-SNIPPET_CHARS = 200
 _UPDATE_SECONDS = 2.0
 _MAX_FOLLOW_UPS = 3
+_SPARE = 10  # sessions that are looked up in case some are copies of others
 Progress = Callable[[int, int], None]
 _MAX_WORDS = 50_000
 _MIN_SIMILARITY = 0.75
@@ -57,6 +55,7 @@ class SearchRequest(NamedTuple):
     newest: bool = False
     limit: int = 10
     hits: int = 3
+    first_project: str | None = None  # whose sessions come before all others
 
 
 class FollowUp(NamedTuple):
@@ -77,22 +76,18 @@ class HitResult(NamedTuple):
 
 
 class SessionResult(NamedTuple):
-    """A session with its hits; ``number`` is for show and resume, None for a document.
-
-    ``is_copy`` says that it was trimmed from the session above it.
-    """
+    """A session with its hits; ``number`` is for show and resume, None for a document; ``copies`` are the transcripts of its copies."""
 
     source: FoundSession
     number: int | None
     hits: tuple[HitResult, ...]
-    is_copy: bool = False
+    copies: tuple[str, ...] = ()
 
 
 class Results(NamedTuple):
     """The results of a search. ``suggestion`` is a similar word of the index. ``unread``: not everything was read in time.
 
-    ``cut_short``: not all texts that might match were checked. ``leaves_out``: nothing was found and there are forgotten texts.
-    ``reason`` says why nothing can be found, whatever the words.
+    ``leaves_out``: nothing was found and there are forgotten texts. ``reason`` says why nothing can be found, whatever the words.
     """
 
     sessions: tuple[SessionResult, ...]
@@ -100,7 +95,6 @@ class Results(NamedTuple):
     suggestion: str | None
     unread: bool
     took_ms: float
-    cut_short: bool
     leaves_out: bool
     reason: str | None = None
 
@@ -110,10 +104,9 @@ class Results(NamedTuple):
         return {
             "hits": hits,
             "took_ms": round(self.took_ms, 1),
-            "complete": self.complete and not self.cut_short,
+            "complete": self.complete,
             "did_you_mean": self.suggestion,
             "unread": self.unread,
-            "cut_short": self.cut_short,
             "leaves_out": self.leaves_out,
             "reason": self.reason,
         }
@@ -132,12 +125,13 @@ def search(
     with _explain_database_errors(), closing(connection):
         connection.execute("BEGIN")  # so that all queries see the same state
         options = SearchOptions(
-            limit=request.limit, hits=request.hits, newest=request.newest, now=int(now.timestamp())
+            limit=request.limit + _SPARE,
+            hits=request.hits,
+            newest=request.newest,
+            now=int(now.timestamp()),
+            first_project=request.first_project,
         )
         answers = find_sessions(connection, query, options)
-        if not answers.sessions and (request.command or request.error):
-            query = _split_phrases(query)
-            answers = find_sessions(connection, query, options)._replace(complete=False)
         sessions = _add_snippets(connection, answers, query, request)
         reason = None if sessions or unread else _explain_nothing(connection, query)
         suggestion = None if sessions or reason else suggest_word(connection, query)
@@ -148,7 +142,6 @@ def search(
         suggestion,
         unread,
         (time.perf_counter() - started) * 1000,
-        cut_short=answers.cut_short,
         leaves_out=not sessions and _has_forgotten_texts(),
         reason=reason,
     )
@@ -166,11 +159,11 @@ def _explain_database_errors() -> Iterator[None]:
 
 
 def open_updated_library(
-    workspace: Workspace, now: datetime, progress: Progress | None
+    workspace: Workspace, now: datetime, progress: Progress | None = None
 ) -> tuple[sqlite3.Connection, bool]:
     """Open the index after a short update; also return whether something is left to read."""
     folder = library_folder()
-    connection = database.open_for_search(folder)
+    connection = _open(folder)
     is_searchable, changes = False, Changes(everywhere=True)
     if connection is not None:
         if is_searchable := is_built(connection):
@@ -181,10 +174,17 @@ def open_updated_library(
             return connection, False
         connection.close()
     unread = _update(workspace, changes, progress, is_searchable=is_searchable)
-    connection = database.open_for_search(folder)
+    connection = _open(folder)
     if connection is None:
         raise NothingToDoError("The library is still being built by another process. Try again in a moment.")
     return connection, unread
+
+
+def _open(folder: str) -> sqlite3.Connection | None:
+    connection = database.open_for_search(folder)
+    if connection is not None:
+        add_functions(connection)
+    return connection
 
 
 def _update(
@@ -225,17 +225,6 @@ def _as_phrase(words: str) -> Query:
     return Query(groups=((Term(words, is_phrase=" " in words.strip()),),))
 
 
-def _split_phrases(query: Query) -> Query:
-    """Return the query with the words of its phrases in any order, none of which is a filter."""
-    groups: list[tuple[Term, ...]] = []
-    for group in query.groups:
-        if len(group) == 1 and group[0].is_phrase:
-            groups += [(word,) for word in plain_terms(group[0].text)]
-        else:
-            groups.append(group)
-    return query._replace(groups=tuple(groups))
-
-
 def _combine(query: Query, other: Query) -> Query:
     return query._replace(groups=(*query.groups, *other.groups), without=(*query.without, *other.without))
 
@@ -244,7 +233,7 @@ def _add_snippets(
     connection: sqlite3.Connection, answers: Answers, query: Query, request: SearchRequest
 ) -> tuple[SessionResult, ...]:
     results, number = [], 0
-    for session, is_copy in _group_copies(answers.sessions):
+    for session, copies in islice(_join_copies(answers.sessions), request.limit):
         is_numbered = session.type == "session" and not (
             session.archived and not os.path.exists(session.path)  # noqa: PTH110
         )
@@ -252,29 +241,42 @@ def _add_snippets(
         hits = tuple(
             HitResult(
                 hit,
-                snippet(hit.text, query.terms, SNIPPET_CHARS),
+                make_snippet(connection, hit, answers.words, query.terms),
                 _follow_ups(connection, hit) if request.error is not None else (),
             )
             for hit in session.hits
         )
-        results.append(SessionResult(session, number if is_numbered else None, hits, is_copy))
+        results.append(SessionResult(session, number if is_numbered else None, hits, copies))
     return tuple(results)
 
 
-def _group_copies(found: Sequence[FoundSession]) -> list[tuple[FoundSession, bool]]:
-    """Put trimmed copies after the sessions they were made from: they hold the same texts."""
+def _join_copies(found: Sequence[FoundSession]) -> Iterator[tuple[FoundSession, tuple[str, ...]]]:
+    """Yield one of the copies of each session, the best, and the paths of the others: they have the same texts."""
     from leftoff.sessions.ancestry import load_family  # noqa: PLC0415 - most searches need no other
 
     parents = {
         each.session_id: each.parent_id for each in load_family().derived if each.derivation == "trimmed"
     }
-    return group_copies(found, lambda each: each.session_id, lambda each: parents.get(each.session_id or ""))
+    copies: dict[str, list[FoundSession]] = {}
+    for each in found:
+        origin, seen = each.session_id or "", set[str]()
+        while origin in parents and origin not in seen:
+            seen.add(origin)
+            origin = parents[origin]
+        copies.setdefault(origin if each.type == "session" and origin else each.path, []).append(each)
+    for first, *others in copies.values():
+        yield first, tuple(each.path for each in others)
 
 
 def _follow_ups(connection: sqlite3.Connection, hit: Hit) -> tuple[FollowUp, ...]:
-    rows = next_pieces(connection, hit.piece, _MAX_FOLLOW_UPS)
+    """Return the messages and calls after a hit."""
+    rows = connection.execute(
+        "SELECT id FROM pieces WHERE id > ? AND id <= ? AND kind IN ('reply', 'call', 'command', 'prompt') ORDER BY id LIMIT ?",
+        (hit.piece, piece_range(hit.piece >> PIECE_BITS)[1], _MAX_FOLLOW_UPS),
+    )
     return tuple(
-        FollowUp(line, kind, snippet(text, (), SNIPPET_CHARS).text, code) for line, kind, text, code in rows
+        FollowUp(each.line, each.kind, shorten_text(each.text), each.exit_code)
+        for each in read_hits(connection, [piece for (piece,) in rows.fetchall()])
     )
 
 
@@ -338,43 +340,16 @@ def _hit_to_dict(session: SessionResult, shown: HitResult) -> dict[str, object]:
 
 
 def suggest_word(connection: sqlite3.Connection, query: Query) -> str | None:
-    """Return a similar word for the first word of the query that is not in the index; None if there is none."""
-    for term in query.terms:
-        word = fold(term.text)
-        if term.is_phrase or not word.isascii() or not word.isalnum():
-            continue
-        token = stem(word)
-        if connection.execute("SELECT 1 FROM vocabulary WHERE term = ?", (token,)).fetchone():
-            continue
-        near = _closest_word(connection, token)
-        if near is not None:
-            return _word_in_text(connection, near)
-    return None
-
-
-def _closest_word(connection: sqlite3.Connection, token: str) -> str | None:
-    """Return the closest word with the same first letter, or with the second one, in case two were swapped."""
-    known: dict[str, int] = {}
-    for letter in dict.fromkeys(token[:2]):
-        rows = connection.execute(
-            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? LIMIT ?",
-            (letter, chr(ord(letter) + 1), len(token) - 2, len(token) + 2, _MAX_WORDS),
-        )
-        known.update(dict(rows.fetchall()))
-    close = difflib.get_close_matches(token, known, n=5, cutoff=_MIN_SIMILARITY)
-    return max(
-        close,
-        key=lambda each: known[each] * difflib.SequenceMatcher(None, token, each).ratio() ** 8,
-        default=None,
+    """Return a similar word of the index for the first plain word of a query that found nothing; None if there is none."""
+    word = next((term.text.lower() for term in query.terms if term.text.isalpha()), "")
+    terms = connection.execute(
+        "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? LIMIT ?",
+        (word[:1], word[:1] + "\U0010ffff", len(word) - 3, len(word) + 2, _MAX_WORDS),
     )
-
-
-def _word_in_text(connection: sqlite3.Connection, token: str) -> str:
-    """Return a word of the texts with this stem, since people do not know stems."""
-    row = connection.execute(
-        "SELECT b.data, p.slot FROM words w JOIN pieces p ON p.id = w.rowid JOIN blocks b ON b.id = p.block"
-        " WHERE words MATCH ? LIMIT 1",
-        (f'"{token}"',),
-    ).fetchone()
-    seen = highlight_pattern(token).search(unpack_texts(row[0])[row[1]]) if row else None
-    return seen[0].lower() if seen else token
+    close = difflib.get_close_matches(word, [term for (term,) in terms], n=1, cutoff=_MIN_SIMILARITY)
+    if not word or not close:
+        return None
+    found = f'"{close[0]}"'  # a stem; what is shown is the word of a text
+    rowid = connection.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT 1", (found,)).fetchone()
+    text, marks = make_snippet(connection, read_hits(connection, rowid)[0], found, ())
+    return text[slice(*marks[0])].lower() if marks else close[0]

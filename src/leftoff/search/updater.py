@@ -351,7 +351,8 @@ class Updater:
     def _copies_to_check(self, known: dict[str, tuple[int, int]]) -> list[Archived]:
         """Return all copies if the archive changed; else those of sessions with several copies."""
         now = archive_folder_stamp()
-        if self.writer.known_folders(now) == now and known:
+        watched = self.writer.folders()
+        if known and now.items() <= watched.items():
             return open_archive().sessions_with_several_copies()
         archived = open_archive().sessions()
         self._archived_transcripts = {each.transcript for each in archived}
