@@ -49,6 +49,7 @@ def _listen(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # so that a browser that is opened at once waits
     except OSError as error:
         listener.close()
         raise LeftoffError(
