@@ -42,6 +42,7 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
     "Sessions": {
         "sessions": Entry("session_commands:sessions", "list the sessions of all agents"),
         "search": Entry("search_commands:search", "find anything in any session"),
+        "web": Entry("web_command:web", "see what happened to a context window, in the browser"),
         "show": Entry("session_commands:show", "read a session"),
         "export": Entry("session_commands:export", "write a session as Markdown"),
         "lineage": Entry("shrink_commands:lineage", "what a session came from, and its copies"),

@@ -1,0 +1,2 @@
+// Keys and small behaviours that all pages share. Everything works without this file but the keys.
+"use strict";
