@@ -7,10 +7,10 @@ shown with its size.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import groupby, takewhile
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +28,7 @@ from leftoff.core.actions import (
     Wrote,
 )
 from leftoff.core.protocols import Agent
-from leftoff.core.quantities import count
+from leftoff.core.quantities import count, size
 from leftoff.core.records import (
     Block,
     Image,
@@ -41,6 +41,7 @@ from leftoff.core.records import (
     ToolResult,
     ToolUse,
 )
+from leftoff.core.visible import visible
 from leftoff.platform import clock
 from leftoff.web.line_index import Line, LineIndex
 
@@ -58,7 +59,7 @@ _FOLDED_CHARS = 8_000
 _TITLE_CHARS = 160
 _WHO = {
     RecordKind.PROMPT: "You",
-    RecordKind.REPLY: "Agent",
+    RecordKind.REPLY: "Reply",
     RecordKind.RESULT: "Result",
     RecordKind.CONTEXT: "Context",
     RecordKind.COMPACTION: "Compaction",
@@ -68,10 +69,6 @@ _WHO = {
     RecordKind.BROKEN: "Not readable",
 }
 _OPEN = {RecordKind.PROMPT, RecordKind.REPLY, RecordKind.RESULT, RecordKind.COMPACTION}
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 Redact = Callable[[str], str]
 
 
@@ -109,6 +106,16 @@ class ReaderPage:
     last_line: int
     total_lines: int
     is_counted: bool
+
+    @property
+    def runs(self) -> list[tuple[bool, list[Entry]]]:
+        """Return the entries in runs: those that are quiet, and the others."""
+        return [(is_quiet, [*run]) for is_quiet, run in groupby(self.entries, attrgetter("is_quiet"))]
+
+    @property
+    def previous_line(self) -> int | None:
+        """Before which line the page before this one ends; None before the first."""
+        return self.first_line if self.first_line > 1 else None
 
     @property
     def next_line(self) -> int | None:
@@ -205,7 +212,7 @@ class TranscriptReader:
         text = self.redact(raw.decode("utf-8", "replace"))[:_RAW_CHARS]
         part = Part(
             kind="result",
-            title=f"{_size(line.size_bytes)} on one line: too long to show here. It begins:",
+            title=f"{size(line.size_bytes)} on one line: too long to show here. It begins:",
             text=visible(text),
             is_folded=True,
         )
@@ -231,7 +238,7 @@ def _entry(record: Record, calls: dict[str, ToolUse], agent: Agent, redact: Reda
         if record.compaction.summary and not record.blocks:
             parts.append(Part(kind="text", title="Summary", text=record.compaction.summary, is_folded=True))
     if record.note:
-        parts.append(Part(kind="note", text=f"{record.note}, {_size(len(record.raw))}"))
+        parts.append(Part(kind="note", text=f"{record.note}, {size(len(record.raw))}"))
     who = _WHO[record.kind]
     return Entry(
         line=record.place.line_idx + 1,
@@ -274,20 +281,6 @@ def _one_line(text: str) -> str:
     return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…"
 
 
-def visible(text: str) -> str:
-    """Return text in which every control character, and those that reverse, join or hide text, can be seen."""
-    if text.isprintable():
-        return text
-    return _HIDDEN.sub(_visible_character, text.replace("\r\n", "\n"))
-
-
-def _visible_character(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"<U+{code:04X}>"
-
-
 def _parts(
     block: Block, record: Record, calls: dict[str, ToolUse], agent: Agent, redact: Redact
 ) -> Iterator[Part]:
@@ -301,10 +294,10 @@ def _parts(
         case ToolResult():
             failed = _failed(block, calls, agent)
             use = calls.get(block.call_id)
-            size = f"{count(block.text.count(chr(10)) + 1, 'line')}, {count(len(block.text), 'character')}"
+            length = f"{count(block.text.count(chr(10)) + 1, 'line')}, {count(len(block.text), 'character')}"
             yield Part(
                 kind="result",
-                title=f"{use.tool if use else 'Result'} {'failed' if failed else 'returned'} {size if block.text else 'nothing'}",
+                title=f"{use.tool if use else 'Result'} {'failed' if failed else 'returned'} {length if block.text else 'nothing'}",
                 text=block.text,
                 is_folded=True,
                 is_error=failed,
@@ -318,7 +311,7 @@ def _parts(
 
 def _other(block: Image | Opaque) -> Part:
     if isinstance(block, Image):
-        return Part(kind="note", text=f"{block.media_type or 'image'}, {_size(block.size_bytes)}")
+        return Part(kind="note", text=f"{block.media_type or 'image'}, {size(block.size_bytes)}")
     return Part(kind="note", text=f"{block.type}, {count(block.chars, 'character')}")
 
 
@@ -395,10 +388,3 @@ def _describe_compaction(record: Record) -> str:
     how = {"auto": "by itself", "manual": "on request", "micro": "of old tool results"}
     by = f" {how[compaction.trigger]}" if compaction.trigger else ""
     return f"Compacted{by}: {before} → {after} tokens"
-
-
-def _size(size_bytes: int) -> str:
-    for unit, name in ((1024 * 1024, "MB"), (1024, "KB")):
-        if size_bytes >= unit:
-            return f"{size_bytes / unit:,.1f} {name}"
-    return count(size_bytes, "byte")
