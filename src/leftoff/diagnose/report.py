@@ -232,7 +232,7 @@ class Cut:
 
 def cuts_at_compactions(transcript: Path, folder: Path) -> Iterator[Cut]:
     """Cut at every compaction; the prefixes are written into ``folder``. One record at a time is in memory."""
-    firsts = (first for _, first in _first_records(agent_of(transcript).read(transcript)))
+    firsts = (first for _, first in first_records(agent_of(transcript).read(transcript)))
     return (cut_before(transcript, first, folder / str(number)) for number, first in enumerate(firsts))
 
 
@@ -271,10 +271,11 @@ def _cut(agent: Agent, transcript: Path, first: Record, rest: Iterable[Record], 
 
 def compaction_starts(records: Iterable[Record]) -> Iterator[int]:
     """Return the index of each compaction's first record: a boundary and the summary after it are one compaction."""
-    return (at for at, _ in _first_records(records))
+    return (at for at, _ in first_records(records))
 
 
-def _first_records(records: Iterable[Record]) -> Iterator[tuple[int, Record]]:
+def first_records(records: Iterable[Record]) -> Iterator[tuple[int, Record]]:
+    """Return the first record of each compaction, with its index."""
     inside = False
     for at, record in enumerate(records):
         if record.actor is not None or record.compaction is None or record.compaction.trigger == "micro":

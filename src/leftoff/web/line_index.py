@@ -41,6 +41,8 @@ class LineIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
+        self._identity: tuple[int, int] | None = None
+        self._size = 0
         self._forget()
 
     def lines(self, first: int, count: int) -> list[Line]:
@@ -76,8 +78,6 @@ class LineIndex:
                 yield file
 
     def _forget(self) -> None:
-        self._identity: tuple[int, int] | None = None
-        self._size = 0
         self._before = array("Q", [0])  # how many lines end before each block
         self._ended = 0  # in the bytes read so far
         self._read = 0

@@ -31,6 +31,7 @@ from leftoff.core.protocols import Agent
 from leftoff.core.quantities import count, size
 from leftoff.core.records import (
     Block,
+    Compaction,
     Image,
     Opaque,
     Place,
@@ -49,6 +50,7 @@ Mark = Literal["prompt", "error", "edit", "compaction"]
 MARKS: tuple[Mark, ...] = ("prompt", "error", "edit", "compaction")
 
 PAGE_LINES = 120
+LINES_ABOVE = 10
 _PAGE_BYTES = 768 * 1024
 _SEARCHED_LINES = 600
 LONGEST_PARSED_BYTES = 1024 * 1024
@@ -142,6 +144,11 @@ class TranscriptReader:
             is_counted=is_counted,
         )
 
+    def page_around(self, line: int) -> ReaderPage:
+        """Return the page that has a line, with a few lines before it."""
+        page = self.page(max(1, line - LINES_ABOVE))
+        return page if page.last_line >= line else self.page(line)
+
     def page_before(self, line: int) -> ReaderPage:
         """Return the page that ends before a line."""
         first = max(1, line - PAGE_LINES)
@@ -234,7 +241,7 @@ def _entry(record: Record, calls: dict[str, ToolUse], agent: Agent, redact: Reda
     marks = _marks(record, calls, agent)
     parts = [part for block in record.blocks for part in _parts(block, record, calls, agent, redact)]
     if record.compaction is not None:
-        parts.insert(0, Part(kind="note", text=_describe_compaction(record)))
+        parts.insert(0, Part(kind="note", text=describe_compaction(record.compaction)))
         if record.compaction.summary and not record.blocks:
             parts.append(Part(kind="text", title="Summary", text=record.compaction.summary, is_folded=True))
     if record.note:
@@ -377,10 +384,8 @@ def _failed(result: ToolResult, calls: dict[str, ToolUse], agent: Agent) -> bool
     return bool(agent.answer(use, result).failed)
 
 
-def _describe_compaction(record: Record) -> str:
-    compaction = record.compaction
-    if compaction is None:
-        return ""
+def describe_compaction(compaction: Compaction) -> str:
+    """Return how a compaction came about and what it did to the window."""
     before, after = (
         "an unknown number of" if tokens is None else f"{tokens:,}"
         for tokens in (compaction.before_tokens, compaction.after_tokens)
