@@ -264,6 +264,8 @@ def _clean(part: Part, redact: Redact, *, fold: bool) -> Part:
     is_folded = part.is_folded or (fold and part.kind != "note")
     text, left_out = _shortened(redact(part.text), _FOLDED_CHARS if is_folded else _TEXT_CHARS)
     title = redact(part.title) if part.title else text if is_folded else ""
+    if part.kind == "result" and (first := next(filter(str.strip, text.split("\n")), "")):
+        title = f"{title} · {first}"
     return Part(
         kind=part.kind,
         title=_one_line(title),
@@ -301,7 +303,7 @@ def _parts(
         case ToolResult():
             failed = _failed(block, calls, agent)
             use = calls.get(block.call_id)
-            length = f"{count(block.text.count(chr(10)) + 1, 'line')}, {count(len(block.text), 'character')}"
+            length = count(block.text.count("\n") + 1, "line")
             yield Part(
                 kind="result",
                 title=f"{use.tool if use else 'Result'} {'failed' if failed else 'returned'} {length if block.text else 'nothing'}",
@@ -386,10 +388,9 @@ def _failed(result: ToolResult, calls: dict[str, ToolUse], agent: Agent) -> bool
 
 def describe_compaction(compaction: Compaction) -> str:
     """Return how a compaction came about and what it did to the window."""
-    before, after = (
-        "an unknown number of" if tokens is None else f"{tokens:,}"
-        for tokens in (compaction.before_tokens, compaction.after_tokens)
-    )
-    how = {"auto": "by itself", "manual": "on request", "micro": "of old tool results"}
-    by = f" {how[compaction.trigger]}" if compaction.trigger else ""
-    return f"Compacted{by}: {before} → {after} tokens"
+    before, after = compaction.before_tokens, compaction.after_tokens
+    how = {"auto": "Automatic compaction", "manual": "Compaction on request", "micro": "Old tool results cleared"}
+    words = how.get(compaction.trigger or "", "Compaction")
+    if before is None:
+        return words
+    return f"{words} at {before:,} tokens" if after is None else f"{words}: {before:,} → {after:,} tokens"
