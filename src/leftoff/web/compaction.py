@@ -104,7 +104,9 @@ class CompactionStory:
     def sentence(self) -> str:
         """The receipt; where nothing was handed over, as what leftoff would have done."""
         words = f"{self.compacted.receipt}."
-        return words if self.was_restored else words.replace("leftoff restored", "leftoff would have restored")
+        return (
+            words if self.was_restored else words.replace("leftoff restored", "leftoff would have restored")
+        )
 
 
 def show_compactions(request: Request) -> Response:

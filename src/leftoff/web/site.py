@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -40,6 +40,10 @@ class Site:
     def page(self, template: str, values: Mapping[str, object], status: int = 200) -> Response:
         """Return a page. Every value it shows is redacted, made visible and escaped."""
         return HTMLResponse(self._templates.get_template(template).render(values), status)
+
+    def stream(self, template: str, values: Mapping[str, object]) -> Iterator[str]:
+        """Yield a page piece by piece, for one that may be larger than memory."""
+        return self._templates.get_template(template).generate(values)
 
     def data(self, value: JsonValue) -> Response:
         """Return JSON for a script of ours, redacted."""

@@ -162,6 +162,32 @@ class TranscriptReader:
             is_counted=is_counted,
         )
 
+    def pages(self, lines: Sequence[Line]) -> Iterator[ReaderPage]:
+        """Return the pages of successive lines, one at a time."""
+        for at in range(0, len(lines), PAGE_LINES):
+            part = lines[at : at + PAGE_LINES]
+            yield ReaderPage(
+                entries=tuple(self.entries(part)),
+                first_line=part[0].number,
+                last_line=part[-1].number,
+                total_lines=part[-1].number,
+                is_counted=False,
+            )
+
+    def lines_within(self, most_bytes: int, line: int, *, backwards: bool = False) -> Sequence[Line]:
+        """Return the lines from this one on, or up to it, that take so many bytes together."""
+        found: list[Line] = []
+        while most_bytes > 0:
+            first = max(1, line - _SEARCHED_LINES + 1) if backwards else line
+            lines = self.index.lines(first, line - first + 1 if backwards else _SEARCHED_LINES)
+            fitting = _within(lines[::-1] if backwards else lines, most_bytes)
+            found += fitting
+            most_bytes -= sum(map(_cost, fitting))
+            if not lines or len(fitting) < len(lines) or (backwards and first == 1):
+                break
+            line = first - 1 if backwards else lines[-1].number + 1
+        return found[::-1] if backwards else found
+
     def entries(self, lines: Sequence[Line]) -> Iterator[Entry]:
         """Return what the records of these lines say."""
         calls: dict[str, ToolUse] = {}
@@ -230,10 +256,14 @@ def _within(lines: Sequence[Line], most_bytes: int) -> Sequence[Line]:
     """Return the first lines that take so many bytes together, but at least one. Lines that are too long cost nothing."""
     used = 0
     for number, line in enumerate(lines):
-        used += line.size_bytes if line.size_bytes <= LONGEST_PARSED_BYTES else 0
+        used += _cost(line)
         if used > most_bytes and number:
             return lines[:number]
     return lines
+
+
+def _cost(line: Line) -> int:
+    return line.size_bytes if line.size_bytes <= LONGEST_PARSED_BYTES else 0
 
 
 def _entry(record: Record, calls: dict[str, ToolUse], agent: Agent, redact: Redact) -> Entry:
@@ -389,7 +419,11 @@ def _failed(result: ToolResult, calls: dict[str, ToolUse], agent: Agent) -> bool
 def describe_compaction(compaction: Compaction) -> str:
     """Return how a compaction came about and what it did to the window."""
     before, after = compaction.before_tokens, compaction.after_tokens
-    how = {"auto": "Automatic compaction", "manual": "Compaction on request", "micro": "Old tool results cleared"}
+    how = {
+        "auto": "Automatic compaction",
+        "manual": "Compaction on request",
+        "micro": "Old tool results cleared",
+    }
     words = how.get(compaction.trigger or "", "Compaction")
     if before is None:
         return words
