@@ -6,7 +6,7 @@ estimate: characters by kind since the last compaction, scaled to the line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,8 @@ from leftoff.core.actions import Fetched, Looked, Ran, Searched
 from leftoff.core.metrics import USUAL_TOKENS_PER_CHAR, AgentWindow, Occupancy, used_tokens
 from leftoff.core.protocols import Agent, CanLookBack
 from leftoff.core.records import Block, Compaction, Record, RecordKind, Thinking, ToolResult, ToolUse
+from leftoff.platform import clock
+from leftoff.sessions.lineage import read_origin
 from leftoff.workspace import SessionRef
 
 MarkKind = Literal["compaction", "idle compaction", "results cleared", "trim", "continued", "fork", "pause"]
@@ -64,11 +66,22 @@ def context_curve(ref: SessionRef) -> ContextCurve:
     """Read the whole transcript once and return its curve."""
     fold = CurveFold(ref.agent)
     fold.add_all(ref.session.records)
-    marks = fold.marks
-    parent = ref.session.parent
-    if parent is not None and (kind := _DERIVED.get(parent.derivation)):
-        marks = [CurveMark(kind, 0, 1, None), *marks]
-    return ContextCurve(tuple(fold.points), tuple(marks))
+    return ContextCurve(tuple(fold.points), (*origin_marks(ref.transcript, fold.points), *fold.marks))
+
+
+def origin_marks(transcript: Path, points: Sequence[CurvePoint]) -> list[CurveMark]:
+    """Return the mark of a session that was made from another: where its own work begins."""
+    origin = read_origin(transcript)
+    kind = _DERIVED.get(origin.derivation) if origin else None
+    if origin is None or kind is None:
+        return []
+    at = None if origin.at is None else clock.parse_rfc3339(origin.at)
+    return [CurveMark(kind, 0 if at is None else request_at(points, at), 1, at)]
+
+
+def request_at(points: Sequence[CurvePoint], at: datetime) -> int:
+    """Return the index of the first request after a moment."""
+    return next((index for index, each in enumerate(points) if each.at and each.at > at), len(points))
 
 
 @dataclass(slots=True)

@@ -20,11 +20,13 @@ from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import UsageError
 from leftoff.platform import clock
 from leftoff.web.access import Access
+from leftoff.web.curves import Curves
 from leftoff.web.library import Library
 from leftoff.workspace import Workspace
 
 _FOLDER = Path(__file__).parent
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".LICENSE": "text/plain"}
+SESSION_TABS = (("Overview", ""), ("Compactions", "/compactions"), ("Reader", "/read"))
 _MAX_FORM_BYTES = 1024 * 1024
 
 
@@ -33,7 +35,7 @@ class Site:
 
     def __init__(self, workspace: Workspace, access: Access) -> None:
         self.workspace, self.access = workspace, access
-        self.library = Library(workspace)
+        self.library, self.curves = Library(workspace), Curves(workspace)
         self.is_stopping: Callable[[], bool] = lambda: False
         self._templates = self._environment()
 
@@ -73,7 +75,7 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.globals |= {"access": self.access, "static": static_url}
+        environment.globals |= {"access": self.access, "static": static_url, "session_tabs": SESSION_TABS}
         environment.filters |= {
             "ago": lambda moment: quantities.ago(clock.now(), moment),
             "size": quantities.size,
