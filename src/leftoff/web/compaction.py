@@ -24,6 +24,7 @@ from leftoff.diagnose.report import Compacted, cut_before, first_records, measur
 from leftoff.errors import NotFoundError
 from leftoff.resume_logs.receipt import Kind, Line
 from leftoff.web.library import key_of
+from leftoff.web.session import session_values
 from leftoff.web.site import site_of
 from leftoff.web.transcript import describe_compaction
 from leftoff.workspace import SessionRef
@@ -113,7 +114,7 @@ def show_compactions(request: Request) -> Response:
     """Show every compaction of a session; what each lost is measured when its row comes into view."""
     site, key = site_of(request), request.path_params["key"]
     ref = site.library.find(key)
-    values = {"key": key, "ref": ref, "entry": ref.agent.entry(ref.transcript)}
+    values = session_values(ref, key, site)
     return site.page("compactions.html", {**values, "compactions": compactions_of(ref)})
 
 
@@ -123,17 +124,14 @@ def show_compaction(request: Request) -> Response:
     ref = site.library.find(key)
     compactions = compactions_of(ref)
     found = _chosen(request, compactions)
-    story = story_of(ref, found)
     values = {
-        "key": key,
-        "ref": ref,
-        "entry": ref.agent.entry(ref.transcript),
         "found": found,
-        "story": story,
+        "story": story_of(ref, found),
+        "total": len(compactions),
+        "own": str(ref.transcript),
+        "key_of": key_of,
     }
-    return site.page(
-        "compaction.html", {**values, "total": len(compactions), "own": str(ref.transcript), "key_of": key_of}
-    )
+    return site.page("compaction.html", {**session_values(ref, key, site), **values})
 
 
 def show_receipt(request: Request) -> Response:

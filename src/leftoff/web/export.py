@@ -95,7 +95,7 @@ class PictureMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePicture:
-    """The curve as shapes in a box of 1000 by 240. ``budget_y`` is where the window is full; None where its size is not known."""
+    """The curve as shapes in a box of 1000 by 240. ``budget_y`` is where the window is full; None where that is not known, or far above the curve."""
 
     path: str
     marks: tuple[PictureMark, ...]
@@ -108,7 +108,8 @@ def curve_picture(curve: ContextCurve, budget: int | None) -> CurvePicture | Non
     tokens = [point.tokens for point in curve.points]
     if not tokens:
         return None
-    top = max([*tokens, budget or 0]) * 1.05 or 1
+    highest = max(tokens)
+    top = 1.05 * (budget if budget and budget < 2 * highest else 1.2 * highest) or 1
     stride = -(-len(tokens) // _MOST_POINTS)
 
     def x_of(request: float) -> float:
@@ -128,8 +129,8 @@ def curve_picture(curve: ContextCurve, budget: int | None) -> CurvePicture | Non
     return CurvePicture(
         path=" ".join(f"{x_of(at)},{y_of(tokens[at])}" for at in drawn),
         marks=marks,
-        budget_y=None if budget is None else y_of(budget),
-        title=f"{len(tokens):,} requests, at most {max(tokens):,} tokens in the window"
+        budget_y=y_of(budget) if budget and budget < top else None,
+        title=f"{len(tokens):,} requests, at most {highest:,} tokens in the window"
         + (f" of {budget:,}" if budget else ""),
     )
 

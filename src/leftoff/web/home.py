@@ -101,7 +101,9 @@ def show_home(request: Request) -> Response:
 
 def _rows(shown: Sequence[ListedSession], now: datetime) -> list[Row]:
     grouped = group_copies(
-        shown, lambda each: each.entry.session_id, lambda each: each.entry.parent and each.entry.parent.session_id
+        shown,
+        lambda each: each.entry.session_id,
+        lambda each: each.entry.parent and each.entry.parent.session_id,
     )
     return [
         Row(

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from leftoff.agents.registry import agent_of
 from leftoff.errors import NotFoundError, UsageError
+from leftoff.web.session import session_values
 from leftoff.web.site import Site, site_of
 from leftoff.web.transcript import MARKS, TranscriptReader
 
@@ -26,9 +27,8 @@ def show_reader(request: Request) -> Response:
     page = reader.page_around(line)
     if not page.entries and line > 1:
         raise NotFoundError(f"This session has {page.total_lines:,} lines; line {line:,} is not among them.")
-    entry = ref.agent.entry(ref.transcript)
-    values = {"key": key, "ref": ref, "entry": entry, "page": page, "line": line}
-    return site.page("reader.html", {**values, "missing": _missing(request)})
+    values = {"page": page, "line": line, "missing": _missing(request)}
+    return site.page("reader.html", {**session_values(ref, key, site), **values})
 
 
 def show_part(request: Request) -> Response:

@@ -58,7 +58,9 @@ def show_log(request: Request) -> Response:
         "key": request.path_params["key"],
         "log": log,
         "lines": _lines(ref, log.sources),
-        "command": shlex.join(ref.agent.resume_command(ref.session_id)) if isinstance(ref.agent, CanResume) else None,
+        "command": shlex.join(ref.agent.resume_command(ref.session_id))
+        if isinstance(ref.agent, CanResume)
+        else None,
         "project": ref.project,
     }
     return site.page("session_log.html", values)
@@ -83,7 +85,9 @@ async def _events(request: Request, site: Site, reader: CurveReader, first: int)
     while not site.is_stopping() and not await request.is_disconnected():
         if reader.size_bytes() != size:
             size, quiet = reader.size_bytes(), 0.0
-            grown = await to_thread.run_sync(reader.to_json, max(0, first - 1))  # the last request may have grown, too
+            grown = await to_thread.run_sync(
+                reader.to_json, max(0, first - 1)
+            )  # the last request may have grown, too
             tokens = grown["tokens"]
             first = max(0, first - 1) + (len(tokens) if isinstance(tokens, list) else 0)
             data = orjson.dumps(site.workspace.capture.clean(grown))

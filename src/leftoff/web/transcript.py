@@ -78,7 +78,7 @@ Redact = Callable[[str], str]
 class Part:
     """One part of an entry. ``title`` is what a folded part shows; ``left_out`` how many characters are not in ``text``."""
 
-    kind: Literal["text", "thinking", "call", "diff", "result", "note"]
+    kind: Literal["text", "code", "thinking", "call", "diff", "result", "note"]
     title: str = ""
     text: str = ""
     is_folded: bool = False
@@ -324,8 +324,10 @@ def _parts(
     block: Block, record: Record, calls: dict[str, ToolUse], agent: Agent, redact: Redact
 ) -> Iterator[Part]:
     match block:
+        case Text(text=text) if text.strip() and (record.kind not in _OPEN or record.compaction):
+            yield Part(kind="text", title="Summary" if record.compaction else "", text=text, is_folded=True)
         case Text(text=text) if text.strip():
-            yield Part(kind="text", text=text, is_folded=record.kind is RecordKind.COMPACTION)
+            yield from _paragraphs(redact(text))
         case Thinking(text=text) if text.strip():
             yield Part(kind="thinking", title="Thinking", text=text, is_folded=True)
         case ToolUse():
@@ -346,6 +348,32 @@ def _parts(
             yield _other(block)
         case _:
             pass
+
+
+def _paragraphs(text: str) -> Iterator[Part]:
+    """Return a text in parts: what is between fences, and tables, are code. It is redacted before, because a fence may split a credential."""
+    is_fenced = False
+    kind: Literal["text", "code"] = "text"
+    held: list[str] = []
+    for line in text.split("\n"):
+        is_fence = line.lstrip().startswith("```")
+        now: Literal["text", "code"] = "code" if is_fenced or is_fence or line.startswith("|") else "text"
+        is_fenced = is_fenced != is_fence
+        if now != kind:
+            yield from _part(kind, held)
+            kind, held = now, []
+        if not is_fence:
+            held.append(line)
+        elif not is_fenced:
+            yield from _part(kind, held)
+            held = []
+    yield from _part(kind, held)
+
+
+def _part(kind: Literal["text", "code"], lines: list[str]) -> Iterator[Part]:
+    text = "\n".join(lines).strip("\n")
+    if text.strip():
+        yield Part(kind=kind, text=text)
 
 
 def _other(block: Image | Opaque) -> Part:

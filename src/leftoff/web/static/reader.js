@@ -11,7 +11,7 @@
   const jumps = { p: "prompt", e: "error", d: "edit", c: "compaction" };
 
   const articles = () => [...entries.querySelectorAll("article.entry")];
-  const top = () => (bar ? bar.getBoundingClientRect().bottom : 0) + 4;
+  const top = () => (bar ? bar.getBoundingClientRect().bottom : 0) + 12;
 
   /** The line that is being read: the focused entry if it is in view, else the first below the bar. */
   function current() {
