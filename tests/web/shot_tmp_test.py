@@ -1,7 +1,9 @@
-import os, shutil, pathlib, pytest
+import pathlib
+import shutil
+
+
 def test_shots(isolated_home, browser):
     src=pathlib.Path("/work/shared/transcripts")
-    import json
     for i,f in enumerate(sorted(src.rglob("claude*.jsonl"))):
         d=isolated_home/".claude"/"projects"/f"-p{i%5}"; d.mkdir(parents=True,exist_ok=True)
         shutil.copy(f, d/f.name)
@@ -9,8 +11,8 @@ def test_shots(isolated_home, browser):
         d=isolated_home/".codex"/"sessions"/"2026"/"01"/"06"; d.mkdir(parents=True,exist_ok=True)
         shutil.copy(f, d/f"rollout-2026-01-06T12-00-0{i}-01a1e0be-dee8-7b23-ae31-94e0123734a{i}.jsonl")
     out=pathlib.Path("/tmp/shots25"); out.mkdir(exist_ok=True)
+
     from leftoff.web.library import key_of
-    from urllib.parse import quote
     big=isolated_home/".claude"/"projects"
     three=next(big.rglob("*three-comp*"))
     pages={"home":"/","session":f"/session/{key_of(str(three))}"}

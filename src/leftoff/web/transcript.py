@@ -7,9 +7,10 @@ shown with its size.
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, takewhile
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal
@@ -53,6 +54,7 @@ PAGE_LINES = 120
 LINES_ABOVE = 10
 _PAGE_BYTES = 768 * 1024
 _SEARCHED_LINES = 600
+_LINES_LOOKED_BACK = 60
 LONGEST_PARSED_BYTES = 1024 * 1024
 _LONGEST_RAW_BYTES = 64 * 1024  # read of a longer line, so that a credential in what is shown is whole
 _RAW_CHARS = 2000
@@ -201,6 +203,8 @@ class TranscriptReader:
 
     def find(self, mark: Mark, line: int, *, backwards: bool = False) -> int | None:
         """Return the nearest line after or before this one that has a mark; None if there is none."""
+        if backwards:
+            line = min(line, self.index.count()[0] + 1)
         while True:
             if backwards:
                 first = max(1, line - _SEARCHED_LINES)
@@ -235,10 +239,28 @@ class TranscriptReader:
             at = last + 1
 
     def _read(self, first: Line, end: int) -> Iterator[Record]:
+        """Read the records up to a byte. An adapter may look back from the first, which would parse a long line before it."""
+        nearby = self.index.lines(max(1, first.number - _LINES_LOOKED_BACK), _LINES_LOOKED_BACK)
+        if any(line.size_bytes > LONGEST_PARSED_BYTES and line.number < first.number for line in nearby):
+            yield from self._read_copy(first, end)
+            return
         before = Place(str(self.transcript), max(0, first.number - 2), 0, first.start)
-        yield from takewhile(
-            lambda record: record.place.start < end, self.agent.read(self.transcript, before)
-        )
+        for record in self.agent.read(self.transcript, before):
+            yield record
+            if record.place.end >= end:  # asking for one more could read a long line
+                return
+
+    def _read_copy(self, first: Line, end: int) -> Iterator[Record]:
+        """Read the records from a copy of these lines alone."""
+        with tempfile.TemporaryDirectory(prefix="leftoff-web-") as folder:
+            copy = Path(folder) / "lines.jsonl"
+            copy.write_bytes(self.index.beginning(first._replace(end=end), end - first.start))
+            for record in self.agent.read(copy):
+                _, line_idx, start, stop = record.place
+                place = Place(
+                    str(self.transcript), line_idx + first.number - 1, start + first.start, stop + first.start
+                )
+                yield record._replace(place=place)
 
     def _long_line(self, line: Line) -> Entry:
         raw = self.index.beginning(line, _LONGEST_RAW_BYTES)
