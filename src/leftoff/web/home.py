@@ -122,10 +122,16 @@ def _rows(shown: Sequence[ListedSession], now: datetime) -> list[Row]:
 def _projects(sessions: Sequence[ListedSession]) -> list[ProjectLink]:
     """Return the projects, the one with the latest session first."""
     counted = Counter(each.entry.project for each in sessions if each.entry.project)
+    names = Counter(Path(folder).name for folder in counted)
     return [
-        ProjectLink(_project_key(folder), Path(folder).name or folder, folder, number)
+        ProjectLink(_project_key(folder), _name(Path(folder), is_unique=names[Path(folder).name] == 1), folder, number)
         for folder, number in counted.items()
     ]
+
+
+def _name(folder: Path, *, is_unique: bool) -> str:
+    """Return the folder's name, with its parent's where several have that name."""
+    return folder.name if is_unique and folder.name else "/".join(folder.parts[-2:])
 
 
 def _project_key(folder: str) -> str:
