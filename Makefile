@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run browser test test-all lint docs site compare bench bench-quick check clients live turns frameworks stress fuzz clean
+.PHONY: run browser web-pictures test test-all lint docs site compare bench bench-quick check clients live turns frameworks stress fuzz clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -33,6 +33,9 @@ lint: $(VENV)/ready ## ruff, mypy --strict, import contracts; docs and pictures 
 docs: $(VENV)/ready ## write the generated parts of README and docs/, and the pictures
 	$(SEALED) $(BIN)/python tools/docs.py
 	$(SEALED) $(BIN)/python tools/pictures.py
+
+web-pictures: $(VENV)/ready browser ## the pictures of docs/web.md, from an invented machine
+	mkdir -p docs/web && $(SEALED) env LEFTOFF_PICTURES=$(CURDIR)/docs/web $(BIN)/python -m pytest -q -n 0 tests/web/test_in_browser.py -k accessibility
 
 site: $(VENV)/ready docs ## the docs as static pages in site/, without any request to another host
 	$(SEALED) $(BIN)/mkdocs build --quiet --clean

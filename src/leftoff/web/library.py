@@ -34,7 +34,7 @@ class Library:
 
     def find(self, key: str) -> SessionRef:
         """Return the session with that key; NotFoundError if there is none."""
-        if key not in self._files:
+        if key not in self._files or not self._files[key].transcript.is_file():
             self._files = {key_of(os.fsdecode(each.transcript)): each for each in list_transcripts()}
         if key not in self._files:
             raise NotFoundError("There is no such session. Its file may have been moved or deleted.")

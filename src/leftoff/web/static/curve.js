@@ -33,7 +33,7 @@ function ceiling() {
 
 function drawLevels(u) {
   const { ctx, bbox } = u, colour = u.colours, { levels, budget } = curve.status;
-  const ratio = devicePixelRatio, size = parseFloat(getComputedStyle(box).fontSize) * 0.8 * ratio;
+  const ratio = devicePixelRatio, size = parseFloat(getComputedStyle(box).fontSize) * 0.78 * ratio;
   ctx.save();
   ctx.font = `${size}px ${getComputedStyle(box).fontFamily}`;
   const bounds = [...levels.map((each) => each.tokens), Math.max(budget ?? 0, ceiling())];
@@ -46,10 +46,9 @@ function drawLevels(u) {
     ctx.setLineDash([3 * ratio, 4 * ratio]);
     ctx.beginPath(); ctx.moveTo(bbox.left, y); ctx.lineTo(bbox.left + bbox.width, y); ctx.stroke();
     ctx.globalAlpha = 1;
-    ctx.textBaseline = "bottom";
-    if (i === 0 || y < u.valToPos(levels[i - 1].tokens, "y", true) - size) {
-      ctx.fillText(`${Math.round((each.tokens / budget) * 100)} %`, bbox.left + 4 * ratio, y - ratio);
-    }
+    ctx.textBaseline = "middle";
+    ctx.textAlign = "left";
+    ctx.fillText(`${Math.round((each.tokens / budget) * 100)} %`, bbox.left + bbox.width + 5 * ratio, y);
   });
   ctx.restore();
 }
@@ -75,10 +74,10 @@ function options() {
   const axis = { stroke: colour.muted, font: `${size}px ${getComputedStyle(box).fontFamily}`, ticks: { stroke: colour.line, width: 1 } };
   const areas = curve.kinds.map((_, i) => count - 1 - i).map((kind) => ({ fill: colour.kinds[kind], width: 0, points: { show: false }, show: areasBox.checked }));
   return {
-    width: box.clientWidth, height: box.clientHeight, padding: [8, 12, 0, 0], legend: { show: false },
+    width: box.clientWidth, height: box.clientHeight, padding: [8, size * 3.2, 0, 0], legend: { show: false },
     scales: { x: { time: false, range: (u, min, max) => (min === max ? [min - 0.6, max + 0.6] : [min, max]) }, y: { range: () => [0, ceiling()] } },
     axes: [
-      { ...axis, grid: { show: false }, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000], size: size * 2.4 },
+      { ...axis, grid: { show: false }, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000], size: size * 2.2, label: "request", labelFont: axis.font, labelSize: size * 1.5 },
       { ...axis, grid: { stroke: colour.line, width: 1 }, values: (u, ticks) => ticks.map(short), size: size * 3.8 },
     ],
     // Drawn from the largest sum to the smallest, the line last.
