@@ -2,6 +2,7 @@
 
 import json
 import re
+from html.parser import HTMLParser
 
 import pytest
 
@@ -16,6 +17,18 @@ HOSTILE = (
     "<script>document.title='owned'</script></script></style></pre><img src=http://example.invalid/x onerror=alert(1)>"
     "<svg onload=alert(1)>{{ 7*7 }}\x1b[31mred\x00\u202egnp.exe --> ]]> javascript:alert(1) <meta http-equiv=refresh content=0>"
 )
+
+
+class Elements(HTMLParser):
+    """The elements and attributes of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
 
 
 @pytest.fixture
@@ -50,24 +63,15 @@ def test_the_file_has_curve_log_and_transcript_and_no_credential(transcript, tmp
 
 def test_nothing_of_the_transcript_is_markup_and_no_address_is_asked_for(transcript):
     page = "".join(export_html(str(transcript), Workspace.open()))
-    assert (
-        page.count("<script") == page.count("</script") == page.count("<style") == page.count("</style") == 1
-    )
-    for part in (
-        "<img",
-        "<svg onload",
-        "\x1b",
-        "\x00",
-        "\u202e",
-        "<meta http-equiv=refresh",
-        " src=",
-        "<link",
-        "@import",
-        "url(",
-    ):
-        assert part not in re.sub(r"&lt;.*?(?=<)", "", page), part
-    assert {*re.findall(r' href="([^"]{1,2})', page)} == {"#L", "#t"}
-    assert "49" not in page.partition("{{ 7*7 }}")[2][:10]
+    seen = Elements()
+    seen.feed(page)
+    assert [seen.tags.count(tag) for tag in ("script", "style", "svg")] == [1, 1, 1]
+    assert not {*seen.tags} & {"img", "link", "iframe", "object", "base", "form", "input"}
+    assert not {name for name, _ in seen.attributes if name in {"src", "style", "action"} or name.startswith("on")}
+    assert {value[:1] for name, value in seen.attributes if name == "href"} == {"#"}
+    assert [value for name, value in seen.attributes if name == "http-equiv"] == ["Content-Security-Policy"]
+    assert not {*"\x1b\x00\u202e"} & {*page}
+    assert "{{ 7*7 }}" in page
 
 
 def test_of_a_large_session_the_beginning_and_the_end_are_there_and_the_file_says_what_is_not(home):

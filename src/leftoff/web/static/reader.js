@@ -13,9 +13,12 @@
   const articles = () => [...entries.querySelectorAll("article.entry")];
   const top = () => (bar ? bar.getBoundingClientRect().bottom : 0) + 12;
 
-  /** The line that is being read: the focused entry if it is in view, else the first below the bar. */
+  let jumped = { to: null, at: 0 };
+
+  /** The line that is being read: where one jumped last or the focused entry, if it is in view, else the first below the bar. */
   function current() {
-    const focused = document.activeElement?.closest?.("article.entry");
+    const stayed = jumped.to?.isConnected && Math.abs(scrollY - jumped.at) < 60 ? jumped.to : null;
+    const focused = document.activeElement?.closest?.("article.entry") ?? stayed;
     const box = focused?.getBoundingClientRect();
     if (box && box.bottom > 0 && box.top < innerHeight) return focused;
     return articles().find((each) => each.getBoundingClientRect().bottom > top());
@@ -25,6 +28,7 @@
     for (let at = article.parentElement.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
     article.scrollIntoView({ block: "start" });
     if (focus) article.focus({ preventScroll: true });
+    jumped = { to: article, at: scrollY };
   }
 
   /** Go to the line of the address; a line that is not loaded is asked for. */
