@@ -90,7 +90,9 @@ class Guard:
         if is_safe and (there := self._sign_in(scope)) is not None:
             return there
         if not _is_equal(_cookies(headers).get(self._access.cookie, ""), self._access.token):
-            return _refusal("Open the address that leftoff web has printed: it has the token this page needs.")
+            return _refusal(
+                "Open the address that leftoff web has printed: it has the token this page needs."
+            )
         return None
 
     def _sign_in(self, scope: Scope) -> Response | None:

@@ -21,7 +21,10 @@ PAGES = (home, session)
 def create_app(workspace: Workspace, access: Access) -> Starlette:
     """Return the application; every request passes the guard."""
     app = Starlette(
-        routes=[*(route for page in PAGES for route in page.routes), Route("/static/{name:path}", serve_static)],
+        routes=[
+            *(route for page in PAGES for route in page.routes),
+            Route("/static/{name:path}", serve_static),
+        ],
         middleware=[Middleware(Guard, access)],
         exception_handlers={LeftoffError: _show_error, HTTPException: _show_http_error, Exception: _show_bug},
     )

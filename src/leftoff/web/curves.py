@@ -82,9 +82,15 @@ class CurveReader:
         """Yield the records that follow those read so far; the agent may still be writing the last line."""
         size = self.size_bytes()
         is_first = self._after is None
-        records = self.ref.session.records if is_first else self.ref.agent.read(self.ref.transcript, self._after)
+        records = (
+            self.ref.session.records if is_first else self.ref.agent.read(self.ref.transcript, self._after)
+        )
         for record in records:
-            if record.place.end >= size and not record.raw.endswith(b"\n") and record.place.transcript == str(self.ref.transcript):
+            if (
+                record.place.end >= size
+                and not record.raw.endswith(b"\n")
+                and record.place.transcript == str(self.ref.transcript)
+            ):
                 return
             self._after = record.place
             yield record
@@ -133,7 +139,11 @@ def _mark_to_json(mark: CurveMark) -> JsonObject:
 def _status_to_json(status: Status) -> JsonObject:
     metrics = status.metrics
     budget = metrics.total_budget
-    levels = [] if budget is None else [(each.level, each.at_tokens(budget)) for each in status.thresholds.in_order]
+    levels = (
+        []
+        if budget is None
+        else [(each.level, each.at_tokens(budget)) for each in status.thresholds.in_order]
+    )
     return {
         "used": metrics.used_tokens,
         "budget": budget,

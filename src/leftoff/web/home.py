@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from leftoff.core.session import short_id
+from leftoff.core.session import SessionEntry, short_id
 from leftoff.errors import ConfigWarning, LeftoffError
 from leftoff.platform import clock
 from leftoff.resume_logs.list_logs import show_log
@@ -54,7 +54,7 @@ class ProjectLink(NamedTuple):
     key: str
     name: str
     folder: str
-    count: int
+    sessions: int
 
 
 class Card(NamedTuple):
@@ -63,7 +63,7 @@ class Card(NamedTuple):
     key: str
     project: str
     at: datetime
-    mission: str
+    title: str
     next_step: str | None
 
 
@@ -82,7 +82,7 @@ def show_home(request: Request) -> Response:
     wanted = {"q": query, "project": project, "page": str(page + 1)}
     values: dict[str, object] = {
         "sessions": _rows(shown, clock.now()),
-        "next_page": Markup("/?" + urlencode(wanted).replace("&", "&amp;")) if has_more else None,  # noqa: S704 - encoded
+        "next_page": Markup("/?" + urlencode(wanted).replace("&", "&amp;")) if has_more else None,
     }
     if page and request.headers.get("hx-request") == "true":
         return site.page("home_rows.html", values)
@@ -101,12 +101,14 @@ def show_home(request: Request) -> Response:
 
 def _rows(shown: Sequence[ListedSession], now: datetime) -> list[Row]:
     grouped = group_copies(
-        shown, lambda each: each.entry.session_id, lambda each: each.entry.parent and each.entry.parent.session_id
+        shown,
+        lambda each: each.entry.session_id,
+        lambda each: each.entry.parent and each.entry.parent.session_id,
     )
     return [
         Row(
             key=key_of(entry.transcript),
-            title=" ".join((entry.first_prompt or short_id(entry.session_id))[:_TITLE_CHARS].split()),
+            title=_title(entry),
             project=Path(entry.project).name if entry.project else None,
             agent=entry.agent,
             derivation=entry.parent.derivation if entry.parent else None,
@@ -119,12 +121,18 @@ def _rows(shown: Sequence[ListedSession], now: datetime) -> list[Row]:
     ]
 
 
+def _title(entry: SessionEntry) -> str:
+    return " ".join((entry.first_prompt or short_id(entry.session_id))[:_TITLE_CHARS].split())
+
+
 def _projects(sessions: Sequence[ListedSession]) -> list[ProjectLink]:
     """Return the projects, the one with the latest session first."""
     counted = Counter(each.entry.project for each in sessions if each.entry.project)
     names = Counter(Path(folder).name for folder in counted)
     return [
-        ProjectLink(_project_key(folder), _name(Path(folder), is_unique=names[Path(folder).name] == 1), folder, number)
+        ProjectLink(
+            _project_key(folder), _name(Path(folder), is_unique=names[Path(folder).name] == 1), folder, number
+        )
         for folder, number in counted.items()
     ]
 
@@ -150,34 +158,36 @@ def _matches(each: ListedSession, words: Sequence[str], project: str) -> bool:
 
 def _left_off(site: Site, sessions: Sequence[ListedSession]) -> list[Card]:
     """Return what was left off in the projects with the latest sessions."""
-    by_id = {each.entry.session_id: each.entry for each in reversed(sessions)}
+    by_id = {each.entry.session_id: each for each in reversed(sessions)}
     folders = [*dict.fromkeys(each.entry.project for each in sessions[:_PAGE] if each.entry.project)]
     cards: list[Card] = []
     for folder in folders[:_LOOKED_AT]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConfigWarning)  # the commands in that project say it
-            card = _card(site, folder, {name: key_of(entry.transcript) for name, entry in by_id.items()})
+            card = _card(site, folder, by_id)
         if card is not None and card.key not in {each.key for each in cards}:
             cards.append(card)
     return cards[:_MAX_CARDS]
 
 
-def _card(site: Site, folder: str, keys: dict[str, str]) -> Card | None:
+def _card(site: Site, folder: str, by_id: Mapping[str, ListedSession]) -> Card | None:
     if not Path(folder).is_dir():
         return None
     try:
         workspace = site.workspace.at(Path(folder))
         offered = next(iter(logs_to_offer(workspace).offered), None)
-        if offered is None or offered.session_id not in keys:
+        if offered is None or offered.session_id not in by_id:
             return None
+        entry = by_id[offered.session_id].entry
         steps = _next_steps(offered.session_id, workspace)
     except LeftoffError:
         return None  # the list is shown without it
-    return Card(keys[offered.session_id], Path(folder).name, offered.left_at, offered.mission, steps)
+    return Card(key_of(entry.transcript), Path(folder).name, offered.left_at, _title(entry), steps)
 
 
 def _next_steps(session_id: str, workspace: Workspace) -> str | None:
-    return next(iter(show_log(session_id, workspace).log().next_steps), None)
+    step = next(iter(show_log(session_id, workspace).log().next_steps), None)
+    return None if step is None else step.removeprefix("The agent's last reply: ")
 
 
 routes = (Route("/", show_home),)
