@@ -83,7 +83,9 @@ def test_the_marks_are_the_compactions_of_all_real_transcripts(real_transcripts)
 
 def test_what_filled_the_window_is_counted_by_kind(home, story):
     story.replied("I look.", call("shell", {"command": "pytest"}, "x" * 9_000), used=30_000)
-    story.replied("y" * 3_000, call("read", {"path": "/p/a.py"}, "z" * 6_000), used=34_000).replied("Done.", used=37_000)
+    story.replied("y" * 3_000, call("read", {"path": "/p/a.py"}, "z" * 6_000), used=34_000).replied(
+        "Done.", used=37_000
+    )
     point = context_curve(session_at(home.claude(story))).points[-1]
     parts = dict(zip(KINDS, point.parts, strict=True))
     assert parts["commands"] > parts["reads"] > parts["replies"] > parts["prompts"] > 0
@@ -95,7 +97,9 @@ def test_a_compaction_empties_the_window_and_is_marked(home, story):
     story.replied("a" * 5_000, used=160_000).compacted("We fixed it.", after=4_000)
     story.replied("b", used=24_000)
     curve = context_curve(session_at(home.claude(story)))
-    assert [(mark.kind, mark.request, mark.before_tokens) for mark in curve.marks] == [("compaction", 1, 160_000)]
+    assert [(mark.kind, mark.request, mark.before_tokens) for mark in curve.marks] == [
+        ("compaction", 1, 160_000)
+    ]
     before, after = curve.points
     replies = KINDS.index("replies")
     assert before.parts[replies] > after.parts[replies]
@@ -104,6 +108,10 @@ def test_a_compaction_empties_the_window_and_is_marked(home, story):
 def test_the_requests_of_subagents_are_not_in_the_curve(real_transcripts):
     path = real_transcripts / "claude-1.0.98-sidechains.jsonl"
     ref = session_at(path)
-    lines = {r.place.line_idx + 1 for r in ref.session.records if r.actor is not None and r.kind is RecordKind.REPLY}
+    lines = {
+        r.place.line_idx + 1
+        for r in ref.session.records
+        if r.actor is not None and r.kind is RecordKind.REPLY
+    }
     assert lines
     assert lines.isdisjoint(point.line for point in context_curve(ref).points)

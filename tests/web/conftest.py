@@ -100,7 +100,9 @@ def read_only_web(isolated_home) -> Iterator[Web]:
 
 @pytest.fixture(scope="session")
 def _chromium() -> Iterator[webdriver.Chrome]:
-    folder = tempfile.mkdtemp(prefix="leftoff-", dir="/tmp")  # short: the name of a socket in it has at most 107 bytes
+    folder = tempfile.mkdtemp(
+        prefix="leftoff-", dir="/tmp"
+    )  # short: the name of a socket in it has at most 107 bytes
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     assert program, "Chromium is not installed; make browser installs it with apt-get"
     assert driver, "chromium-driver is not installed; make browser installs it with apt-get"
@@ -166,7 +168,11 @@ class Browser:
         found = self.chrome.execute_async_script(
             "const done = arguments[0]; axe.run({resultTypes: ['violations']}).then(r => done(r.violations))"
         )
-        return [f"{each['id']}: {node['html'][:200]}: {node['failureSummary']}" for each in found for node in each["nodes"]]
+        return [
+            f"{each['id']}: {node['html'][:200]}: {node['failureSummary']}"
+            for each in found
+            for node in each["nodes"]
+        ]
 
     def read_logs(self) -> None:
         for entry in self.chrome.get_log("performance"):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from leftoff.agents import claude, codex
+from leftoff.platform import clock
 from leftoff.resume_logs.save import save_log
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import Workspace
@@ -29,9 +30,13 @@ _OTHERS = (
 
 def write_machine(home: Path, root: Path) -> Path:
     """Write the sessions, the newest first in the list, and return the transcript of the long one."""
-    now = datetime.now(UTC)
+    now = clock.now()
     for number, (project, agent, prompt, share, hours) in enumerate(_OTHERS, start=1):
-        story = Story(session_id=f"7c{number:06d}-1d20-4b1f-8c66-2f8be0d41a77", project=_folder(root, project), model="claude-sonnet-4-5")
+        story = Story(
+            session_id=f"7c{number:06d}-1d20-4b1f-8c66-2f8be0d41a77",
+            project=_folder(root, project),
+            model="claude-sonnet-4-5",
+        )
         story.asked(prompt).replied("I look at it.", used=int(share * 167_000))
         _write(home, agent, story, now - timedelta(hours=hours))
     story = _long_story(_folder(root, "harbor-api"))
@@ -61,24 +66,55 @@ def _long_story(project: str) -> Story:
     chance = random.Random(7)
     story = Story(session_id=LONG, project=project, model="claude-sonnet-4-5")
     story.asked("Retry uploads that time out, and never store a file twice. Never touch the public API.")
-    used = 24_000
+    used, asked = (
+        24_000,
+        [
+            "Also cover resumable uploads.",
+            "Keep the old behaviour for small files.",
+            "Log the key of each retry.",
+        ],
+    )
     for turn in range(3):
         while used < (158_000, 152_000, 121_000)[turn]:
             kind = chance.choices(("read", "shell", "edit", "say"), (4, 3, 3, 2))[0]
             grown = chance.randrange(400, 6_500)
             text = "I look at how uploads are stored. " * chance.randrange(2, 14)
             calls = {
-                "read": [call("read", {"path": f"{project}/harbor/uploads_{used % 9}.py"}, "line of code\n" * (grown // 5))],
-                "shell": [call("shell", {"command": "pytest tests/uploads"}, "FAILED test_retry\n" * (grown // 8))],
-                "edit": [call("edit", {"path": f"{project}/harbor/store.py", "old": "a" * 900, "new": "b" * (grown // 2)}, "edited")],
+                "read": [
+                    call(
+                        "read",
+                        {"path": f"{project}/harbor/uploads_{used % 9}.py"},
+                        "line of code\n" * (grown // 5),
+                    )
+                ],
+                "shell": [
+                    call("shell", {"command": "pytest tests/uploads"}, "FAILED test_retry\n" * (grown // 8))
+                ],
+                "edit": [
+                    call(
+                        "edit",
+                        {
+                            "path": f"{project}/harbor/store.py",
+                            "old": "",
+                            "new": "def store(upload):\n    ...\n" + "    # see uploads\n" * (grown // 24),
+                        },
+                        "edited",
+                    )
+                ],
                 "say": [],
             }[kind]
             used += grown
             story.replied(text, *calls, used=used)
             if kind == "say":
-                story.asked(chance.choice(("Keep the old behaviour for small files.", "Yes, go on.", "Also cover resumable uploads.")))
+                story.asked(asked.pop() if asked else "Yes, go on.")
         if turn < 2:
             used = (31_000, 35_000)[turn]
-            story.compacted("Uploads are retried with the same key; the tests of resumable uploads still fail.", after=9_000)
-    story.replied("test_retry passes. Next: make `store.py` reject a second file with the same checksum, then run `pytest tests/uploads`.", used=used + 900)
+            story.compacted(
+                "Uploads are retried with the same key; the tests of resumable uploads still fail.",
+                after=9_000,
+            )
+    story.replied(
+        "test_retry passes. Next: make `store.py` reject a second file with the same checksum, then run `pytest tests/uploads`.",
+        used=used + 900,
+    )
     return story

@@ -15,7 +15,9 @@ def test_the_first_address_signs_the_browser_in_and_loses_its_token(web):
     assert "SameSite=strict" in cookie
 
 
-@pytest.mark.parametrize("path", ["/", "/static/app.css", "/nothing", "/?token=wrong", "//elsewhere/?token=wrong"])
+@pytest.mark.parametrize(
+    "path", ["/", "/static/app.css", "/nothing", "/?token=wrong", "//elsewhere/?token=wrong"]
+)
 @pytest.mark.parametrize("cookie", [None, "leftoff=wrong", "\x7f;;=", "leftoff-{port}={token}x"])
 def test_nothing_is_answered_without_the_token(web, path, cookie):
     cookie = cookie and cookie.format(port=web.access.port, token=web.access.token)
@@ -27,12 +29,16 @@ def test_signing_in_leads_to_no_other_host(web):
     assert answer.headers["Location"] == "/example.org/"
 
 
-@pytest.mark.parametrize("host", ["example.org", "127.0.0.1", "127.0.0.1:1", "leftoff.example.org:{port}", ""])
+@pytest.mark.parametrize(
+    "host", ["example.org", "127.0.0.1", "127.0.0.1:1", "leftoff.example.org:{port}", ""]
+)
 def test_another_host_is_refused(web, host):
     assert web.ask("/", host=host.format(port=web.access.port)).status == 421
 
 
-@pytest.mark.parametrize("origin", ["http://example.org", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "origin", ["http://example.org", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_origin_is_refused(web, origin, method):
     assert web.ask("/", method, b"", origin=origin.format(port=web.access.port)).status == 403
@@ -49,7 +55,8 @@ def test_read_only_refuses_every_action(read_only_web):
 
 
 @pytest.mark.parametrize(
-    "name", ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "vendor/../../app.py", "..\\app.py", ""]
+    "name",
+    ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "vendor/../../app.py", "..\\app.py", ""],
 )
 def test_no_path_leads_out_of_the_static_files(web, name):
     assert web.ask(f"/static/{name}").status == 404

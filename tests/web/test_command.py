@@ -1,6 +1,7 @@
 """``leftoff web`` as a process."""
 
 import http.client
+import json
 import re
 import signal
 import socket
@@ -39,11 +40,18 @@ def test_it_listens_on_this_machine_alone(two_sessions):
     process, address = start()
     port = int(address.split(":")[2].split("/")[0])
     try:
-        with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port), timeout=5):
+        with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.2", port), timeout=5):
             pass
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
+
+
+def test_a_script_gets_the_address_as_json(isolated_home):
+    process, line = start("--json")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert json.loads(line)["address"].startswith("http://127.0.0.1:")
 
 
 def test_a_port_that_is_taken_is_one_clear_line(isolated_home, capsys):

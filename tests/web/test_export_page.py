@@ -67,7 +67,9 @@ def test_nothing_of_the_transcript_is_markup_and_no_address_is_asked_for(transcr
     seen.feed(page)
     assert [seen.tags.count(tag) for tag in ("script", "style", "svg")] == [1, 1, 1]
     assert not {*seen.tags} & {"img", "link", "iframe", "object", "base", "form", "input"}
-    assert not {name for name, _ in seen.attributes if name in {"src", "style", "action"} or name.startswith("on")}
+    assert not {
+        name for name, _ in seen.attributes if name in {"src", "style", "action"} or name.startswith("on")
+    }
     assert {value[:1] for name, value in seen.attributes if name == "href"} == {"#"}
     assert [value for name, value in seen.attributes if name == "http-equiv"] == ["Content-Security-Policy"]
     assert not {*"\x1b\x00\u202e"} & {*page}

@@ -11,7 +11,9 @@ from leftoff.testing.builders import Story
 def many(home):
     """130 sessions of two projects."""
     for number in range(130):
-        story = Story(session_id=f"0b54f7aa-6d0c-4c7b-9d57-{number:012x}", project=f"/p/{('even', 'odd')[number % 2]}")
+        story = Story(
+            session_id=f"0b54f7aa-6d0c-4c7b-9d57-{number:012x}", project=f"/p/{('even', 'odd')[number % 2]}"
+        )
         home.claude(story.asked(f"Task {number}").replied("Done.", used=20_000 + number))
 
 
@@ -50,12 +52,16 @@ def test_words_find_by_prompt_project_and_agent(many, two_sessions, web):
     assert "No session matches" in web.get("/?q=zebra")
 
 
-@pytest.mark.parametrize("query", ["page=-1", "page=9999999999", "page=x", "project=../..", "q=%00%ff", "q=" + "a" * 5000])
+@pytest.mark.parametrize(
+    "query", ["page=-1", "page=9999999999", "page=x", "project=../..", "q=%00%ff", "q=" + "a" * 5000]
+)
 def test_any_query_is_answered(two_sessions, web, query):
     assert web.ask(f"/?{query}").status == 200
 
 
 def test_a_new_session_is_listed_at_once(two_sessions, home, web):
     assert len(titles(web.get("/"))) == 2
-    home.claude(Story(session_id="1b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11").asked("A third").replied("Done.", used=9_000))
+    home.claude(
+        Story(session_id="1b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11").asked("A third").replied("Done.", used=9_000)
+    )
     assert titles(web.get("/"))[0] == "A third"

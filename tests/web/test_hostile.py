@@ -25,7 +25,9 @@ TEXT = f"token {SECRETS[0]} {SECRETS[1]} {SECRETS[2]} password={SECRETS[3]}"
 def hostile(home, tmp_path):
     story = Story(session_id=SESSION, project=str(tmp_path / "work"), model=f"<script>{HOSTILE}"[:80])
     story.asked(f"{HOSTILE} {TEXT}").replied(
-        f"{HOSTILE} Next: {TEXT}", call("shell", {"command": f"echo '{HOSTILE}' {TEXT}"}, f"{HOSTILE} {TEXT}"), used=50_000
+        f"{HOSTILE} Next: {TEXT}",
+        call("shell", {"command": f"echo '{HOSTILE}' {TEXT}"}, f"{HOSTILE} {TEXT}"),
+        used=50_000,
     )
     story.compacted(f"{HOSTILE} {TEXT}").replied(f"Next: {HOSTILE} {TEXT}", used=20_000)
     return f"/session/{key_of(str(home.claude(story)))}"
@@ -43,7 +45,16 @@ def test_no_response_has_a_credential(hostile, web, path):
 @pytest.mark.parametrize("path", PATHS)
 def test_no_response_has_an_element_or_a_control_character_of_the_transcript(hostile, web, path):
     answer = web.get(path.format(hostile))
-    for part in ("<script>document", "<img", "onload=\"document", "<style", "<base", "\x1b", "\u202e", "\u2066"):
+    for part in (
+        "<script>document",
+        "<img",
+        'onload="document',
+        "<style",
+        "<base",
+        "\x1b",
+        "\u202e",
+        "\u2066",
+    ):
         assert part not in answer
 
 

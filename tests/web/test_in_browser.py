@@ -22,7 +22,7 @@ SIZES = ((360, 780), (1280, 860), (3840, 2160))
 
 @pytest.fixture
 def transcript(isolated_home, tmp_path):
-    return write_machine(isolated_home, tmp_path / "code")
+    return write_machine(isolated_home, isolated_home / "code")
 
 
 @pytest.fixture
@@ -78,18 +78,26 @@ def test_the_curve_is_read_by_keyboard(session):
 
 def test_the_curve_is_read_by_hovering(session):
     chart = session.one(".u-over")
-    ActionChains(session.chrome).move_to_element_with_offset(chart, -chart.size["width"] // 2 + 2, 0).perform()
+    ActionChains(session.chrome).move_to_element_with_offset(
+        chart, -chart.size["width"] // 2 + 2, 0
+    ).perform()
     assert session.one("#readout").text.startswith("Request 1 of ")
 
 
 def test_a_session_that_grows_is_seen_to_grow(transcript, session, tmp_path):
     count = int(session.one("#readout strong").text.split("of ")[1].split(":")[0])
     more = tmp_path / "more.jsonl"
-    story = Story(session_id=LONG, project="/p", model="claude-sonnet-4-5").asked("Go on").replied("Yes.", used=150_000)
+    story = (
+        Story(session_id=LONG, project="/p", model="claude-sonnet-4-5")
+        .asked("Go on")
+        .replied("Yes.", used=150_000)
+    )
     write_transcript(agent_of(transcript), story.script(), more)
     with transcript.open("ab") as file:
         file.write(more.read_bytes())
-    session.wait(f"document.querySelector('#readout').textContent.startsWith('Request {count + 1} of {count + 1}: 150,000')")
+    session.wait(
+        f"document.querySelector('#readout').textContent.startsWith('Request {count + 1} of {count + 1}: 150,000')"
+    )
     assert session.one("#now").text.startswith("150,000 of ")
 
 

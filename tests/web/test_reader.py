@@ -101,14 +101,18 @@ def test_scrolling_loads_the_lines_before_and_after(session, browser):
         if browser.run("return document.getElementById('earlier').innerText.includes('begins here')"):
             break
         at = browser.run(f"return {first}")
-        browser.wait(f"scrollTo(0, 0), {first} < {at} || document.getElementById('earlier').innerText.includes('begins')")
+        browser.wait(
+            f"scrollTo(0, 0), {first} < {at} || document.getElementById('earlier').innerText.includes('begins')"
+        )
     assert browser.run(f"return {first}") <= 3
     for _ in range(60):
         browser.run("scrollTo(0, document.body.scrollHeight)")
         if browser.run("return document.getElementById('later').innerText.includes('ends here')"):
             break
         at = browser.run(f"return {last}")
-        browser.wait(f"scrollTo(0, document.body.scrollHeight), {last} > {at} || document.getElementById('later').innerText.includes('ends')")
+        browser.wait(
+            f"scrollTo(0, document.body.scrollHeight), {last} > {at} || document.getElementById('later').innerText.includes('ends')"
+        )
     assert browser.run(f"return {last}") >= len(lines) - 3
     assert browser.run("return document.querySelectorAll('#entries > .page').length") <= 10
 

@@ -17,8 +17,12 @@ SESSION = "0b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11"
 
 @pytest.fixture
 def transcript(home, tmp_path):
-    story = Story(session_id=SESSION, project=str(tmp_path / "work"), model="claude-sonnet-4-5").asked("Fix the login")
-    story.replied("I look.", call("shell", {"command": "pytest"}, "1 failed"), used=150_000).compacted("It is broken.")
+    story = Story(session_id=SESSION, project=str(tmp_path / "work"), model="claude-sonnet-4-5").asked(
+        "Fix the login"
+    )
+    story.replied("I look.", call("shell", {"command": "pytest"}, "1 failed"), used=150_000).compacted(
+        "It is broken."
+    )
     return home.claude(story.replied("Next: fix the parser.", used=30_000))
 
 
@@ -40,7 +44,12 @@ def test_the_curve_has_the_line_the_parts_and_the_marks(address, transcript, web
     assert [(mark["kind"], mark["request"]) for mark in curve["marks"]] == [("compaction", 1)]
     shown = status(str(transcript), Workspace.open())
     assert curve["status"]["used"] == shown.metrics.used_tokens
-    assert [level["tokens"] for level in curve["status"]["levels"]] == [105_000, 127_500, 135_000, 142_500]  # of the point where it compacted
+    assert [level["tokens"] for level in curve["status"]["levels"]] == [
+        105_000,
+        127_500,
+        135_000,
+        142_500,
+    ]  # of the point where it compacted
 
 
 def test_the_log_says_what_to_do_next_and_how_to_resume(address, web):
@@ -76,7 +85,9 @@ class Events:
 def test_a_growing_session_sends_the_new_end_of_its_curve(address, transcript, web, tmp_path):
     events = Events(web, f"{address}/live?first=2")
     assert events.next()["tokens"] == [30_000]
-    longer = Story(session_id=SESSION, project=str(tmp_path / "work"), model="claude-sonnet-4-5").asked("Go on")
+    longer = Story(session_id=SESSION, project=str(tmp_path / "work"), model="claude-sonnet-4-5").asked(
+        "Go on"
+    )
     whole = tmp_path / "more.jsonl"
     write_transcript(agent_of(transcript), longer.replied("Fixed.", used=41_000).script(), whole)
     data = whole.read_bytes()
@@ -93,7 +104,11 @@ def test_a_growing_session_sends_the_new_end_of_its_curve(address, transcript, w
 
 def test_a_transcript_that_is_replaced_is_read_again(address, transcript, web, home):
     assert len(json.loads(web.get(f"{address}/curve"))["tokens"]) == 2
-    story = Story(session_id=SESSION, project="/p", model="claude-sonnet-4-5").asked("Again").replied("Yes.", used=11_000)
+    story = (
+        Story(session_id=SESSION, project="/p", model="claude-sonnet-4-5")
+        .asked("Again")
+        .replied("Yes.", used=11_000)
+    )
     transcript.unlink()
     home.claude(story)
     assert json.loads(web.get(f"{address}/curve"))["tokens"] == [11_000]

@@ -86,7 +86,9 @@ class JsonLines:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.end_bytes: int | None = None  # where reading from the end begins, instead of at the end of the file
+        self.end_bytes: int | None = (
+            None  # where reading from the end begins, instead of at the end of the file
+        )
         self.file = open_transcript(path, buffer_bytes=_ENDS_BUFFER_BYTES)
         self.stat = os.fstat(self.file.fileno())
 

@@ -22,7 +22,8 @@ _HIGHEST_PORT = 65535
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
 @click.option("--read-only", is_flag=True, help="Refuse everything that would write a file.")
-def web(*, port: int | None, opens: bool, read_only: bool) -> int:
+@arguments.with_json
+def web(*, port: int | None, opens: bool, read_only: bool, as_json: bool) -> int:
     """Show what happened to the context window of every session, as a page in your browser. Ctrl-C stops it.
 
     Only this machine can reach the page, and only with the token in the address that is printed.
@@ -35,7 +36,10 @@ def web(*, port: int | None, opens: bool, read_only: bool) -> int:
         ) from missing
 
     def announce(address: str) -> None:
-        output.say(f"{address}\nCtrl-C to quit")
+        if as_json:
+            output.as_json({"address": address})
+        else:
+            output.say(f"{address}\nCtrl-C to quit")
         if opens:
             webbrowser.open(address)
 

@@ -25,7 +25,9 @@ MarkKind = Literal["compaction", "idle compaction", "results cleared", "trim", "
 # What fills a window, in the order in which it is drawn from the bottom.
 KINDS = ("system", "prompts", "replies", "thinking", "reads", "commands", "MCP", "other tools")
 _SYSTEM, _PROMPTS, _REPLIES, _THINKING, _READS, _COMMANDS, _MCP, _OTHER = range(len(KINDS))
-_IDLE = timedelta(minutes=30)  # without any record before an automatic compaction: the agent did it while nobody worked
+_IDLE = timedelta(
+    minutes=30
+)  # without any record before an automatic compaction: the agent did it while nobody worked
 _DERIVED: dict[str, MarkKind] = {"trimmed": "trim", "continued": "continued", "forked": "fork"}
 _SENT = frozenset(
     {
@@ -167,7 +169,9 @@ class CurveFold:
         kind: MarkKind = "compaction"
         if compaction.trigger == "micro":
             kind = "results cleared"
-        elif compaction.trigger == "auto" and record.at and self._last_at and record.at - self._last_at > _IDLE:
+        elif (
+            compaction.trigger == "auto" and record.at and self._last_at and record.at - self._last_at > _IDLE
+        ):
             kind = "idle compaction"
         if compaction.trigger != "micro":
             if compaction.summary and self.marks and self._is_summary_of_mark():
@@ -205,4 +209,6 @@ class CurveFold:
         actions = self.agent.actions(use)
         if any(isinstance(action, Ran) for action in actions):
             return _COMMANDS
-        return _READS if any(isinstance(action, Looked | Searched | Fetched) for action in actions) else _OTHER
+        return (
+            _READS if any(isinstance(action, Looked | Searched | Fetched) for action in actions) else _OTHER
+        )

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from leftoff.core.protocols import CanResume
 from leftoff.core.provenance import Source
 from leftoff.core.session import short_id
+from leftoff.platform import paths
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.status import status_of
 from leftoff.web.curves import CurveReader
@@ -58,12 +59,22 @@ def show_log(request: Request) -> Response:
         "key": request.path_params["key"],
         "log": log,
         "lines": _lines(ref, log.sources),
-        "command": shlex.join(ref.agent.resume_command(ref.session_id))
-        if isinstance(ref.agent, CanResume)
-        else None,
-        "project": ref.project,
+        "command": _resume_command(ref),
     }
     return site.page("session_log.html", values)
+
+
+def _resume_command(ref: SessionRef) -> str | None:
+    """Return what to type in a shell; None for an agent that cannot resume."""
+    if not isinstance(ref.agent, CanResume):
+        return None
+    command = shlex.join(ref.agent.resume_command(ref.session_id))
+    if ref.project is None:
+        return command
+    home = f"{paths.home()}/"
+    is_below = ref.project.startswith(home)
+    folder = f"~/{shlex.quote(ref.project.removeprefix(home))}" if is_below else shlex.quote(ref.project)
+    return f"cd {folder} && {command}"
 
 
 def _lines(ref: SessionRef, sources: list[Source]) -> dict[str, int]:

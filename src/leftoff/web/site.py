@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from leftoff.core import quantities
 from leftoff.core.visible import visible
-from leftoff.core.wire import JsonObject, JsonValue
+from leftoff.core.wire import JsonValue
 from leftoff.errors import UsageError
 from leftoff.platform import clock
 from leftoff.web.access import Access
@@ -132,8 +132,3 @@ def serve_static(request: Request) -> Response:
         return Response("There is no such file.\n", 404, media_type="text/plain")
     headers = {"cache-control": "private, max-age=31536000, immutable"}
     return Response(content, headers=headers, media_type=_TYPES.get(Path(name).suffix, "text/plain"))
-
-
-def json_script(value: JsonObject) -> Markup:
-    """Return JSON for ``<script type="application/json">``: without ``<``, which could end the element."""
-    return Markup(orjson.dumps(value).decode().replace("<", "\\u003c"))
