@@ -18,6 +18,7 @@ from bench import precision, quiz, strategies
 from bench import retention as guard
 from bench import speed as speed_measures
 from bench.measuring import Row
+from bench.web_reader import reader_rows
 from leftoff.cli import arguments, output
 from leftoff.cli.main import exit_code
 from leftoff.core.trim_plan import Strategy
@@ -65,6 +66,14 @@ def picker(*, sessions: int, rounds: int) -> int:
     """Show how long `leftoff` on a terminal of 80 x 24 takes until its list is there; on a machine that does nothing else."""
     middle, least = bench_picker.middle_of(bench_picker.first_paints(sessions, rounds))
     output.say(f"first screen with {sessions:,} sessions: {middle:.0f} ms (smallest {least:.0f}; goal 400)")
+    return 0
+
+
+@bench.command(epilog="Example: python -m bench web --megabytes 200")
+@click.option("--megabytes", default=200, show_default=True, type=click.IntRange(min=1))
+def web(*, megabytes: int) -> int:
+    """Show how soon `leftoff web` answers, and how much memory it takes; on a machine that does nothing else."""
+    output.table(["measure", "took", "goal"], [*reader_rows(megabytes * 1_000_000)])
     return 0
 
 

@@ -33,7 +33,10 @@ def hostile(home, tmp_path):
     return f"/session/{key_of(str(home.claude(story)))}"
 
 
-PATHS = ("/", "/?q=script", "{}", "{}/curve", "{}/log")
+PATHS = (
+    *("/", "/?q=script", "{}", "{}/curve", "{}/log", "{}/read", "{}/read/part?line=1"),
+    *("{}/compactions", "{}/compaction/1", "{}/compaction/1/receipt"),
+)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -59,7 +62,7 @@ def test_no_response_has_an_element_or_a_control_character_of_the_transcript(hos
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ["/", "{}"])
+@pytest.mark.parametrize("path", ["/", "{}", "{}/read"])
 def test_a_browser_shows_it_as_text(hostile, browser, path):
     browser.open(path.format(hostile))
     browser.wait("!document.querySelector('.waiting')")
