@@ -50,7 +50,7 @@ from leftoff.web.line_index import Line, LineIndex
 Mark = Literal["prompt", "error", "edit", "compaction"]
 MARKS: tuple[Mark, ...] = ("prompt", "error", "edit", "compaction")
 
-PAGE_LINES = 120
+PAGE_LINES = 100
 LINES_ABOVE = 10
 _PAGE_BYTES = 768 * 1024
 _SEARCHED_LINES = 600
@@ -134,7 +134,7 @@ class TranscriptReader:
         self.agent, self.transcript, self.redact = agent, transcript, redact
         self.index = LineIndex(transcript)
 
-    def page(self, first_line: int, seconds: float | None = 0.1) -> ReaderPage:
+    def page(self, first_line: int, seconds: float | None = 0.05) -> ReaderPage:
         """Return the page that begins at a line; ``seconds`` is how long lines may be counted meanwhile."""
         lines = _within(self.index.lines(first_line, PAGE_LINES), _PAGE_BYTES)
         total, is_counted = self.index.count(seconds)
