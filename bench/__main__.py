@@ -17,8 +17,8 @@ from bench import picker as bench_picker
 from bench import precision, quiz, strategies
 from bench import retention as guard
 from bench import speed as speed_measures
+from bench import web as bench_web
 from bench.measuring import Row
-from bench.web_reader import reader_rows
 from leftoff.cli import arguments, output
 from leftoff.cli.main import exit_code
 from leftoff.core.trim_plan import Strategy
@@ -69,11 +69,25 @@ def picker(*, sessions: int, rounds: int) -> int:
     return 0
 
 
-@bench.command(epilog="Example: python -m bench web --megabytes 200")
-@click.option("--megabytes", default=200, show_default=True, type=click.IntRange(min=1))
-def web(*, megabytes: int) -> int:
-    """Show how soon `leftoff web` answers, and how much memory it takes; on a machine that does nothing else."""
-    output.table(["measure", "took", "goal"], [*reader_rows(megabytes * 1_000_000)])
+@bench.command(epilog="Example: python -m bench web --sessions 1000")
+@click.option("--sessions", default=10_000, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--megabytes", default=200, show_default=True, type=click.IntRange(min=1), help="Of the large session."
+)
+def web(*, sessions: int, megabytes: int) -> int:
+    """Show how long the pages of `leftoff web` take, and its memory; on a machine that does nothing else."""
+    waits = [*bench_web.waits(sessions, megabytes)]
+    rows = [
+        (
+            each.what,
+            f"{each.amount:,.0f} {each.unit}",
+            "" if each.cpu_ms is None else f"{each.cpu_ms:,.0f} ms",
+            f"{each.goal:,.0f} {each.unit}",
+            _VERDICTS[each.amount <= each.goal],
+        )
+        for each in waits
+    ]
+    output.table(["measure", "", "CPU", "goal", ""], rows)
     return 0
 
 

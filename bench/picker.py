@@ -30,7 +30,7 @@ def first_paints(sessions: int, rounds: int) -> Iterator[float]:
     """Yield the milliseconds from the start of the program to a whole screen, after one start that fills the catalogue."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         environment = scratch_environment(Path(folder))
-        _write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
+        write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
         _seconds_to_paint(environment, folder)
         for _ in range(rounds):
             yield _seconds_to_paint(environment, folder) * 1000
@@ -42,7 +42,7 @@ def middle_of(paints: Iterator[float]) -> tuple[float, float]:
     return median(known), min(known)
 
 
-def _write_sessions(projects: Path, count: int, project: str) -> None:
+def write_sessions(projects: Path, count: int, project: str) -> None:
     """Write small sessions: one is written properly, and the others are its copies under other ids."""
     agent = agent_by_id("claude")
     source = projects / "-p" / "source.jsonl"

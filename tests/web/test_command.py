@@ -48,10 +48,12 @@ def test_it_listens_on_this_machine_alone(two_sessions):
 
 
 def test_a_script_gets_the_address_as_json(isolated_home):
-    process, line = start("--json")
+    process, text = start("--json")
+    while not text.endswith("}"):
+        text += process.stdout.readline().strip()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
-    assert json.loads(line)["address"].startswith("http://127.0.0.1:")
+    assert json.loads(text)["address"].startswith("http://127.0.0.1:")
 
 
 def test_a_port_that_is_taken_is_one_clear_line(isolated_home, capsys):

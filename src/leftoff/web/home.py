@@ -74,14 +74,14 @@ def show_home(request: Request) -> Response:
     project = request.query_params.get("project", "")[:40]
     number = request.query_params.get("page", "")
     page = int(number) if number.isdecimal() and len(number) < 7 else 0
-    everything = site.library.sessions()
+    everything = site.library.entries()
     projects = _projects(everything)
     chosen = [each for each in everything if _matches(each, query.casefold().split(), project)]
     shown = chosen[page * _PAGE : (page + 1) * _PAGE]
     has_more = len(chosen) > (page + 1) * _PAGE
     wanted = {"q": query, "project": project, "page": str(page + 1)}
     values: dict[str, object] = {
-        "sessions": _rows(shown, clock.now()),
+        "sessions": _rows(site.library.measured(shown), clock.now()),
         "next_page": Markup("/?" + urlencode(wanted).replace("&", "&amp;")) if has_more else None,
     }
     if page and request.headers.get("hx-request") == "true":
@@ -125,9 +125,9 @@ def _title(entry: SessionEntry) -> str:
     return " ".join((entry.first_prompt or short_id(entry.session_id))[:_TITLE_CHARS].split())
 
 
-def _projects(sessions: Sequence[ListedSession]) -> list[ProjectLink]:
+def _projects(sessions: Sequence[SessionEntry]) -> list[ProjectLink]:
     """Return the projects, the one with the latest session first."""
-    counted = Counter(each.entry.project for each in sessions if each.entry.project)
+    counted = Counter(each.project for each in sessions if each.project)
     names = Counter(Path(folder).name for folder in counted)
     return [
         ProjectLink(
@@ -146,8 +146,7 @@ def _project_key(folder: str) -> str:
     return key_of(folder)
 
 
-def _matches(each: ListedSession, words: Sequence[str], project: str) -> bool:
-    entry = each.entry
+def _matches(entry: SessionEntry, words: Sequence[str], project: str) -> bool:
     if project and (entry.project is None or _project_key(entry.project) != project):
         return False
     if not words:
@@ -156,10 +155,10 @@ def _matches(each: ListedSession, words: Sequence[str], project: str) -> bool:
     return all(word in text for word in words)
 
 
-def _left_off(site: Site, sessions: Sequence[ListedSession]) -> list[Card]:
+def _left_off(site: Site, sessions: Sequence[SessionEntry]) -> list[Card]:
     """Return what was left off in the projects with the latest sessions."""
-    by_id = {each.entry.session_id: each for each in reversed(sessions)}
-    folders = [*dict.fromkeys(each.entry.project for each in sessions[:_PAGE] if each.entry.project)]
+    by_id = {each.session_id: each for each in reversed(sessions)}
+    folders = [*dict.fromkeys(each.project for each in sessions[:_PAGE] if each.project)]
     cards: list[Card] = []
     for folder in folders[:_LOOKED_AT]:
         with warnings.catch_warnings():
@@ -170,7 +169,7 @@ def _left_off(site: Site, sessions: Sequence[ListedSession]) -> list[Card]:
     return cards[:_MAX_CARDS]
 
 
-def _card(site: Site, folder: str, by_id: Mapping[str, ListedSession]) -> Card | None:
+def _card(site: Site, folder: str, by_id: Mapping[str, SessionEntry]) -> Card | None:
     if not Path(folder).is_dir():
         return None
     try:
@@ -178,7 +177,7 @@ def _card(site: Site, folder: str, by_id: Mapping[str, ListedSession]) -> Card |
         offered = next(iter(logs_to_offer(workspace).offered), None)
         if offered is None or offered.session_id not in by_id:
             return None
-        entry = by_id[offered.session_id].entry
+        entry = by_id[offered.session_id]
         steps = _next_steps(offered.session_id, workspace)
     except LeftoffError:
         return None  # the list is shown without it

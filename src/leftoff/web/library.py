@@ -7,8 +7,9 @@ import os
 from collections.abc import Sequence
 from threading import Lock
 
+from leftoff.core.session import SessionEntry
 from leftoff.errors import NotFoundError
-from leftoff.sessions.listing import TranscriptFile, list_transcripts
+from leftoff.sessions.listing import TranscriptFile, entries, list_transcripts
 from leftoff.sessions.status import ListedSession, list_sessions
 from leftoff.workspace import SessionRef, Workspace
 
@@ -19,18 +20,25 @@ class Library:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._lock = Lock()
-        self._files: dict[str, TranscriptFile] = {}
+        self._files: dict[str, TranscriptFile] = {}  # by key
+        self._by_path: dict[str, TranscriptFile] = {}
         self._stamps: list[tuple[int, int, str]] = []
-        self._listed: Sequence[ListedSession] = ()
+        self._entries: Sequence[SessionEntry] = ()
 
-    def sessions(self) -> Sequence[ListedSession]:
-        """Return all sessions, newest first."""
+    def entries(self) -> Sequence[SessionEntry]:
+        """Return what is known of all sessions without measuring them, newest first."""
         with self._lock:
             files = list_transcripts()
             stamps = [(each.modified_ns, each.size_bytes, str(each.transcript)) for each in files]
             if stamps != self._stamps:
-                self._stamps, self._listed = stamps, [*list_sessions(self._workspace, transcripts=files)]
-            return self._listed
+                self._by_path = {str(each.transcript): each for each in files}
+                self._stamps, self._entries = stamps, [*entries(files)]
+            return self._entries
+
+    def measured(self, wanted: Sequence[SessionEntry]) -> Sequence[ListedSession]:
+        """Return these sessions with their gauges."""
+        files = [self._by_path[each.transcript] for each in wanted if each.transcript in self._by_path]
+        return [*list_sessions(self._workspace, transcripts=files)]
 
     def find(self, key: str) -> SessionRef:
         """Return the session with that key; NotFoundError if there is none."""

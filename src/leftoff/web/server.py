@@ -21,8 +21,8 @@ def serve(workspace: Workspace, port: int, *, is_read_only: bool, announce: Call
     with _listen(port) as listener:
         access = Access(port=listener.getsockname()[1], is_read_only=is_read_only)
         server = create_server(workspace, access)
-        announce(access.first_address)
         with suppress(KeyboardInterrupt):
+            announce(access.first_address)
             server.run(sockets=[listener])
 
 
