@@ -7,7 +7,8 @@ import pytest
 
 from leftoff.agents.registry import agent_of
 from leftoff.testing.builders import Story, call
-from leftoff.web.transcript import Entry, TranscriptReader
+from leftoff.web.entries import Entry
+from leftoff.web.transcript import TranscriptReader
 from leftoff.workspace import Workspace
 
 KEY = "AKIAZ7QX3TPLMV5KW2RD"

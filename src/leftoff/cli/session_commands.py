@@ -236,7 +236,9 @@ def export(*, session: str, chain: bool, html: bool, out: Path | None, as_json: 
 
     if html:
         if chain:
-            raise UsageError("--chain is for Markdown: a page shows one session. Leave out --chain or --html.")
+            raise UsageError(
+                "--chain is for Markdown: a page shows one session. Leave out --chain or --html."
+            )
         pieces = _export_html(session)
     else:
         pieces = session_show.export(session, Workspace.open(), chain=chain)

@@ -23,10 +23,10 @@ from leftoff.core.resume_log import ResumeLog
 from leftoff.diagnose.report import Compacted, cut_before, first_records, measure
 from leftoff.errors import NotFoundError
 from leftoff.resume_logs.receipt import Kind, Line
+from leftoff.web.entries import describe_compaction
 from leftoff.web.library import key_of
 from leftoff.web.session import session_values
 from leftoff.web.site import site_of
-from leftoff.web.transcript import describe_compaction
 from leftoff.workspace import SessionRef
 
 _OURS = b"<leftoff-record-"  # around everything that leftoff hands to an agent

@@ -11,9 +11,10 @@ from starlette.routing import Route
 
 from leftoff.agents.registry import agent_of
 from leftoff.errors import NotFoundError, UsageError
+from leftoff.web.entries import MARKS
 from leftoff.web.session import session_values
 from leftoff.web.site import Site, site_of
-from leftoff.web.transcript import MARKS, TranscriptReader
+from leftoff.web.transcript import TranscriptReader
 
 _LARGEST_LINE = 10**12
 
