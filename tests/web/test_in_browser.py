@@ -1,6 +1,7 @@
 """The pages in a real Chromium: the curve by keyboard and mouse, growth, accessibility, and pictures for the docs."""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from leftoff.agents.registry import agent_of
+from leftoff.shrink.trim import TrimOptions, prepare_trim, write_trim
 from leftoff.testing.builders import Story
 from leftoff.web.library import key_of
+from leftoff.workspace import Workspace
 from tests.support.transcripts import write_transcript
 from tests.web.invented import LONG, write_machine
 
@@ -55,6 +58,34 @@ def test_a_session_has_no_accessibility_problem(transcript, session, size, is_da
     assert session.accessibility_problems() == []
     assert session.run("return document.documentElement.scrollWidth") <= size[0]
     _keep(session, f"session-{size[0]}-{'dark' if is_dark else 'light'}")
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("page", ["search?q=uploads", "session/{}/lineage", "session/{}/shrink"])
+def test_the_other_pages_have_no_accessibility_problem(transcript, browser, page, size, is_dark):
+    write_trim(prepare_trim(str(transcript), Workspace.open(), TrimOptions()))
+    browser.resize(*size, is_dark=is_dark)
+    browser.open("/" + page.format(key_of(str(transcript))))
+    assert browser.accessibility_problems() == []
+    assert browser.run("return document.documentElement.scrollWidth") <= size[0]
+    if size[0] == 1280:
+        _keep(browser, f"{re.sub('[^a-z]+.*', '', page.rpartition('/')[2])}-{'dark' if is_dark else 'light'}")
+
+
+def test_unticking_a_cut_counts_the_tokens_and_the_copy_is_written_and_shown(transcript, browser):
+    browser.open(f"/session/{key_of(str(transcript))}/shrink")
+    before = int(browser.one("#saved").text.replace(",", ""))
+    cut = browser.one("input[name=cut]")
+    cut.click()
+    after = int(browser.one("#saved").text.replace(",", ""))
+    assert before - after == int(cut.get_attribute("data-tokens")) > 0
+    browser.one("input[name=confirmed]").click()
+    browser.one("button.primary").click()
+    browser.wait("document.querySelector('#command')")
+    browser.one("main section a").click()
+    browser.wait("document.querySelector('.uplot')")
+    assert "trim" in browser.run("return document.querySelector('#events').textContent")
 
 
 def _keep(browser, name: str) -> None:
