@@ -1,5 +1,6 @@
 """The pages in a real Chromium: the curve by keyboard and mouse, growth, accessibility, and pictures for the docs."""
 
+import base64
 import os
 import re
 import time
@@ -89,8 +90,12 @@ def test_unticking_a_cut_counts_the_tokens_and_the_copy_is_written_and_shown(tra
 
 
 def _keep(browser, name: str) -> None:
+    """Write a picture for the docs, at most 1,920 pixels wide."""
     if PICTURES:
-        browser.chrome.save_screenshot(str(Path(PICTURES) / f"web-{name}.png"))
+        width, height = browser.run("return [innerWidth, innerHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": min(1, 1920 / width)}
+        shot = browser.chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": clip})
+        (Path(PICTURES) / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
 
 
 def test_the_curve_is_read_by_keyboard(session):

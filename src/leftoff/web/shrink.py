@@ -54,7 +54,7 @@ def show_plan(request: Request) -> Response:
         ShownCut(
             number=number,
             line=cut.place.line_idx + 1,
-            what=cut.description or cut.tool or cut.part,
+            what=(cut.description or cut.tool or cut.part).replace(f"{ref.project}/", ""),
             why=cut.rationale,
             tokens=tokens_saved_by(cut, plan),
         )
