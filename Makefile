@@ -36,6 +36,7 @@ docs: $(VENV)/ready ## write the generated parts of README and docs/, and the pi
 
 web-pictures: $(VENV)/ready browser ## the pictures of docs/web.md, from an invented machine
 	mkdir -p docs/web && $(SEALED) env LEFTOFF_PICTURES=$(CURDIR)/docs/web $(BIN)/python -m pytest -q -n 0 tests/web/test_in_browser.py -k accessibility
+	@! command -v pngquant >/dev/null || pngquant --force --ext .png docs/web/*.png
 
 site: $(VENV)/ready docs ## the docs as static pages in site/, without any request to another host
 	$(SEALED) $(BIN)/mkdocs build --quiet --clean

@@ -72,6 +72,6 @@ def test_every_response_has_the_security_headers(web):
         headers = web.ask(path).headers
         assert headers["Content-Security-Policy"].startswith("default-src 'self';")
         assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Referrer-Policy"] == "same-origin"
     assert web.ask("/", cookie=None).headers["Content-Security-Policy"]
     assert web.ask("/").headers["Cache-Control"] == "no-store"

@@ -1,6 +1,8 @@
 """The pages in a real Chromium: the curve by keyboard and mouse, growth, accessibility, and pictures for the docs."""
 
+import base64
 import os
+import re
 import time
 from pathlib import Path
 
@@ -9,8 +11,10 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from leftoff.agents.registry import agent_of
+from leftoff.shrink.trim import TrimOptions, prepare_trim, write_trim
 from leftoff.testing.builders import Story
 from leftoff.web.library import key_of
+from leftoff.workspace import Workspace
 from tests.support.transcripts import write_transcript
 from tests.web.invented import LONG, write_machine
 
@@ -57,9 +61,41 @@ def test_a_session_has_no_accessibility_problem(transcript, session, size, is_da
     _keep(session, f"session-{size[0]}-{'dark' if is_dark else 'light'}")
 
 
+@pytest.mark.parametrize("is_dark", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("page", ["search?q=uploads", "session/{}/lineage", "session/{}/shrink"])
+def test_the_other_pages_have_no_accessibility_problem(transcript, browser, page, size, is_dark):
+    write_trim(prepare_trim(str(transcript), Workspace.open(), TrimOptions()))
+    browser.resize(*size, is_dark=is_dark)
+    browser.open("/" + page.format(key_of(str(transcript))))
+    assert browser.accessibility_problems() == []
+    assert browser.run("return document.documentElement.scrollWidth") <= size[0]
+    if size[0] == 1280:
+        _keep(browser, f"{re.sub('[^a-z]+.*', '', page.rpartition('/')[2])}-{'dark' if is_dark else 'light'}")
+
+
+def test_unticking_a_cut_counts_the_tokens_and_the_copy_is_written_and_shown(transcript, browser):
+    browser.open(f"/session/{key_of(str(transcript))}/shrink")
+    before = int(browser.one("#saved").text.replace(",", ""))
+    cut = browser.one("input[name=cut]")
+    cut.click()
+    after = int(browser.one("#saved").text.replace(",", ""))
+    assert before - after == int(cut.get_attribute("data-tokens")) > 0
+    browser.one("input[name=confirmed]").click()
+    browser.one("button.primary").click()
+    browser.wait("document.querySelector('#command')")
+    browser.one("main section a").click()
+    browser.wait("document.querySelector('.uplot')")
+    assert "trim" in browser.run("return document.querySelector('#events').textContent")
+
+
 def _keep(browser, name: str) -> None:
+    """Write a picture for the docs, at most 1,920 pixels wide."""
     if PICTURES:
-        browser.chrome.save_screenshot(str(Path(PICTURES) / f"web-{name}.png"))
+        width, height = browser.run("return [innerWidth, innerHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": min(1, 1920 / width)}
+        shot = browser.chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": clip})
+        (Path(PICTURES) / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
 
 
 def test_the_curve_is_read_by_keyboard(session):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from secrets import compare_digest
+from urllib.parse import parse_qs
 
 import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-from starlette.datastructures import FormData
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -26,7 +27,13 @@ from leftoff.workspace import Workspace
 
 _FOLDER = Path(__file__).parent
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".LICENSE": "text/plain"}
-SESSION_TABS = (("Overview", ""), ("Compactions", "/compactions"), ("Reader", "/read"))
+SESSION_TABS = (
+    ("Overview", ""),
+    ("Compactions", "/compactions"),
+    ("Reader", "/read"),
+    ("Lineage", "/lineage"),
+    ("Shrink", "/shrink"),
+)
 _MAX_FORM_BYTES = 1024 * 1024
 
 
@@ -55,14 +62,17 @@ class Site:
         """Return text from elsewhere without credentials and without characters that hide or reverse text."""
         return visible(self.workspace.redact(text))
 
-    async def form(self, request: Request) -> FormData:
+    async def form(self, request: Request) -> Mapping[str, Sequence[str]]:
         """Return the form of an action; UsageError without our token, the user's confirmation, or if it is too large."""
-        if int(request.headers.get("content-length") or _MAX_FORM_BYTES + 1) > _MAX_FORM_BYTES:
-            raise UsageError("The form is too large.")
-        form = await request.form(max_files=0, max_fields=20_000)
-        if form.get("form_token") != self.access.form_token:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > _MAX_FORM_BYTES:
+                raise UsageError("The form is too large.")
+        form = parse_qs(body.decode("ascii", "replace"))
+        if not compare_digest(form.get("form_token", [""])[0].encode(), self.access.form_token.encode()):
             raise UsageError("This form is of an earlier start of leftoff web. Load the page again.")
-        if form.get("confirmed") != "yes":
+        if form.get("confirmed") != ["yes"]:
             raise UsageError("Nothing was done: the box that confirms it is not ticked.")
         return form
 
@@ -79,6 +89,7 @@ class Site:
         environment.filters |= {
             "ago": lambda moment: quantities.ago(clock.now(), moment),
             "size": quantities.size,
+            "own": escape,  # for random values of ours, which look like credentials
             "count": quantities.count,
             "number": lambda number: "?" if number is None else f"{number:,}",
         }
