@@ -33,7 +33,17 @@ def hostile(home, tmp_path):
     return f"/session/{key_of(str(home.claude(story)))}"
 
 
-PATHS = ("/", "/?q=script", "{}", "{}/curve", "{}/log")
+PATHS = (
+    "/",
+    "/?q=script",
+    "{}",
+    "{}/curve",
+    "{}/log",
+    "{}/lineage",
+    "{}/shrink",
+    "/search?q=token",
+    "/report/found",
+)
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -10,12 +10,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from leftoff.errors import LeftoffError, NotFoundError, UsageError
-from leftoff.web import home, lineage, search, session, shrink
+from leftoff.web import home, lineage, report, search, session, shrink
 from leftoff.web.access import Access, Guard
 from leftoff.web.site import Site, serve_static, site_of
 from leftoff.workspace import Workspace
 
-PAGES = (home, search, session, lineage, shrink)
+PAGES = (home, search, report, session, lineage, shrink)
 
 
 def create_app(workspace: Workspace, access: Access) -> Starlette:
