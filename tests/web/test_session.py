@@ -122,9 +122,7 @@ def test_a_session_that_is_deleted_is_not_found(address, transcript, web):
 
 
 def test_the_report_counts_what_compactions_lost(home, transcript, web, tmp_path):
-    story = Story(
-        session_id="2b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11", project=str(tmp_path / "work"), at=clock.now()
-    )
+    story = Story(session_id="2b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11", project=str(tmp_path / "work"))
     story.asked("Never touch the public API of harbor. Always run `make check` before a commit.")
     story.replied("I look.", call("shell", {"command": "make check"}, "1 failed"), used=150_000).compacted(
         "It is broken."
