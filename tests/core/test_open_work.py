@@ -39,6 +39,11 @@ def test_in_doubt_work_is_open(fields, expected):
     [
         ("The lock is taken twice.\n\nShall I fix it?", True),
         ("I need your approval to edit src/lock.py.", True),
+        ("The lock is never released. Shall I fix it? Just say the word.", True),
+        (
+            "Why is it slow? Because the index is missing, and the table has two million rows that are read one by one.",
+            False,
+        ),
         ("I found the bug in src/lock.py, but I need permission to write there.", True),
         ("That is the plan. **Please confirm.**", True),
         ("I am waiting for your decision.", True),

@@ -254,6 +254,8 @@ def test_what_takes_a_rule_back_supersedes_it_and_holds(rule: str, later: str) -
         ("Write tests for the parser module.", "Write tests for the parser module first.", False),
         ("Write tests for the parser.", "Do not write novels.", False),
         ("Never delete rows.", "You may delete rows now.", True),
+        ("Never delete rows.", "You are allowed to delete rows now.", True),
+        ("Never delete rows.", "It's fine to delete rows", True),
         ("Never delete rows.", "You may not delete rows.", False),
         ("Never delete rows.", "You may delete rows of the archive.", False),
     ],

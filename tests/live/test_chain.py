@@ -148,6 +148,18 @@ def test_a_chain_of_requests_keeps_the_mission_and_the_latest_request(isolated_h
     assert len(mission) < 700
 
 
+def test_a_rule_that_the_user_takes_back_in_a_later_session_is_marked_from_then_on(isolated_home):
+    """The other rule stays in force, and what is marked is no instruction for a summary."""
+    first_session(isolated_home)
+    second, _ = continued(isolated_home, "claude", 2)
+    second.story.asked("You may delete rows now.").replied("Fine.")
+    marked = [f"“{RULES[0]}” (superseded by: “You may delete rows now.”)", f"“{RULES[1]}”"]
+    assert rules_in(end(second)) == marked
+    third, _ = continued(isolated_home, "claude", 3)
+    assert RULES[0] not in third.hook("PreCompact", trigger="auto")["plain"]
+    assert rules_in(end(third)) == marked
+
+
 def test_a_step_that_was_finished_disappears_and_another_stays(isolated_home):
     """The file that was announced is changed; the to-do that nobody touched stays open."""
     first = session(isolated_home, "claude", 1)
@@ -462,6 +474,23 @@ def test_cleaning_up_counts_only_finished_work(isolated_home, capsys):
     assert done["left"] == 11
     assert done["open_work"] == {}
     assert done["open_left"] == 1
+
+
+def test_a_log_that_an_archive_changed_cannot_remove_open_work(isolated_home):
+    """Whatever it claims to continue; and it stays until somebody has looked at it."""
+    first = first_session(isolated_home)
+    log = leftoff_log(asked_one_question(isolated_home))
+    save_copy(log, "changed")
+    folder = Path.cwd() / ".leftoff" / "resume-logs"
+    changed = folder / "session-changed.json"
+    claim = json.loads(changed.read_text("utf-8"))
+    claim["metadata"] |= {"continues": {first.session_id: "2999-01-01T00:00:00Z"}}
+    changed.write_text(json.dumps(claim), encoding="utf-8")
+    os.utime(changed, (1_000_000_000, 1_000_000_000))  # as an archive unpacks it
+    age_by(2)
+    assert run(["log", "cleanup", "--keep", "0"]) == 0
+    assert log_of(first)
+    assert changed.exists()
 
 
 def test_logs_that_wait_for_trust_neither_count_nor_go(isolated_home, capsys):

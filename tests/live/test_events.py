@@ -435,6 +435,19 @@ def test_continue_means_the_session_s_own_work_once_it_has_some(isolated_home, a
     assert not live.state.may_continue
 
 
+def test_prompts_with_words_of_continuing_cost_nothing_once_a_session_has_work(isolated_home, live):
+    """The first of them closes the offer, whatever it asks: the fast path answers the others."""
+    finished(isolated_home)
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    live.hook("UserPromptSubmit", prompt="Write the parser")
+    wrote = call("write", {"path": "parser.py", "content": "x = 1\n"}, "done")
+    live.story.asked("Write the parser").replied("Well.", wrote, used=9000)
+    live.write()
+    assert live.hook("UserPromptSubmit", prompt="Now move the tests next to it") == {}
+    assert not live.state.may_continue
+
+
 def test_a_headless_run_is_offered_nothing(isolated_home, live, monkeypatch):
     finished(isolated_home)
     monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")

@@ -13,12 +13,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leftoff.agents import claude
 from leftoff.errors import InvalidIdError, StorageError
 from leftoff.live import fast
 from leftoff.pause.journal import PauseAction
 from leftoff.platform import clock, files, locks, log, paths
+from leftoff.resume_logs.restore import asks_to_continue
 from tests.resume_logs.test_asks_to_continue import GOING_ON
 
 Append = Callable[[Path, bytes], bool]
@@ -393,10 +396,36 @@ def test_what_only_begins_like_a_trigger_needs_no_full_program(
     assert not call(event("UserPromptSubmit", tmp_path, prompt=prompt))
 
 
+@pytest.mark.parametrize("prompt", ["continue", "resume", ">pins", " pins"])
+@pytest.mark.parametrize("prefix", ["", " "])
+def test_without_a_prefix_nothing_is_a_trigger(prompt: str, prefix: str) -> None:
+    """A prompt that is one would not be sent."""
+    assert fast.parse_trigger(prompt, prefix) is None
+
+
 @pytest.mark.parametrize("prompt", GOING_ON.splitlines())
 def test_every_prompt_that_asks_to_continue_goes_to_the_full_program(prompt: str) -> None:
     """The fast path only looks for words."""
     assert fast.may_ask_to_continue(prompt)
+
+
+@given(
+    st.lists(
+        st.sampled_from(sorted({*" ".join(GOING_ON.split()).split(" "), "\n", "up", "again", "it", "back"})),
+        max_size=7,
+    )
+)
+def test_no_prompt_that_asks_to_continue_is_missed(words: list[str]) -> None:
+    prompt = " ".join(words)
+    assert fast.may_ask_to_continue(prompt) or not asks_to_continue(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Fix the mistake in somewhere.py", "Where is the parser?", "Run the tests.\nThen continue."]
+)
+def test_words_that_only_look_like_continuing_need_no_full_program(prompt: str) -> None:
+    """A few words, in the first line."""
+    assert not fast.may_ask_to_continue(prompt)
 
 
 @pytest.mark.parametrize("may_continue", [True, False])

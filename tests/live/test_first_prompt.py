@@ -42,6 +42,7 @@ def test_the_offer_is_closed_in_the_background_after_the_first_turn(live: LiveSe
     live.turn(20_000)
     run_hook(live, "Stop")
     wait_for(lambda: not live.state.offer_open)
+    assert live.state.may_continue, "a later prompt can still take it up"
 
 
 @pytest.mark.usefixtures("interactive_user")

@@ -13,6 +13,7 @@ from leftoff.cli.main import run
 from leftoff.core import markdown
 from leftoff.live import fast
 from leftoff.live.trust import documents, trust
+from leftoff.live.trust import waiting as find_waiting
 from leftoff.platform import log, paths
 from leftoff.projects import find_project
 from leftoff.projects.commands import init, init_plain, save
@@ -253,6 +254,42 @@ def test_steps_that_arrive_before_the_project_is_first_continued_wait_too(live, 
     assert f"leftoff trust {steps}" in response["systemMessage"]
     assert run(["project", "load", "1", "--json"]) == 0, "what a person types works"
     assert json.loads(capsys.readouterr().out)["trusted"] is False
+
+
+def git(folder, *arguments):
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+        check=True,
+        capture_output=True,
+        cwd=folder,
+    )
+
+
+@pytest.mark.parametrize("is_made_here", [True, False])
+def test_steps_that_a_clone_brought_wait_also_where_the_state_is_trusted(
+    live, project, isolated_home, is_made_here
+):
+    """The user's own steps, which leftoff did not write either, are used as they are."""
+    folder = Path.cwd()
+    upstream = isolated_home / "upstream"
+    if not is_made_here:
+        git(folder, "init", "-q")
+        git(folder, "add", "-f", ".")
+        git(folder, "commit", "-qm", "steps")
+        folder.rename(upstream)
+        git(isolated_home, "clone", "-q", str(upstream), str(folder))
+        os.chdir(folder)
+        (paths.data_folder() / "register.jsonl").unlink()
+        trust(documents([project.state], Workspace.open()))
+    live.turn(20_000)
+    response = live.hook("UserPromptSubmit", prompt="continue project 1")
+    assert ("one" in agent_context(response)) is is_made_here
+    steps = project.part("steps")
+    assert (f"leftoff trust {steps}" in response.get("systemMessage", "")) is not is_made_here
+    waiting = {each.path: each.what for each in find_waiting(Workspace.open()).documents}
+    assert ("the next task" in waiting.get(steps, "")) is not is_made_here
+    trust(documents([steps], Workspace.open()))
+    assert "one" in agent_context(live.hook("UserPromptSubmit", prompt="continue project 1"))
 
 
 def test_ticks_of_the_agent_keep_the_steps_usable(live, project):

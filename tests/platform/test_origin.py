@@ -460,7 +460,7 @@ def _reflog_expired(here: Here) -> str:
     _pull(here)
     git(here.repo, "reflog", "expire", "--expire=now", "--all")
     here.edit()
-    return "git's reflog does not reach back that far"
+    return "git's reflog does not reach back to where its content came from"
 
 
 def _archive(here: Here, pack: Callable[[Path, Path], None]) -> str:
@@ -636,7 +636,7 @@ def test_without_an_answer_from_git_a_changed_document_waits_until_there_is_one(
                 (tmp_path / "empty" / "git").write_text("#!/bin/sh\nexit 128\n", encoding="utf-8")
                 (tmp_path / "empty" / "git").chmod(0o755)
             patched.setenv("PATH", str(tmp_path / "empty"))
-        assert "git did not answer where the change came from" in here.why()
+        assert "git did not answer where its content came from" in here.why()
     if broken == "a git folder that is gone":
         (here.repo / ".git").unlink()
         (tmp_path / "kept").rename(here.repo / ".git")

@@ -62,6 +62,8 @@ Time to continue
 Now continue
 Let's get back to work
 Start again from where we left off
+Begin from where it stopped yesterday
+Where you left off, please
 finish what you started
 Finish the job
 Continue from the last commit
@@ -131,6 +133,11 @@ Let's start something new
 Yes
 ok
 Where is the parser?
+Fix the bug where it stopped responding
+Document where it stopped.
+It crashes where we were not handling None
+The function where we left it unhandled is broken
+Explain where you stopped using the cache
 Where are we using this function?
 Finish the sentence in README.md
 What was next week's release called?

@@ -34,8 +34,20 @@ def hostile(home, tmp_path):
 
 
 PATHS = (
-    *("/", "/?q=script", "{}", "{}/curve", "{}/log", "{}/read", "{}/read/part?line=1"),
-    *("{}/compactions", "{}/compaction/1", "{}/compaction/1/receipt"),
+    "/",
+    "/?q=script",
+    "{}",
+    "{}/curve",
+    "{}/log",
+    "{}/lineage",
+    "{}/shrink",
+    "/search?q=token",
+    "/report/found",
+    "{}/read",
+    "{}/read/part?line=1",
+    "{}/compactions",
+    "{}/compaction/1",
+    "{}/compaction/1/receipt",
 )
 
 

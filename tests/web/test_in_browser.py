@@ -63,11 +63,12 @@ def test_a_session_has_no_accessibility_problem(transcript, session, size, is_da
 
 @pytest.mark.parametrize("is_dark", [False, True])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("page", ["search?q=uploads", "session/{}/lineage", "session/{}/shrink"])
+@pytest.mark.parametrize("page", ["search?q=uploads", "session/{}/lineage", "session/{}/shrink", "report"])
 def test_the_other_pages_have_no_accessibility_problem(transcript, browser, page, size, is_dark):
     write_trim(prepare_trim(str(transcript), Workspace.open(), TrimOptions()))
     browser.resize(*size, is_dark=is_dark)
     browser.open("/" + page.format(key_of(str(transcript))))
+    browser.wait("!document.querySelector('.waiting')")
     assert browser.accessibility_problems() == []
     assert browser.run("return document.documentElement.scrollWidth") <= size[0]
     if size[0] == 1280:

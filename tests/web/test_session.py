@@ -6,6 +6,7 @@ import json
 import pytest
 
 from leftoff.agents.registry import agent_of
+from leftoff.platform import clock
 from leftoff.sessions.status import status
 from leftoff.testing.builders import Story, call
 from leftoff.web.library import key_of
@@ -118,3 +119,17 @@ def test_a_session_that_is_deleted_is_not_found(address, transcript, web):
     web.get(address)
     transcript.unlink()
     assert web.ask(address).status == 404
+
+
+def test_the_report_counts_what_compactions_lost(home, transcript, web, tmp_path):
+    story = Story(session_id="2b54f7aa-6d0c-4c7b-9d57-3f6c9d9a3b11", project=str(tmp_path / "work"))
+    story.asked("Never touch the public API of harbor. Always run `make check` before a commit.")
+    story.replied("I look.", call("shell", {"command": "make check"}, "1 failed"), used=150_000).compacted(
+        "It is broken."
+    )
+    path = home.claude(story.replied("Fixed.", used=30_000))
+    path.write_text(path.read_text().replace("2026-01-06", f"{clock.now():%Y-%m-%d}"))
+    page = web.get("/report/found")
+    assert f'href="/session/{key_of(str(path))}/compactions"' in page
+    assert "1 compaction" in page
+    assert " rule" in page

@@ -216,7 +216,7 @@ class Settings(NamedTuple):
         int,
         Setting("The agent is warned only below this many remaining tokens.", project=True, at_least=0),
     ] = 30000
-    triggers_prefix: Annotated[str, Setting("What typed triggers begin with.")] = ">"
+    triggers_prefix: Annotated[str, Setting("What typed triggers begin with; empty for none.")] = ">"
     summariser: Annotated[
         str, Setting("rules, an agent's id, or a command that reads a prompt and prints a summary.")
     ] = "rules"

@@ -21,6 +21,8 @@ HEADLESS = "headless"  # nobody could answer: one prompt on a command line or in
 CONTINUES = "continues"  # the sessions whose work it took over: the time of that by id, None where not known
 CLEARED, FINISHED = "cleared", "finished"
 OVER = frozenset({CLEARED, FINISHED})  # endings after which a log is not offered unasked
+# A short sentence may follow: "Shall I fix it? Just say the word."
+_ENDS_WITH_QUESTION = r"[?\uff1f](?:\W{0,4}\s[^.!?\n]{1,60}[.!]?)?$"
 _WAITS_FOR_USER = (
     r"(?i)\b(?:need|await|wait(?:ing)?|require|pending|without|grant|give)\b[^.!?\n]{0,30}"
     r"\b(?:approv\w*|permission|confirm\w*|consent|go-ahead|decision|answer|input|sign-off)\b"
@@ -51,7 +53,7 @@ def is_open(log: ResumeLog) -> bool:
 def waits_for_user(reply: str) -> bool:
     """Return whether the last words of an agent's reply are a question, or say that it needs the user's approval or the like."""
     last = reply.rstrip(" \n*_)").rpartition("\n\n")[2]
-    return last.endswith(("?", "\N{FULLWIDTH QUESTION MARK}")) or re.search(_WAITS_FOR_USER, last) is not None
+    return re.search(_ENDS_WITH_QUESTION, last) is not None or re.search(_WAITS_FOR_USER, last) is not None
 
 
 def open_sessions(logs: Iterable[ResumeLog]) -> set[str]:

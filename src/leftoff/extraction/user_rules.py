@@ -60,6 +60,7 @@ _CANCELLATION = re.compile(rf"\b(?:{any_of('cancellation')})\b", re.IGNORECASE)
 _OPPOSITES = [tuple(pair.split()) for pair in LISTS["opposites"]]
 _STOP_WORDS = frozenset(LISTS["stop words"])
 _TODO_FILLER = frozenset(LISTS["to-do filler"])
+_WORDS_OF_PERMISSION = {"again", "now", "allowed", "fine", "okay"}
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _TOPIC_WORD = re.compile(r"[A-Za-z_][\w.-]{3,}")
 _WORD = re.compile(r"[\w-]+")
@@ -134,13 +135,29 @@ def _answered_question(state: State, typed: str) -> str:
 
 def _takes_back(state: State, said: str) -> bool:
     """Return whether a sentence retracts or permits what a rule says: it holds from then on, whatever its words are."""
+    return _may_take_back(said) and any(
+        rule.kind == "rule" and contradicts(rule.text, said) for rule in state.rules
+    )
+
+
+def _may_take_back(said: str) -> bool:
     stance = _stance(said)
     return (
         (stance.retracts or stance.permits)
         and len(said) <= _MAX_SENTENCE_CHARS
         and not _QUESTION.search(said)
-        and any(rule.kind == "rule" and contradicts(rule.text, said) for rule in state.rules)
     )
+
+
+def retractions(state: State) -> list[str]:
+    """Return the user's sentences that may retract or permit what a rule says, newest first."""
+    return [
+        said
+        for prompt in reversed(state.prompts)
+        if not prompt.is_for_leftoff
+        for said in reversed([*wording.sentences(prompt.text)])
+        if _may_take_back(said)
+    ]
 
 
 def _rules_of_paragraph(paragraph: str, announced: set[str]) -> Iterator[str]:
@@ -259,7 +276,7 @@ def contradicts(earlier: str, later: str) -> bool:
         return len(shared) >= _MIN_SHARED_WORDS_OF_RETRACTION or bool(before.numbers & after.numbers)
     if not shared:
         return False
-    if after.permits and before.negates and after.topic - before.topic <= {"again", "now"}:
+    if after.permits and before.negates and after.topic - before.topic <= _WORDS_OF_PERMISSION:
         return True  # "You may delete rows now" after "Never delete rows"
     is_same = (len(shared) >= 3 and len(shared) * 2 >= min(len(before.topic), len(after.topic))) or (
         (len(shared) >= 2 or max(len(before.topic), len(after.topic)) <= 2)

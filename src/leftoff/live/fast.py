@@ -46,9 +46,10 @@ PHRASES = ("save progress", "done for today", "continue project ")
 TRIGGERS = ("resume", "continue", "handoff", "pickup", "pin", "pins", "unpin", "trim")
 # Every prompt that asks to continue (leftoff.resume_logs.restore) contains one of these.
 CONTINUING = (
-    *("contin", "resum", "proceed", "go on", "go ahead", "carry on", "keep", "pick", "take", "back to"),
-    *("where", "next", "finish", "weiter", "fortsetz", "fortfahr", "poursui", "repren", "sigue", "segui"),
-    *("продолж", "devam", "続", "継続", "继续", "繼續", "계속"),
+    *("contin", "resum", "proceed", "go on", "go ahead", "carry on", "keep ", "pick ", "up again"),
+    *("back to work", "back to it", "finish ", "s next", "s the next", "next step", "next task", "next one"),
+    *("where we", "where you", "where i ", "where are we", "where did", "from where it", "продолж", "devam"),
+    *("weiter", "fortsetz", "fortfahr", "poursui", "repren", "sigue", "segui", "続", "继续", "繼續", "계속"),
 )
 _OPENING_CHARS, _FIRST_LINE_CHARS = 80, 1000
 _MOST_WORDS = 3  # behind a trigger: a longer line is a prompt for the agent
@@ -156,7 +157,7 @@ def _is_new(state: "Json") -> bool:
 
 def _may_be_for_us(prompt: str, state: "Json") -> bool:
     """Return whether the full program must see a prompt: a trigger, a phrase, or a request to continue earlier work."""
-    if parse_trigger(prompt, state.get("triggers_prefix") or ">"):
+    if parse_trigger(prompt, str(state.get("triggers_prefix", ">"))):
         return True
     if " ".join(prompt[:_OPENING_CHARS].lower().split()).startswith(PHRASES):
         return True
@@ -169,10 +170,10 @@ def _may_be_for_us(prompt: str, state: "Json") -> bool:
 def parse_trigger(prompt: str, prefix: str) -> "tuple[str, str] | None":
     """Return the name and the argument of a trigger: one short line that begins with the prefix and one of the words.
 
-    None for any other prompt, which goes to the agent. Only what is pinned may be long.
+    None for any other prompt, which goes to the agent, and for every prompt if the prefix is empty. Only what is pinned may be long.
     """
     lines = prompt.strip().splitlines()
-    if len(lines) != 1 or not lines[0].startswith(prefix):
+    if len(lines) != 1 or not prefix.strip() or not lines[0].startswith(prefix):
         return None
     name, _, argument = lines[0][len(prefix) :].replace("\t", " ").partition(" ")
     name, argument = name.lower(), argument.strip()
@@ -183,7 +184,7 @@ def parse_trigger(prompt: str, prefix: str) -> "tuple[str, str] | None":
 
 def may_ask_to_continue(prompt: str) -> bool:
     """Return whether a prompt may ask to continue earlier work; the full program decides."""
-    line = " ".join(prompt[:_FIRST_LINE_CHARS].lower().split())
+    line = " ".join(prompt[:_FIRST_LINE_CHARS].lstrip().partition("\n")[0].lower().split())
     return any(word in line for word in CONTINUING)
 
 

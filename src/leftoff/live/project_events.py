@@ -279,6 +279,7 @@ def _update(
             is_over=is_over,
         )
     updated = update_state(projects, home, context.at, work=work)
+    projects.note_steps(home, context.at)
     context.update(lambda now: now._replace(project_state=str(home.state)))
     return updated, work
 

@@ -145,12 +145,10 @@ def _takes_up_offer(context: EventContext, prompt: str) -> bool:
     """
     from leftoff.resume_logs.restore import asks_to_continue
 
-    if not asks_to_continue(prompt):
-        return False
     is_young = context.session_ref is None or _has_no_work_yet(context.session_ref)
-    if not is_young:
+    if not is_young:  # from now on the fast path answers its prompts
         context.update(lambda state: state._replace(may_continue=False))
-    return is_young
+    return is_young and asks_to_continue(prompt)
 
 
 def _has_no_work_yet(ref: SessionRef) -> bool:

@@ -34,7 +34,7 @@ from leftoff.pause.snapshot import LATEST_NAME
 from leftoff.platform import clock, paths
 from leftoff.platform.files import MAX_DOCUMENT_BYTES, read_regular_file
 from leftoff.platform.paths import Project
-from leftoff.platform.register import Register, Standing
+from leftoff.platform.register import Judgement, Register, Standing
 from leftoff.projects import layout
 from leftoff.projects.find_project import load_projects
 from leftoff.storage import file_store
@@ -51,6 +51,7 @@ _OLDER_LOG = f"a resume log that {file_store.CLAUDE_MPM} left: leftoff resume ca
 _CHAT = "a saved chat: its summary is given to the agent that continues it"
 _PAUSE = "a pause: leftoff pause list shows it"
 _STATE = "the state of project {}: given, with its reading list, to an agent that continues the project"
+_STEPS = "the steps of project {}: the next task that an agent is given is read from them"
 _OTHER = "a document: used only where you name it"
 
 
@@ -156,7 +157,7 @@ def _value(settings: Settings, dotted: str) -> JsonValue:
 
 def _document(path: Path, register: Register, files: ProjectFiles) -> Document:
     content, part = _content(path), files.used_part(path)
-    judgement = register.judge(path) if part is None else register.judge_part(path, part)
+    judgement = files.judge(path, register) if part is None else register.judge_part(path, part)
     lines = content[:4000].decode("utf-8", "replace").splitlines()
     return Document(
         path=path,
@@ -187,24 +188,32 @@ class ProjectFiles:
         self._logs = _folder_or_none(self._project, settings.resume_logs.storage_dir)
         self._chats = _folder_or_none(self._project, settings.chat.folder)
         self._older = file_store.claude_mpm_folder(self._project.root)
-        self._states = _project_states(workspace)
+        self._states, self._steps = _project_documents(workspace)
+        self._own = {_resolve_parent(path) for path in self._steps}
 
     def all(self) -> list[Path]:
         """Return each file once: those in the project's own folder, then those elsewhere."""
         own = self._project.folder
         found = dict.fromkeys(_documents_in(own) if own.is_dir() and not own.is_symlink() else ())
-        for elsewhere in (self._states, _logs_in(self._logs), _chats_in(self._chats), _logs_in(self._older)):
+        for elsewhere in (
+            self._states,
+            self._steps,
+            _logs_in(self._logs),
+            _chats_in(self._chats),
+            _logs_in(self._older),
+        ):
             found |= dict.fromkeys(path for path in elsewhere if _is_regular_file(path))
         return [path for path in found if not self._is_chat(path) or _used_part(path) is not None]
 
     def what(self, path: Path) -> str:
         """Say what a document is, and what leftoff would do with it."""
         where = _resolve_parent(path)
-        project_id = next(
-            (name for each, name in self._states.items() if _resolve_parent(each) == where), None
-        )
-        if project_id is not None:
-            return _STATE.format(project_id)
+        for kind, of_projects in ((_STATE, self._states), (_STEPS, self._steps)):
+            project_id = next(
+                (name for each, name in of_projects.items() if _resolve_parent(each) == where), None
+            )
+            if project_id is not None:
+                return kind.format(project_id)
         kinds = {
             _OLDER_LOG: self._older,
             _LOG: self._logs,
@@ -213,6 +222,10 @@ class ProjectFiles:
         }
         there = (kind for kind, folder in kinds.items() if folder and where.parent == folder.resolve())
         return next(there, _OTHER)
+
+    def judge(self, path: Path, register: Register) -> Judgement:
+        """Judge a document; the steps of a project are the user's own."""
+        return register.judge_own(path) if _resolve_parent(path) in self._own else register.judge(path)
 
     def used_part(self, path: Path) -> bytes | None:
         """Return the only part of a document that is ever used; None if that is all of it."""
@@ -249,14 +262,15 @@ def _folder_or_none(project: Project, setting: str) -> Path | None:
     return None
 
 
-def _project_states(workspace: Workspace) -> dict[Path, str]:
-    """Return the state file of each project, with the project's id."""
-    states = {}
+def _project_documents(workspace: Workspace) -> tuple[dict[Path, str], dict[Path, str]]:
+    """Return the state file of each project with the project's id, and the steps of those that have a state."""
+    states, steps = dict[Path, str](), dict[Path, str]()
     with suppress(LeftoffError, OSError):
         for home in load_projects(workspace).homes:
             with suppress(LeftoffError):  # a link: refused wherever it is used
                 states[layout.require_real_files(home).state] = home.id
-    return states
+                steps |= {home.part("steps"): home.id} if os.path.lexists(home.state) else {}
+    return states, steps
 
 
 def _logs_in(folder: Path | None) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Tells an edit that was made here from content that came from elsewhere, for a document that leftoff wrote or the user trusted before.
+"""Tells an edit that was made here from content that came from elsewhere, for a document that leftoff or the user wrote.
 
 The file's times, git's index, its objects and the reflog decide, never the name of an author, which anybody can set. Where they
 leave a doubt, the answer is a reason to wait. ``docs/decisions/0013-edits-and-arrivals.md`` has the reasoning and what it cannot see.
@@ -27,9 +27,8 @@ _SECOND_NS = 1_000_000_000
 _AT_FDCWD, _STATX_BTIME, _STATX_BYTES, _BTIME_OFFSET = -100, 0x800, 256, 80
 _LOCAL_ACTIONS = frozenset({"commit", "commit (initial)", "commit (amend)"})
 _ACTION = re.compile(r"(?:commit \()?([a-z][a-z-]*)")
-_CHANGED = "it has changed since leftoff last knew it, and"
-_NO_ANSWER = f"{_CHANGED} git did not answer where the change came from"
-_NO_REFLOG = f"{_CHANGED} git's reflog does not reach back that far"
+_NO_ANSWER = "git did not answer where its content came from"
+_NO_REFLOG = "git's reflog does not reach back to where its content came from"
 _UNMERGED = "a merge of it is not finished"
 _HELD_BEFORE = (
     "git already held this version when the file was written, as after a checkout, a merge or a stash"
@@ -40,7 +39,7 @@ _PACKED = "git has this version, but no longer knows since when: it may have com
 
 
 class Change(NamedTuple):
-    """A document whose content is not known. ``since`` is when its content was last known."""
+    """A document whose content is not known. ``since`` is when its content was last known, long ago if it never was."""
 
     path: Path
     content: bytes

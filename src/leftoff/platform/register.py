@@ -25,6 +25,7 @@ Standing = Literal["written", "trusted", "edited", "foreign"]
 NOT_WRITTEN_HERE = "this machine did not write it"
 _USABLE: tuple[Standing, ...] = ("trusted", "written", "edited")
 _NAME = "register.jsonl"
+_BEFORE_ANYTHING = datetime.fromtimestamp(0, UTC)
 _ON_TOP = "it was edited, but it held content from elsewhere before: "
 
 
@@ -80,6 +81,15 @@ class Register(NamedTuple):
     def judge(self, path: Path) -> Judgement:
         """Return the same with the reason why a foreign document waits."""
         return self._judge({path: _Content(_content(path))})[path]
+
+    def judge_own(self, path: Path) -> Judgement:
+        """Judge a document that users write themselves: one that the register does not know may be used if it was made here."""
+        judgement = self.judge(path)
+        if judgement.why != NOT_WRITTEN_HERE:
+            return judgement
+        lines, new = self._lines(), origin.Change(path, _content(path), _BEFORE_ANYTHING)
+        why = origin.reasons_to_wait([new], lambda blob: _knows_blob(blob, lines)).get(path)
+        return Judgement("foreign", why) if why else Judgement("edited")
 
     def judge_all(self, documents: Iterable[Path]) -> dict[Path, Judgement]:
         """Return the same for several documents, reading the register once; unreadable documents are left out."""
@@ -236,7 +246,7 @@ def _reason_after(last: Mapping[str, Any], content: _Content) -> str:
 
 
 def _moment(entry: Mapping[str, Any]) -> datetime:
-    return clock.parse_rfc3339(str(entry.get("at"))) or datetime.fromtimestamp(0, UTC)
+    return clock.parse_rfc3339(str(entry.get("at"))) or _BEFORE_ANYTHING
 
 
 def _entry(standing: Standing, path: Path, document_id: str, at: datetime) -> dict[str, str | int]:

@@ -20,7 +20,7 @@ from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NotFoundError, UsageError
 from leftoff.platform import clock, files, locks, paths
 from leftoff.platform.paths import Project
-from leftoff.platform.register import NOT_WRITTEN_HERE, Judgement, Register
+from leftoff.platform.register import Judgement, Register
 from leftoff.projects import layout
 from leftoff.projects.layout import Home, Tree
 from leftoff.workspace import Workspace
@@ -88,20 +88,22 @@ class ProjectSet(NamedTuple):
     def judge(self, home: Home) -> tuple[Path, Judgement]:
         """Return the document that decides whether the project may be passed to an agent: its state, or steps that arrived.
 
-        The steps are the user's own document; what git or an archive has changed in them since the project was made or last
-        continued here waits too, because the next task is read from them.
+        The steps are the user's own document, but the next task is read from them: those that git or an archive has brought
+        wait too.
         """
         state, steps = self.register.judge(home.state), home.part("steps")
         if state.standing != "foreign" and steps.is_file():
-            judged = self.register.judge(steps)
-            if judged.why not in {"", NOT_WRITTEN_HERE}:
+            judged = self.register.judge_own(steps)
+            if judged.standing == "foreign":
                 return steps, judged
         return home.state, state
 
     def note_steps(self, home: Home, at: datetime) -> None:
-        """Record the steps as they are when the user continues the project, so that later arrivals are noticed."""
+        """Record steps that were made here, so that they stay usable when git has them, and later arrivals are noticed."""
         steps = home.part("steps")
-        if steps.is_file() and self.register.judge(steps).why == NOT_WRITTEN_HERE:
+        if not steps.is_file() or str(steps) in self.register.noted_paths(steps.parent):
+            return
+        if self.register.judge_own(steps).standing != "foreign":
             self.register.trust(steps, at)
 
     def is_complete(self, home: Home) -> bool:

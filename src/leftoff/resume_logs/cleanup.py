@@ -130,7 +130,8 @@ def clean_up(
 class OpenLogs(NamedTuple):
     """The sessions whose logs of open work are kept, and what those are about that are too many or too old.
 
-    ``foreign`` logs were not written here: they neither count nor go, because nobody has looked at them yet.
+    ``foreign`` logs were not written here, or changed elsewhere: they neither count nor go, because nobody has looked at them
+    yet, and what they say about other sessions is not believed.
     """
 
     kept: frozenset[str]
@@ -146,10 +147,18 @@ class OpenLogs(NamedTuple):
 
 
 def _find_open(repository: LogRepository) -> OpenLogs:
-    """Read the logs that this machine knows. One that cannot be read counts as open, and so does one that an open log inherits from."""
+    """Read the logs that may be used. One that cannot be read counts as open, and so does one that an open log inherits from."""
     known, wanted = repository.register.noted_paths(), repository.settings.resume_logs.cleanup
     listed = repository.local.logs()
-    found = [each for each in listed if str(each.json or each.path) in known]
+    judged = repository.register.judge_all(
+        path for each in listed if str(path := each.json or each.path) in known
+    )
+    found = [
+        each
+        for each in listed
+        if str(path := each.json or each.path) in known
+        and (path not in judged or judged[path].standing != "foreign")
+    ]
     logs: dict[str, ResumeLog] = {}
     for files in found:
         with suppress(LeftoffError):

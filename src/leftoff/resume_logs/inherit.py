@@ -19,7 +19,7 @@ from leftoff.errors import LeftoffError
 from leftoff.extraction import State, is_finished
 from leftoff.extraction.next_steps import FIRST_ASKED, is_settled, requests
 from leftoff.extraction.sections import without_rewound
-from leftoff.extraction.user_rules import contradicts
+from leftoff.extraction.user_rules import SUPERSEDING_CHARS, contradicts, retractions
 from leftoff.extraction.wording import first_sentences
 from leftoff.sessions.ancestry import Link
 from leftoff.storage.repository import LogRepository
@@ -77,17 +77,19 @@ def inherit_from_parents(session_state: dict[str, Any], parents: Sequence[Parent
     """
     active = without_rewound(state)
     continued = [parent.log for parent in parents if not parent.is_copied]
-    _inherit_rules(session_state, [parent.log for parent in parents])
+    _inherit_rules(session_state, [parent.log for parent in parents], retractions(active))
     if continued:
         is_left_open = _inherit_steps(session_state, continued, active)
         _inherit_mission(session_state, continued[-1], leads=is_left_open)
 
 
-def _inherit_rules(session_state: dict[str, Any], parents: Sequence[ResumeLog]) -> None:
+def _inherit_rules(
+    session_state: dict[str, Any], parents: Sequence[ResumeLog], retracted: Sequence[str]
+) -> None:
     context, sources = session_state["critical_context"], _sources(session_state)
     rules = _items(context, sources, _RULES)
     for parent in reversed(parents):
-        rules = _join_rules(_items(parent.critical_context, parent.sources, _RULES), rules)
+        rules = _join_rules(_items(parent.critical_context, parent.sources, _RULES), rules, retracted)
     about = {item.text: item for parent in parents[-_MAX_PARENTS_NAMED:] for item in _background(parent)}
     inherited = {_RULES: _fit(rules, _MAX_RULE_TOKENS), _BACKGROUND: [*about.values()]}
     others = [source for source in sources if not source.item.startswith(f"critical_context/{_RULES}/")]
@@ -201,23 +203,24 @@ def _items(context: dict[str, Any], sources: list[Source], key: str) -> list[_It
     ]
 
 
-def _join_rules(earlier: list[_Item], own: list[_Item]) -> list[_Item]:
-    """Return all rules, the parent's first; one that a later rule contradicts is marked."""
+def _join_rules(earlier: list[_Item], own: list[_Item], retracted: Sequence[str]) -> list[_Item]:
+    """Return all rules, the parent's first; one that a later rule contradicts, or the user took back in this session, is marked."""
     now = {item.text: item for item in own}
     joined = [
         _Item(item.text, [*item.sources, *now[item.text].sources])
         if item.text in now
-        else _mark_if_superseded(item, own)
+        else _mark_if_superseded(item, own, retracted)
         for item in earlier
     ]
     known = {item.text for item in earlier}
     return [*joined, *(item for item in own if item.text not in known)]
 
 
-def _mark_if_superseded(item: _Item, own: list[_Item]) -> _Item:
-    later = next(
-        (rule.text for rule in own if _is_plain_quote(item.text) and contradicts(item.text, rule.text)), None
-    )
+def _mark_if_superseded(item: _Item, own: list[_Item], retracted: Sequence[str]) -> _Item:
+    if not _is_plain_quote(item.text):
+        return item
+    said = [*(rule.text for rule in own), *(f"“{each[:SUPERSEDING_CHARS]}”" for each in retracted)]
+    later = next((each for each in said if contradicts(item.text, each)), None)
     return item if later is None else _Item(f"{item.text} (superseded by: {later})", item.sources)
 
 

@@ -82,7 +82,12 @@ _CONTINUE = rf"""(?:{_BEFORE})*(?:
       | (?:do\ )?(?:the\ )?next\ (?:step|task|one){_END}
       | finish\ (?:what\ (?:you|we|i)|(?:it|this|that|the\ (?:rest|job|work|task)){_END})
     )"""
-_LEFT_OFF = re.compile(r"\bwhere (?:we|you|i|it) (?:had )?(?:left (?:off|it)|stopped|were)\b", re.IGNORECASE)
+# Of an error, too, people say where it stopped: the place counts only where the sentence ends or says when.
+_LEFT_OFF = re.compile(
+    r"\b(?:where (?:we|you|i)|from where it) (?:had )?(?:left (?:off|it)|stopped|were)"
+    r"(?=\s*(?:$|[.,!?;:…)—-]+(?:\s|$))|\s+(?:yesterday|before|earlier|today|last|this|on|with|and|then|please|now|in the (?:last|previous))\b)",
+    re.IGNORECASE,
+)
 _FIRST_LINE_CHARS = 400
 
 

@@ -10,12 +10,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from leftoff.errors import LeftoffError, NotFoundError, UsageError
-from leftoff.web import compaction, home, lineage, reader, search, session, shrink
+from leftoff.web import compaction, home, lineage, reader, report, search, session, shrink
 from leftoff.web.access import Access, Guard
 from leftoff.web.site import Site, serve_static, site_of
 from leftoff.workspace import Workspace
 
-PAGES = (home, search, session, compaction, reader, lineage, shrink)
+PAGES = (home, search, report, session, compaction, reader, lineage, shrink)
 
 
 def create_app(workspace: Workspace, access: Access) -> Starlette:

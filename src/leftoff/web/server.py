@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Thread
 
 import uvicorn
 
@@ -40,6 +41,7 @@ def create_server(workspace: Workspace, access: Access) -> uvicorn.Server:
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
     server = uvicorn.Server(config)
+    Thread(target=app.state.site.library.entries, daemon=True).start()  # while the browser opens
     app.state.site.is_stopping = lambda: server.should_exit
     return server
 

@@ -19,7 +19,6 @@ from leftoff.web.session import session_values
 from leftoff.web.site import Site, site_of
 from leftoff.workspace import SessionRef
 
-
 _MOST_DIGITS = 7  # of the number of a cut
 
 

@@ -4,7 +4,6 @@ from drive import Agent
 from installation import check_nothing_logged, install, restored_texts, run_leftoff
 from sandbox import Sandbox
 from scenario import require_success, scenario, shell_call
-from screens import as_json
 
 STEPS = "## Section 1: Setup\n- [x] one\n\n## Section 2: Scoring\n- [ ] weigh\n- [ ] score\n"
 FOLDER = "02-projects/24-skills"
@@ -28,22 +27,6 @@ def continue_project(agent: Agent, sandbox: Sandbox) -> None:
     assert "progress_tasks_completed: 2\n" in state
     assert 'next_action: Continue Task 3 - "score"\n' in state
     assert "session_count: 1 " in state
-    check_nothing_logged(sandbox)
-
-
-@scenario(clients=("claude",))
-def cloned_project(agent: Agent, sandbox: Sandbox) -> None:
-    """Nothing of a project state that this machine did not write is sent before `leftoff trust`."""
-    install(agent, sandbox)
-    create_project(sandbox)
-    (sandbox.home / ".local" / "share" / "leftoff" / "register.jsonl").unlink()  # as on another machine
-    before = (sandbox.project / STATE).read_bytes()
-    untrusted = require_success(agent.prompt(sandbox, "continue project 24"))
-    assert "Next action" not in as_json(untrusted.main_requests[0].messages)
-    assert (sandbox.project / STATE).read_bytes() == before
-    run_leftoff(sandbox, "trust", "--yes", STATE)
-    trusted = require_success(agent.prompt(sandbox, "continue project 24"))
-    assert "Next action: Continue Task 2" in as_json(trusted.main_requests[0].messages)
     check_nothing_logged(sandbox)
 
 

@@ -1,13 +1,14 @@
 """Trust in the real clients: own edits and commits are handed over; what git or an archive brought is not, and the user hears why."""
 
 import os
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 from drive import Agent
-from installation import check_nothing_logged, install, run_leftoff_json, saved_logs
+from installation import check_nothing_logged, install, run_leftoff, run_leftoff_json, saved_logs
 from sandbox import Request, Sandbox
 from scenario import require_success, scenario
 from scenarios.next_session import LOG_TITLE, finished_session
@@ -38,6 +39,23 @@ def own_edit_and_commit_of_a_project(agent: Agent, sandbox: Sandbox) -> None:
     sent = as_json(asked.main_requests[0].messages)
     assert "Next action: Continue Task 2" in sent
     assert f"{RULE} by two people" in sent
+    check_nothing_logged(sandbox)
+
+
+@scenario(clients=("claude", "codex"))
+def cloned_project(agent: Agent, sandbox: Sandbox) -> None:
+    """Nothing of a cloned project is sent before `leftoff trust`: its steps wait too where only the state is trusted."""
+    install(agent, sandbox)
+    create_repository(sandbox)
+    shutil.rmtree(sandbox.project)
+    git(sandbox.home.parent, "clone", "-q", str(origin(sandbox)), str(sandbox.project))
+    (sandbox.home / ".local" / "share" / "leftoff" / "register.jsonl").unlink()  # as on another machine
+    steps = str(Path(STATE).with_name("steps.md"))
+    for document, is_sent in ((STATE, False), (steps, False), (None, True)):
+        asked = require_success(agent.prompt(sandbox, "continue project 24"))
+        assert ("Continue Task 2" in as_json(asked.main_requests[0].messages)) is is_sent
+        if document is not None:
+            run_leftoff(sandbox, "trust", "--yes", document)
     check_nothing_logged(sandbox)
 
 

@@ -202,7 +202,8 @@ async function load() {
   draw();
   document.addEventListener("keydown", press);
   areasBox.addEventListener("change", draw);
-  new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: box.clientHeight })).observe(box);
+  let width = box.clientWidth;
+  new ResizeObserver(() => { if (box.clientWidth !== width) { width = box.clientWidth; draw(); } }).observe(box);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   follow();
 }
