@@ -117,3 +117,17 @@ def test_the_list_measures_each_compaction_by_itself(home, web):
 def test_a_compaction_that_is_not_there_is_not_found(home, web, number):
     key = key_of(str(home.claude(story_with("One."))))
     assert web.ask(f"/session/{key}/compaction/{number}").status == 404
+
+
+@pytest.mark.slow
+def test_the_curve_and_the_list_lead_to_the_page_of_a_compaction(home, browser):
+    address = f"/session/{key_of(str(home.claude(story_with('They worked.'))))}"
+    browser.open(address)
+    browser.wait("document.querySelector('#events tbody a')")
+    assert browser.one("#events tbody a").get_attribute("href").endswith(f"{address}/compaction/1")
+    browser.open(f"{address}/compactions")
+    browser.wait("document.querySelector('.receipt')")
+    assert "The summary dropped" in browser.one(".receipt").text
+    browser.one(".compactions a").click()
+    browser.one(".loss .where").click()
+    browser.wait("document.activeElement.matches('article.entry')")

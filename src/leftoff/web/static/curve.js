@@ -116,9 +116,11 @@ function drawLegend() {
 function drawEvents() {
   const body = document.querySelector("#events tbody");
   document.getElementById("events").hidden = !curve.marks.length;
+  let compactions = 0;
   body.replaceChildren(...curve.marks.map((mark) => {
     const row = document.createElement("tr"), link = document.createElement("a");
-    link.href = `/session/${box.dataset.key}/read#L${mark.line}`;
+    const there = mark.kind.includes("compaction") ? `compaction/${++compactions}` : `read#L${mark.line}`;
+    link.href = `/session/${box.dataset.key}/${there}`;
     link.textContent = mark.kind;
     const cells = [link, number.format(mark.request), mark.before == null ? "?" : number.format(mark.before), mark.after == null ? "?" : number.format(mark.after), mark.at ? new Date(mark.at).toLocaleString() : "?"];
     row.append(...cells.map((cell) => { const td = document.createElement("td"); td.append(cell); return td; }));
