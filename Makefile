@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run browser web-pictures test test-all lint docs site compare bench bench-quick check clients live turns frameworks stress fuzz clean
+.PHONY: run browser web-pictures test test-all lint docs site compare bench bench-quick check clients live replays turns frameworks stress fuzz clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -63,6 +63,9 @@ clients: $(VENV)/ready ## the real agents, from npm (outside the seal: npm may n
 
 live: $(VENV)/ready clients ## the real agents, against a local API
 	$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/run.py $(ARGS)
+
+replays: $(VENV)/ready clients ## real sessions compacted in the real client, by leftoff and by itself (LEFTOFF_QUIZ names the folder of the quiz)
+	@$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/replays.py $(ARGS)
 
 turns: $(VENV)/ready clients ## what users wait for in the real agents, with leftoff and without: on a machine that does nothing else
 	$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/turn_times.py $(ARGS)

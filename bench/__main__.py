@@ -64,8 +64,8 @@ def _speed_row(row: Row) -> tuple[str, str, str, str, str]:
 @click.option("--rounds", default=7, show_default=True, type=click.IntRange(min=1))
 def picker(*, sessions: int, rounds: int) -> int:
     """Show how long `leftoff` on a terminal of 80 x 24 takes until its list is there; on a machine that does nothing else."""
-    middle, least = bench_picker.middle_of(bench_picker.first_paints(sessions, rounds))
-    output.say(f"first screen with {sessions:,} sessions: {middle:.0f} ms (smallest {least:.0f}; goal 400)")
+    paints = [*bench_picker.first_paints(sessions, rounds)]
+    output.say(f"first screen with {sessions:,} sessions: {bench_picker.describe(paints)}")
     return 0
 
 
@@ -123,25 +123,9 @@ def in_place(*, numbers: tuple[int, ...], questions: Path | None, as_json: bool)
     if as_json:
         output.as_json([dataclasses.asdict(each) for each in measured])
         return 0
-    rows = [_in_place_row(each) for each in (*measured, *bench_in_place.totals(measured))]
-    headings = ["session", "compaction", "before", "after", "support", "quiz", "requests", "cache"]
-    output.table(headings, rows)
+    rows = [bench_in_place.table_row(each) for each in (*measured, *bench_in_place.totals(measured))]
+    output.table([*bench_in_place.HEADINGS], rows)
     return 0
-
-
-def _in_place_row(each: bench_in_place.Compacted) -> tuple[str, ...]:
-    if each.declined:
-        return (each.session, f"{each.how}: left to the agent: {each.declined}", *[""] * 6)
-    return (
-        each.session,
-        each.how,
-        f"{each.tokens_before:,}",
-        f"{each.tokens_after:,}",
-        f"{each.kept} of {each.needed}",
-        f"{each.weight_answered / each.weight:.0%}",
-        str(each.requests),
-        f"{each.tokens_after:,}",
-    )
 
 
 @bench.command("quiz", epilog="Example: python -m bench quiz --questions ../quiz 1 2 12")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,71 +80,128 @@ def _total(how: str, some: Sequence[Compacted]) -> Compacted:
 
 def measure(questions: Path | None, numbers: Sequence[int] = ()) -> Iterator[Compacted]:
     """Yield each way to compact each session of the quiz whose summary can be read."""
+    for folder, source in sessions(questions, numbers):
+        with tempfile.TemporaryDirectory(prefix="leftoff-bench-") as name:
+            yield from _measure_session(Case.read(folder, source, Path(name)))
+
+
+def sessions(questions: Path | None, numbers: Sequence[int] = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the folder and the source of each session of the quiz whose summary can be read."""
     for folder in sorted(path.parent for path in questions_folder(questions).glob("*/questions.json")):
         source = json.loads((folder / "source.json").read_text("utf-8"))
         if source.get("agent", "claude") == "claude" and (not numbers or int(folder.name) in numbers):
-            yield from _measure_session(folder, source)
+            yield folder, source
 
 
-def _measure_session(folder: Path, source: dict[str, Any]) -> Iterator[Compacted]:
-    transcript = (folder.parent.parent / source["transcript"]).resolve()
-    questions = json.loads((folder / "questions.json").read_text("utf-8"))
-    summary, lines = cut_at_summary(transcript, source["record"], "claude")
-    assert summary is not None
-    with tempfile.TemporaryDirectory(prefix="leftoff-bench-") as name:
-        prefix = Path(name) / TRANSCRIPT_NAMES["claude"].format(int(folder.name))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A session of the quiz up to one of its compactions, with what is asked of each way to compact it."""
+
+    number: str
+    ref: SessionRef  # of the transcript as it was before the compaction
+    workspace: Workspace
+    summary: str  # that the agent wrote then
+    questions: Sequence[Mapping[str, Any]]
+    next_edits: Sequence[str]  # the old texts of the edits that followed
+    used_tokens: int
+    usable_tokens: int
+    tokens_per_char: float
+    pace: int  # tokens per request so far
+
+    @classmethod
+    def read(cls, folder: Path, source: Mapping[str, Any], scratch: Path) -> Case:
+        """Cut the session's transcript at the compaction and write that part into the scratch folder."""
+        transcript = (folder.parent.parent / source["transcript"]).resolve()
+        summary, lines = cut_at_summary(transcript, source["record"], "claude")
+        assert summary is not None
+        prefix = scratch / TRANSCRIPT_NAMES["claude"].format(int(folder.name))
         prefix.write_text("\n".join(lines) + "\n", "utf-8")
-        project = Path(name) / "project"
+        project = scratch / "project"
         project.mkdir()
         ref, workspace = SessionRef(agent=agent_of(prefix), transcript=prefix), Workspace.open(project)
-        messages = live_messages(ref.agent, ref.session)
         gauge = status_of(ref, workspace).metrics
         usable = min(gauge.total_budget or _USUAL_USABLE_TOKENS, _USUAL_USABLE_TOKENS)
         used = gauge.used_tokens or usable
+        replies = sum(message.role == "assistant" for message in live_messages(ref.agent, ref.session))
         live = copying_agent(ref.agent).live_pieces(ref.session, at_least_chars=1, head=0, tail=0)
-        tokens_per_char = live.tokens_per_char
-        before = _live_chars(ref)
-        log = build_log(ref, workspace)
-        ways: dict[str, list[str]] = {OWN: [summary]}
-        declined: dict[str, str] = {}
-        for how, target in (
-            (DEFAULT, int(usable * workspace.settings.trim.in_place_target)),
-            (SMALL, used - int((before - len(summary)) * tokens_per_char)),
-        ):
-            try:
-                rebuilt = rebuild(
-                    ref,
-                    messages,
-                    CompactionOrder(used_tokens=used, target_tokens=target),
-                    TrimParameters(),
-                    log_body=lambda room, known: restoration_body(
-                        log, room, "after_compaction", summary=known
-                    ),
-                )
-                ways[how] = [*_texts(rebuilt.messages)]
-            except LeftoffError as error:
-                ways[how], declined[how] = [*_texts(messages)], str(error)
-        old = [
-            text
-            for text in _next_edits(ref.agent, transcript, source["record"])
-            if text in join_texts(_texts(messages))
-        ]
-        pace = max(1, used // max(1, sum(message.role == "assistant" for message in messages)))
-        for how, texts in ways.items():
-            visible, flat = join_texts(texts), " ".join(" ".join(texts).split()).lower()
-            after = used - int((before - sum(map(len, texts))) * tokens_per_char)
-            yield Compacted(
-                session=folder.name,
-                how=how,
-                tokens_before=used,
-                tokens_after=after,
-                needed=len(old),
-                kept=sum(text in visible for text in old),
-                weight_answered=sum(each["weight"] for each in questions if is_answered(flat, each["keys"])),
-                weight=sum(each["weight"] for each in questions),
-                requests=max(0, usable - after) // pace,
-                declined=declined.get(how, ""),
+        return cls(
+            number=folder.name,
+            ref=ref,
+            workspace=workspace,
+            summary=summary,
+            questions=json.loads((folder / "questions.json").read_text("utf-8")),
+            next_edits=_next_edits(ref.agent, transcript, source["record"]),
+            used_tokens=used,
+            usable_tokens=usable,
+            tokens_per_char=live.tokens_per_char,
+            pace=max(1, used // max(1, replies)),
+        )
+
+    def tokens_after(self, chars_before: int, chars_after: int) -> int:
+        """Return how many tokens are left when so many of the characters of the conversation are."""
+        return self.used_tokens - int((chars_before - chars_after) * self.tokens_per_char)
+
+    def compacted(
+        self, how: str, before: Sequence[str], after: Sequence[str], *, chars_before: int, declined: str = ""
+    ) -> Compacted:
+        """Return what is left, from the texts that the model was sent before and those that it is sent after."""
+        was_visible, visible = join_texts(before), join_texts(after)
+        old = [text for text in self.next_edits if text in was_visible]
+        flat = " ".join(" ".join(after).split()).lower()
+        tokens = self.tokens_after(chars_before, sum(map(len, after)))
+        hits = [each["weight"] for each in self.questions if is_answered(flat, each["keys"])]
+        return Compacted(
+            session=self.number,
+            how=how,
+            tokens_before=self.used_tokens,
+            tokens_after=tokens,
+            needed=len(old),
+            kept=sum(text in visible for text in old),
+            weight_answered=sum(hits),
+            weight=sum(each["weight"] for each in self.questions),
+            requests=max(0, self.usable_tokens - tokens) // self.pace,
+            declined=declined,
+        )
+
+
+def _measure_session(case: Case) -> Iterator[Compacted]:
+    messages = live_messages(case.ref.agent, case.ref.session)
+    texts, chars = [*_texts(messages)], _live_chars(case.ref)
+    yield case.compacted(OWN, texts, [case.summary], chars_before=chars)
+    log = build_log(case.ref, case.workspace)
+    default = int(case.usable_tokens * case.workspace.settings.trim.in_place_target)
+    small = case.tokens_after(chars, len(case.summary))
+    for how, target in ((DEFAULT, default), (SMALL, small)):
+        try:
+            rebuilt = rebuild(
+                case.ref,
+                messages,
+                CompactionOrder(used_tokens=case.used_tokens, target_tokens=target),
+                TrimParameters(),
+                log_body=lambda room, known: restoration_body(log, room, "after_compaction", summary=known),
             )
+            yield case.compacted(how, texts, [*_texts(rebuilt.messages)], chars_before=chars)
+        except LeftoffError as error:
+            yield case.compacted(how, texts, texts, chars_before=chars, declined=str(error))
+
+
+HEADINGS = ("session", "compaction", "before", "after", "support", "quiz", "requests", "cache")
+
+
+def table_row(each: Compacted) -> tuple[str, ...]:
+    """Return the cells of one line of the table."""
+    if each.declined:
+        return (each.session, f"{each.how}: left to the agent: {each.declined}", *[""] * 6)
+    return (
+        each.session,
+        each.how,
+        f"{each.tokens_before:,}",
+        f"{each.tokens_after:,}",
+        f"{each.kept} of {each.needed}",
+        f"{each.weight_answered / each.weight:.0%}",
+        str(each.requests),
+        f"{each.tokens_after:,}",
+    )
 
 
 def _live_chars(ref: SessionRef) -> int:

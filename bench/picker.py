@@ -1,4 +1,7 @@
-"""How long ``leftoff`` needs on a terminal until its list of sessions can be seen, with many sessions on the machine."""
+"""How long ``leftoff`` needs on a terminal until its list of sessions can be seen, with many sessions on the machine.
+
+Wall time says little while others use the machine, so the CPU time of the whole run is measured too, with what quitting takes.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,18 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import sys
 import tempfile
 import termios
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from bench.measuring import scratch_environment
 from leftoff.agents.registry import agent_by_id
@@ -26,20 +32,37 @@ _LAST_WORDS = b"q quit"  # at the bottom of the picker: when they are written, e
 _MOST_SECONDS = 60
 
 
-def first_paints(sessions: int, rounds: int) -> Iterator[float]:
-    """Yield the milliseconds from the start of the program to a whole screen, after one start that fills the catalogue."""
+class Paint(NamedTuple):
+    """The first screen of one start: milliseconds until it was whole, CPU time of the program until it had quit, and the screen."""
+
+    wall_ms: float
+    cpu_ms: float
+    screen: bytes
+
+
+def first_paints(sessions: int, rounds: int) -> Iterator[Paint]:
+    """Yield the first screens of several starts, after one start that fills the catalogue."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+<<<<<<< HEAD
         environment = scratch_environment(Path(folder))
         write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
         _seconds_to_paint(environment, folder)
+=======
+        environment = scratch_environment(Path(folder), "XDG_", "LEFTOFF_", "CLAUDE_", "CODEX_")
+        _write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
+        _first_paint(environment, folder)
+>>>>>>> main
         for _ in range(rounds):
-            yield _seconds_to_paint(environment, folder) * 1000
+            yield _first_paint(environment, folder)
 
 
-def middle_of(paints: Iterator[float]) -> tuple[float, float]:
-    """Return the median and the smallest."""
-    known = [*paints]
-    return median(known), min(known)
+def describe(paints: Sequence[Paint]) -> str:
+    """Return the medians and the smallest values, with the load of the machine."""
+    wall, cpu = ([getattr(each, field) for each in paints] for field in ("wall_ms", "cpu_ms"))
+    return (
+        f"{median(wall):.0f} ms (smallest {min(wall):.0f}; goal 400), "
+        f"CPU {median(cpu):.0f} ms (smallest {min(cpu):.0f}), load {os.getloadavg()[0]:.1f}"
+    )
 
 
 def write_sessions(projects: Path, count: int, project: str) -> None:
@@ -59,7 +82,7 @@ def write_sessions(projects: Path, count: int, project: str) -> None:
         file.write_text(text.replace(source_id, session_id), encoding="utf-8")
 
 
-def _seconds_to_paint(environment: dict[str, str], folder: str) -> float:
+def _first_paint(environment: dict[str, str], folder: str) -> Paint:
     started = time.perf_counter()
     pid, terminal = pty.fork()
     if pid == 0:
@@ -67,13 +90,28 @@ def _seconds_to_paint(environment: dict[str, str], folder: str) -> float:
         os.execve(sys.executable, [sys.executable, "-m", "leftoff"], {**environment, "TERM": "xterm"})
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", _LINES, _COLUMNS, 0, 0))
     try:
-        shown = b""
-        while _LAST_WORDS not in shown:
-            if not select.select([terminal], [], [], _MOST_SECONDS)[0]:
-                raise TimeoutError(f"no list after {_MOST_SECONDS} s: {shown[-400:]!r}")
-            shown += os.read(terminal, 65536)
-        return time.perf_counter() - started
-    finally:
+        shown = _read_screen(terminal)
+        seconds = time.perf_counter() - started
         os.write(terminal, b"q")
+        _, _, used = os.wait4(pid, 0)
+        return Paint(seconds * 1000, (used.ru_utime + used.ru_stime) * 1000, shown)
+    except BaseException:
+        os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+        raise
+    finally:
         os.close(terminal)
+
+
+def _read_screen(terminal: int) -> bytes:
+    """Read until the last words of the screen; RuntimeError if the program ends before, or shows nothing for a minute."""
+    shown = b""
+    while _LAST_WORDS not in shown:
+        piece = b""
+        if select.select([terminal], [], [], _MOST_SECONDS)[0]:
+            with suppress(OSError):  # the program has ended
+                piece = os.read(terminal, 65536)
+        if not piece:
+            raise RuntimeError(f"no list of sessions, but: {shown[-400:]!r}")
+        shown += piece
+    return shown

@@ -9,7 +9,7 @@ LeftoffError                       1  something could not be done
  ├─ NothingToDoError               3  nothing to trim, no log to show, nothing left to send
  ├─ ConfigError                    1  a setting that cannot be used: file, line, nearest known key
  ├─ NotFoundError                  1  no such session, log, pause, project or chat
- │   └─ NothingFoundError          3  there is none of them at all
+ │   └─ NothingFoundError          3  there are none of them at all
  ├─ TranscriptError                1  an agent's file that cannot be read as a transcript
  ├─ StorageError                   1  leftoff's own files could not be read or written; the old content is intact
  │   ├─ DocumentError              1  a document of leftoff that is broken or too new
@@ -82,7 +82,7 @@ class Choice(NamedTuple):
 class AmbiguousSessionError(UsageError):
     """A selector matches more than one session, log or pause; each of ``choices`` can be typed in its place.
 
-    ``selector`` is None where the caller left it out and there is more than one to choose from.
+    ``selector`` is ``None`` where the caller left it out and there is more than one to choose from.
     """
 
     def __init__(self, selector: str | None, what: str, choices: Sequence[Choice]) -> None:

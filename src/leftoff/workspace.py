@@ -126,7 +126,7 @@ class SessionRef:
 class Capture(NamedTuple):
     """What may be recorded: nothing of the tools that the user excluded, and no credentials.
 
-    ``redactor`` is None where redaction is switched off.
+    ``redactor`` is ``None`` where redaction is switched off.
     """
 
     redactor: Redactor | None

@@ -20,8 +20,14 @@ OUTPUT_TOKENS = 20
 
 
 class MessagesApi:
-    def __init__(self) -> None:
+    def __init__(self, summary_file: Path) -> None:
         self.script = Script()
+        self._summary_file = summary_file
+
+    @property
+    def summary(self) -> str:
+        """What a request for a summary is answered: the words of a file, if it is there."""
+        return self._summary_file.read_text("utf-8") if self._summary_file.exists() else SUMMARY
 
     def __call__(self, path: str, body: Body) -> Answer:
         if path == "/v1/messages/count_tokens":
@@ -33,7 +39,9 @@ class MessagesApi:
         messages = from_messages_api(body)
         if asks_for_summary(messages):
             return answer(
-                "summary", body, Reply(text=f"<analysis>all of it</analysis>\n<summary>{SUMMARY}</summary>")
+                "summary",
+                body,
+                Reply(text=f"<analysis>all of it</analysis>\n<summary>{self.summary}</summary>"),
             )
         proposed = trim_proposal(messages)
         if proposed is not None:
@@ -41,10 +49,11 @@ class MessagesApi:
             return replace(given, delay_seconds=LONG_SECONDS) if never_answers(messages) else given
         if not body.get("tools"):  # session titles and similar requests beside the conversation
             return answer("side", body, Reply(text="side"))
+        if lacks_thinking(body, messages):
+            return refused("Expected `thinking` or `redacted_thinking`, but found another block")
         reply = self.script.next(messages)
         if reply.too_long:
-            refusal = error("invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
-            return Answer(kind="refused", status=400, payload=refusal)
+            return refused("prompt is too long: 250000 tokens > 200000 maximum")
         return answer("reply", body, reply)
 
 
@@ -53,6 +62,23 @@ def asks_for_summary(messages: list[Message]) -> bool:
     user_messages = [message["blocks"] for message in messages if message["role"] == "user"]
     last = user_messages[-1] if user_messages else []
     return any("a detailed summary" in block["text"] for block in last if block["type"] == "text")
+
+
+def lacks_thinking(body: Body, messages: list[Message]) -> bool:
+    """Return whether a turn under way does not begin with its thinking, which the API demands where thinking has a budget."""
+    if (body.get("thinking") or {}).get("type") != "enabled":
+        return False
+    turn: list[Message] = []
+    for message in reversed(messages):
+        if message["role"] == "user" and all(block["type"] != "tool_result" for block in message["blocks"]):
+            break
+        turn.append(message)
+    first = next((each for each in reversed(turn) if each["role"] == "assistant"), None)
+    return first is not None and first["blocks"][0]["type"] != "thinking"
+
+
+def refused(message: str) -> Answer:
+    return Answer(kind="refused", status=400, payload=error("invalid_request_error", message))
 
 
 def answer(kind: str, body: Body, reply: Reply) -> Answer:
@@ -64,16 +90,22 @@ def answer(kind: str, body: Body, reply: Reply) -> Answer:
         "content": content(reply),
         "stop_reason": "tool_use" if reply.calls else "end_turn",
         "stop_sequence": None,
-        "usage": {
-            "input_tokens": reply.used_tokens,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-            "output_tokens": OUTPUT_TOKENS,
-        },
+        "usage": usage(reply),
     }
     if body.get("stream"):
         return Answer(kind=kind, events=events(message))
     return Answer(kind=kind, payload=message)
+
+
+def usage(reply: Reply) -> Body:
+    cached_tokens = reply.used_tokens if reply.is_cached else 0
+    return {
+        "input_tokens": reply.used_tokens - cached_tokens,
+        "cache_creation_input_tokens": cached_tokens,
+        "cache_read_input_tokens": 0,
+        "output_tokens": OUTPUT_TOKENS,
+        **({"cache_creation": {"ephemeral_1h_input_tokens": cached_tokens}} if cached_tokens else {}),
+    }
 
 
 def content(reply: Reply) -> list[Body]:
@@ -124,4 +156,5 @@ def error(kind: str, message: str) -> Body:
 
 
 if __name__ == "__main__":
-    serve(MessagesApi(), Path(sys.argv[1]))
+    recorded = Path(sys.argv[1])
+    serve(MessagesApi(recorded.with_name("summary.txt")), recorded)

@@ -5,6 +5,7 @@ A prompt may contain lines like these, for either agent; all other lines are ord
     #say TEXT            text of the reply
     #think TEXT          thinking before the reply
     #usage N             the reply reports N tokens in the window
+    #cached N            the same, and that all of them were written to the cache for an hour
     #tool NAME {json}    the reply calls one tool, and ends there
     #tools [["NAME", {json}], …]   the reply calls several tools at once, and ends there
     #too_long            the request is refused: the prompt is too long
@@ -22,7 +23,7 @@ from typing import Any
 
 from received import Message, iterate_blocks
 
-DIRECTIVE = re.compile(r"^#(say|think|usage|tools|tool|too_long)\b[ ]?(.*)$", re.MULTILINE)
+DIRECTIVE = re.compile(r"^#(say|think|usage|cached|tools|tool|too_long)\b[ ]?(.*)$", re.MULTILINE)
 DEFAULT_USAGE_TOKENS = 1000
 SUMMARY = "The local API's summary of all that was said so far."
 PROPOSAL_TASK = "a JSON list of [line, rationale, description]"
@@ -43,6 +44,7 @@ class Reply:
     calls: list[Call] = field(default_factory=list)
     used_tokens: int = DEFAULT_USAGE_TOKENS
     too_long: bool = False
+    is_cached: bool = False
 
 
 class Script:
@@ -88,6 +90,8 @@ def apply_directive(reply: Reply, name: str, rest: str) -> None:
             reply.thinking = rest
         case "usage":
             reply.used_tokens = int(rest)
+        case "cached":
+            reply.used_tokens, reply.is_cached = int(rest), True
         case "tool":
             tool, _, arguments = rest.partition(" ")
             reply.calls.append(Call(tool=tool, input=json.loads(arguments)))

@@ -89,6 +89,9 @@ class Sandbox:
         self.agent = agent
         self.root = Path(tempfile.mkdtemp(prefix="leftoff-live-"))
         self.records_folder = self.root / "requests"
+        self.summary_file = (
+            self.root / "summary.txt"
+        )  # what the local API answers when a summary is asked for
         self.disk = self.root / "disk"
         self.home = self.disk / "home" / "dev"
         self.project = self.home / "project"

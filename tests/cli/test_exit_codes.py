@@ -113,7 +113,7 @@ def test_one_of_anything_is_singular(capsys, home):
     ends(capsys, "log", "save")
     assert ends(capsys, "log", "stats")[1].startswith("1 log, ")
     ends(capsys, "pause", "start", "--context", "0.9")
-    assert "1 action," in ends(capsys, "pause", "status")[1]
+    assert "1 action (no tool call)" in ends(capsys, "pause", "status")[1]
 
 
 def test_the_latest_session_of_this_minute_is_not_called_old(capsys, home):

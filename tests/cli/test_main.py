@@ -319,10 +319,17 @@ def test_a_standard_output_that_is_closed_from_the_start_is_not_an_error(argumen
     assert ended.stderr == ""
 
 
-def test_a_folder_that_is_gone_is_named(tmp_path):
+def test_a_folder_that_is_gone_is_named(tmp_path, isolated_home):
     """No session can be found in a deleted folder; what does not need the folder still works."""
     gone = tmp_path / "gone"
     gone.mkdir()
+    elsewhere = (
+        isolated_home / ".claude" / "projects" / "-elsewhere" / "5b0e6f0a-3c1d-4e7f-9a55-0d2f7c1b8e46.jsonl"
+    )
+    elsewhere.parent.mkdir(parents=True)
+    write_transcript(
+        claude.here(), Story(session_id=elsewhere.stem, project="/elsewhere").asked("Hi").script(), elsewhere
+    )
     ended = subprocess.run(
         f"cd {gone} && rmdir {gone} && {sys.executable} -m leftoff status",
         shell=True,

@@ -8,6 +8,7 @@ import pytest
 
 from leftoff.agents import claude
 from leftoff.cli import output
+from leftoff.cli.columns import fold
 from leftoff.cli.main import run
 from leftoff.cli.output import columns_of
 from leftoff.platform import paths
@@ -138,6 +139,22 @@ def test_sessions_and_status_are_readable_on_a_narrow_terminal(isolated_home, ca
     assert max(map(len, gauge.splitlines())) <= columns
     assert "claude 0b54f7aa" in gauge
     assert "83,500 of 167,000 tokens, 50.0 %" in gauge
+
+
+def test_numbers_are_aligned_to_the_right(capsys, monkeypatch):
+    """So that a glance compares them; a column with other text is aligned to the left."""
+    monkeypatch.setenv("COLUMNS", "80")
+    output.table(["what", "tokens", "line"], [["a", "1,024", "7"], ["b", "~9", "near 8"]])
+    _, heading, _, first, second, _ = capsys.readouterr().out.split("\n")[:6]
+    assert heading == " what   tokens   line"
+    assert first == " a       1,024   7"
+    assert second == " b          ~9   near 8"
+
+
+def test_a_number_and_its_percent_sign_stay_together():
+    """A line that begins with % would look like a mistake."""
+    assert fold("it is now 98 % full", 13) == ["it is now", "98 % full"]
+    assert fold("98 % → 39 % of it", 10) == ["98 % →", "39 % of it"]
 
 
 def test_words_are_wrapped_whole(monkeypatch):

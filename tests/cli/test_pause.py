@@ -59,7 +59,7 @@ def test_status_has_the_shape_that_scripts_rely_on(running, capsys):
 def test_status_is_drawn_with_the_line_of_context_use(running, capsys):
     out = output_of(capsys, "status")
     assert f"{running}  running, last action just now" in out
-    assert "3 actions, 1 of them tool calls, in 0 min" in out
+    assert "3 actions (1 tool call) in 0 min" in out
     assert "90% ▁▂▂ 92%" in out or "90% ▁▁▁ 92%" in out
     assert "Read src/main.py" in out
     assert "To keep it: leftoff pause finalize" in out

@@ -52,6 +52,13 @@ def sessions(isolated_home):
     return folder
 
 
+@pytest.mark.parametrize("command", [["--help"], ["search", "--help"], ["log", "--help"], ["help", "all"]])
+def test_help_fits_a_terminal_of_forty_columns(said, command):
+    """click would stop at 50; only examples, which are to be copied, may be longer."""
+    text = said(*command, columns=40).partition("Example:")[0]
+    assert max(map(len, text.splitlines())) <= 40
+
+
 @pytest.mark.parametrize("columns", [80, 100, 120])
 def test_the_help_fits_and_names_every_group(said, columns):
     """No line is wider than the terminal, and no summary is cut."""
@@ -121,12 +128,44 @@ def test_copies_are_listed_below_their_original(sessions, said):
     shown = json.loads(said("status", str(at + 2), "--json"))
     assert shown["session_id"] == trimmed
     text = said("search", "ledger")
-    assert "└ trimmed copy of the session above" in text
+    assert "└ copy of the session above" in text
     number = int(re.search(r"(\d+)  └", text)[1])
     assert json.loads(said("status", str(number), "--json"))["session_id"] == trimmed
     assert {each["session_id"] for each in json.loads(said("search", "ledger", "--json"))["hits"]} >= {
         trimmed
     }
+
+
+def test_an_untrimmed_copy_is_listed_as_one(sessions, said):
+    """It has everything back, so it is not called trimmed."""
+    trimmed = json.loads(said("trim", ID.format(0), "--threshold", "500", "--json"))["session_id"]
+    said("untrim", trimmed)
+    said("sessions")
+    listed = said("sessions")
+    assert "└ untrimmed copy" in listed
+    assert "└ trimmed copy" in listed
+
+
+def test_advice_names_prices_only_where_one_is_known(sessions, said):
+    """A column of question marks says nothing."""
+    assert "first prompt costs" in said("advise", ID.format(0), columns=120)
+    transcript = sessions / f"{ID.format(0)}.jsonl"
+    transcript.write_text(
+        transcript.read_text(encoding="utf-8").replace("claude-sonnet-4-5", "unheard-of-1"), encoding="utf-8"
+    )
+    text = said("advise", ID.format(0), columns=120)
+    assert "tokens freed" in text
+    assert "first prompt costs" not in text
+    assert "?" not in text
+
+
+def test_on_a_narrow_terminal_a_match_has_a_line_of_its_own(sessions, said):
+    """Beside its label there would be room for two words."""
+    lines = said("search", "billing", "--limit", "1", columns=40).splitlines()
+    at = next(number for number, line in enumerate(lines) if "prompt" in line)
+    assert "billing" not in lines[at]
+    assert "billing" in lines[at + 1]
+    assert max(map(len, lines[: at + 2])) <= 40
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -241,4 +280,7 @@ def test_the_levels_of_smart_trim_fit(said, sessions):
     listed = [line for line in text.splitlines() if line.startswith("  --level ")]
     assert [line.split()[1] for line in listed] == ["careful", "normal", "strong"]
     assert [line.endswith("<- this plan") for line in listed] == [False, True, False]
+    assert "--level " not in said("smart-trim", ID.format(9), "--dry-run", "--keep", "1"), (
+        "of whole levels, not of this plan"
+    )
     assert max(map(len, text.splitlines())) <= 80

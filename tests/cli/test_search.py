@@ -172,7 +172,7 @@ def test_forgetting_for_scripts(session):
 
 def test_the_archive_is_listed_and_gives_back(session, isolated_home):
     """A session that its agent deleted can be listed and restored."""
-    assert "no deleted session" in leftoff("archive", "list", code=3)
+    assert "No archived session was deleted" in leftoff("archive", "list", code=3)
     leftoff("search", "--update", LEFTOFF_ARCHIVE_ENABLED="true")
     assert SESSION in leftoff("archive", "list", "--all", COLUMNS="140")
     session.unlink()

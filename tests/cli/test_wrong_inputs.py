@@ -1,4 +1,4 @@
-"""Eighty mistakes that people make: each is answered with the right exit code and one line that says what to do."""
+"""A hundred mistakes that people make: each is answered with the right exit code and one line that says what to do."""
 
 import json
 import shlex
@@ -109,6 +109,29 @@ MISTAKES = [
     ("project complete", 2, "Say which tasks"),
     ("untrim", 3, "there is nothing to restore"),
     ("report --project /nowhere", 1, "there is no such folder"),
+    # twenty more
+    ("trim --keep abc", 2, "does not name cuts of the plan; write numbers, such as 3 or 2,5-8"),
+    ("trim --cut 5-2", 2, "'5-2' counts down; write 2-5"),
+    ("smart-trim --level extreme", 2, "is not one of 'careful', 'normal', 'strong'"),
+    ("rollover -x", 2, "No such option '-x'"),
+    ("lineage /nowhere.jsonl", 1, "no such file. To list the sessions: leftoff sessions"),
+    ("report --agent gpt", 2, "There are: claude, codex."),
+    ("search --kind prompt", 2, "No such option '--kind'"),
+    ("search since:2026-13-45 x", 2, "Type a day (2026-01-31), or how long ago: 7d, 12h, 3w."),
+    ("search errors:maybe x", 2, "Type errors:yes or errors:no."),
+    ("pin ' '", 2, 'Try: leftoff pin "never push to main"'),
+    ("log verify --text /nowhere", 2, "No such file or directory"),
+    ("log cleanup --keep -1", 2, "how many logs to keep, 0 or more. Nothing was deleted."),
+    ("pause record nonsense x", 2, "is not one of 'tool_call', 'assistant_response'"),
+    ("pause compress --older-than soon", 2, "'soon' is not a whole number, 0 or more"),
+    ("project init ''", 2, "needs a name of one line"),
+    ("project save --phase coding", 2, "is not one of 'research', 'planning'"),
+    ("chat https://", 2, "names no host"),
+    ("chat --show nope", 1, "leftoff chat --list"),
+    ("run nonsense", 2, "There are: claude, codex."),
+    ("resume --remote", 1, "There is no remote: storage is 'files' in your settings."),
+    ("export --out /", 2, "is a directory"),
+    ("status ..", 1, "this is a folder, not a transcript"),
 ]
 
 
@@ -144,5 +167,5 @@ def test_with_json_it_is_the_same_line(typed, code, words, capsys):
     assert words in json.loads(capsys.readouterr().out)["error"]
 
 
-def test_there_are_eighty():
-    assert len({typed for typed, _, _ in MISTAKES}) >= 80
+def test_there_are_a_hundred():
+    assert len({typed for typed, _, _ in MISTAKES}) >= 100

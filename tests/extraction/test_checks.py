@@ -45,6 +45,8 @@ TSC = "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'num
         ("npx tsc --noEmit | head", TSC, "failed", "error TS2322"),
         ("make test; echo done", "make: *** [test] Error 2\ndone", "failed", "make: *** [test] Error 2"),
         ("go test ./... | tail", GO_OK, "passed", "ok  \texample.com/store\t(cached)"),
+        ("go test ./... | head -n 3", f"{GO_OK}\nok a\nok b\nok c", "unknown", ""),
+        ("go test ./... 2>&1 | head", GO_OK, "passed", "ok  \texample.com/store\t(cached)"),
         ("pytest -q | tail -1", "12 passed in 0.31s", "passed", "12 passed in 0.31s"),
         ("pytest -q | tail -1", "12 passed, 2 warnings in 0.31s", "passed", "12 passed"),
         ("npx eslint . | tail -3", "✖ 3 problems (2 errors, 1 warning)", "failed", "3 problems"),
@@ -72,7 +74,7 @@ def test_the_output_of_a_piped_check_says_how_it_ended(
         ("pytest -q", Answer("boom", 2, failed=True), "failed"),
         ("pytest -q | tail", Answer("12 passed", 1, failed=True), "failed"),
         ("pytest -k 'a | b'", Answer("Found 1 error.", 0), "passed"),
-        ("ls | head", Answer("errors: 5", 0, failed=False), "passed"),
+        ("ls | head", Answer("errors: 5", 0, failed=False), "unknown"),
         ("ls", Answer("no", 2), "failed"),
         ("ls", Answer(""), "unknown"),
     ],
@@ -157,6 +159,24 @@ def test_runs_of_the_same_check_are_counted_whatever_limits_their_output() -> No
     assert (command.runs, command.failures, command.outcome) == (7, 3, "passed")
     (line,) = render(state)["critical_context"]["commands"]
     assert "→ 7 runs, 3 failed, the last passed (“ok x 0.3s”)" in line
+
+
+def test_the_same_check_in_another_folder_is_another_check() -> None:
+    """Neither are their runs counted together, nor does one show that the failure of the other is gone."""
+    state = State(project="/p")
+    for command, output in (("cd web && npm test", "1 failed"), ("cd api && npm test", "3 passed")):
+        answer = Answer(output, int("failed" in output), failed="failed" in output)
+        add_call(state, Ran(command), answer=answer)
+    add_call(state, Ran("npm test", folder="/p/docs"), answer=Answer("3 passed", 0, failed=False))
+    add_call(state, Ran("npm test", folder="/p"), answer=Answer("3 passed", 0, failed=False))
+    assert [command.folder for command in state.commands.values()] == ["/p/web", "/p/api", "/p/docs", ""]
+    told = render(state)["critical_context"]["commands"]
+    assert [line for line in told if line.startswith("`npm test` → in `docs`: passed")]
+    state = State(project="/p")
+    for folder, failed in (("/p/web", True), ("/p/api", False)):
+        answer = Answer("1 failed" if failed else "3 passed", int(failed), failed=failed)
+        add_call(state, Ran("npm test", folder=folder), answer=answer)
+    assert [command.folder for command in checks.unresolved_failures(state)] == ["/p/web"]
 
 
 def test_a_single_run_says_how_it_ended() -> None:

@@ -169,6 +169,17 @@ def test_a_prompt_that_waits_is_the_first_thing_to_do() -> None:
         assert not any(step.startswith("Newest request") for step in log["next_steps"])
 
 
+def test_what_was_typed_before_a_reply_answers_no_question_in_it() -> None:
+    """A prompt that waited in the queue while the agent wrote its question is a request of its own."""
+    asked = record(RecordKind.PROMPT, "Write it", line=0)
+    reply = record(RecordKind.REPLY, "Done. Shall I push it?", line=2)
+    typed = record(RecordKind.PROMPT, "yes", line=3)
+    waited = step(State(), [asked, queue("yes", 1), reply, typed], Queueing(home=Path("/nowhere")))
+    assert waited.rules == []
+    answered = step(State(), [asked, reply, typed], Queueing(home=Path("/nowhere")))
+    assert [rule.about for rule in answered.rules] == ["Shall I push it?"]
+
+
 INSTRUCTIONS = "Review the diff for races and say which lock guards which field. " * 4
 
 

@@ -30,35 +30,6 @@ def test_an_unfinished_request_is_told_word_for_word_with_what_was_said_and_done
     ]
 
 
-def test_an_unfinished_request_comes_with_what_the_last_calls_showed() -> None:
-    """Search hits and conflicts that nobody has put into words yet; files and listings can be read again."""
-    hits = "src/rows.py:3: skip_empty\nsrc/cells.py:9: skip_empty"
-    story = (
-        Story(project="/p")
-        .asked("Old")
-        .replied("", call("shell", {"command": "rg old"}, "old.py:1: an old hit of it"))
-    )
-    story.replied("Done with the old one.").asked("Where are empty rows skipped")
-    story.replied("", call("shell", {"command": "rg skip_empty"}, hits))
-    story.replied(
-        "", call("shell", {"command": "cat src/rows.py"}, "def skip_empty(rows): return filter(None, rows)")
-    )
-    (showed,) = [step for step in steps_of(story) if step.startswith("The last calls showed:")]
-    assert showed == f"The last calls showed:\n`rg skip_empty`\n```\n{hits}\n```"
-
-
-def test_long_output_of_a_call_keeps_its_ends() -> None:
-    output = "\n".join(
-        ["first of all", *(f"line {number} of many" for number in range(300)), "3 conflicts in all"]
-    )
-    story = Story().asked("Merge it").replied("", call("shell", {"command": "git merge other"}, output))
-    (showed,) = [step for step in steps_of(story) if step.startswith("The last calls showed:")]
-    assert "first of all" in showed
-    assert "3 conflicts in all" in showed
-    assert "\n[…]\n" in showed
-    assert len(showed) < 600
-
-
 def test_a_short_request_comes_with_what_the_agent_said_before_it() -> None:
     """ "No, revert those changes" says nothing without the reply that it answers."""
     before = "Settings files no longer count as the user's work; rows of other tools are left out of the sum."

@@ -67,6 +67,28 @@ def test_files_deleted_by_a_shell_command() -> None:
     }
 
 
+def test_files_moved_by_a_shell_command() -> None:
+    """To another name, or into a folder; unknown files are ignored."""
+    state = State(project="/p")
+    for action in (
+        Looked("/p/a.py"),
+        Looked("/q/b.py"),
+        Looked("/p/e.py"),
+        Ran("mv /p/e.py /p/f.py"),
+        Ran("git mv a.py lib/c.py && mv -f other.py d.py"),
+        Ran("mv b.py old/", folder="/q"),
+    ):
+        add_call(state, action, answer=GOOD)
+    assert {path: (file.last, file.moved_to) for path, file in state.files.items()} == {
+        "/p/e.py": ("moved", "/p/f.py"),
+        "/p/f.py": ("changed", ""),
+        "/p/a.py": ("moved", "/p/lib/c.py"),
+        "/p/lib/c.py": ("changed", ""),
+        "/q/b.py": ("moved", "/q/old/b.py"),
+        "/q/old/b.py": ("changed", ""),
+    }
+
+
 @pytest.mark.parametrize(
     "action",
     [Looked("a.py"), Changed("a.py", "", "x"), Wrote("a.py", "x"), Removed("a.py"), Moved("a.py", "b")],
@@ -202,12 +224,34 @@ def test_a_push_counts_for_the_commits_before_it() -> None:
         ("git push origin main", "main -> main"),
     ):
         add_call(state, Ran(command), answer=Answer(output, 0, failed=False))
-    assert "The last commit, `1a2b3c4` (“Add it”), was pushed" in render(state)["critical_context"]["state"]
+    assert (
+        "Committed in this session: `1a2b3c4` (“Add it”); pushed"
+        in render(state)["critical_context"]["state"]
+    )
     add_call(state, Ran("git commit -m 'More'"), answer=Answer("[main 2a2b3c4] More", 0, failed=False))
     assert (
-        "The last commit, `2a2b3c4` (“More”), was not pushed in this session"
+        "Committed in this session: `1a2b3c4` (“Add it”), `2a2b3c4` (“More”); the last was not pushed in this session"
         in (render(state)["critical_context"]["state"])
     )
+
+
+def test_an_amended_commit_takes_the_place_of_the_one_before() -> None:
+    state = State()
+    for command, output in (
+        ("git commit -m 'Add it'", "[main 1a2b3c4] Add it"),
+        ("git commit --amend -m 'Add all of it'", "[main 2a2b3c4] Add all of it"),
+    ):
+        add_call(state, Ran(command), answer=Answer(output, 0, failed=False))
+    assert [(each.sha, each.subject) for each in state.commits] == [("2a2b3c4", "Add all of it")]
+
+
+def test_of_many_commits_the_last_are_named() -> None:
+    state = State()
+    for number in range(7):
+        answer = Answer(f"[main {number}a2b3c4] Part {number}", 0, failed=False)
+        add_call(state, Ran(f"git commit -m 'Part {number}'"), answer=answer)
+    told = render(state)["critical_context"]["state"][-1]
+    assert told.startswith("Committed in this session: 2 more, `2a2b3c4` (“Part 2”), ")
 
 
 def edit(path: str = "/p/a.py"):

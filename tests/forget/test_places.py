@@ -11,6 +11,7 @@ from leftoff.chat import saved_chats
 from leftoff.chat.saved_chats import ChatStore
 from leftoff.errors import StorageError
 from leftoff.forget import forget, places
+from leftoff.live.installed import is_program
 from leftoff.platform import paths
 from leftoff.platform.register import Register
 from leftoff.resume_logs.save import save_log
@@ -208,6 +209,20 @@ def test_settings_are_named_and_never_changed(settings, session):
     assert plan["settings"] == [str(of_user), str(Path(".leftoff/configuration.yaml").absolute())]
     assert as_they_are(mine) == mine
     assert "but for your settings" in leftoff("forget", "--text", "my careful notes", "--yes", code=3)
+
+
+def test_what_is_installed_for_the_agents_is_never_changed(session):
+    """A word that the program itself contains must not break the hooks."""
+    leftoff("install", "claude", "--yes")
+    installed = {
+        file: file.read_bytes()
+        for file in paths.data_folder().rglob("*")
+        if file.is_file() and is_program(file)
+    }
+    assert len(installed) > 1
+    assert any(b"leftoff" in content for content in installed.values())
+    forget_text("leftoff")
+    assert {file: file.read_bytes() for file in installed} == installed
 
 
 def test_our_gitignore_is_never_changed(session):

@@ -704,7 +704,7 @@ def test_new_records_are_folded_in_the_background(live):
         (">pins", "leftoff: nothing is pinned here."),
         (">Pins", "leftoff: nothing is pinned here."),
         (">unpin 7", "leftoff: This project has no pin 7."),
-        (">pickup", "leftoff: no log number 1 to continue from. There is none"),
+        (">pickup", "leftoff: no log number 1 to continue from. There are no logs"),
         (">trim", "leftoff: there is nothing to trim yet."),
         (">trim yes", "leftoff: there is nothing to trim yet."),
         (">TRIM Yes", "leftoff: there is nothing to trim yet."),

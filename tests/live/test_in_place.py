@@ -113,6 +113,47 @@ def test_instructions_are_passed_on_word_for_word(ask):
     assert "The user asked of this compaction: keep the plan for `src/3.py`" in answer["messages"][0]["text"]
 
 
+def test_an_idle_session_with_room_is_halved_as_if_asked_for(live, ask):
+    usual = chars(ask(used_tokens=40_000, trigger="manual"))
+    assert chars(ask(used_tokens=40_000, trigger="auto")) == usual
+
+
+@pytest.mark.parametrize(
+    ("model", "variable", "is_declined"),
+    [
+        ("claude-sonnet-4-5-20250929", None, True),
+        ("us.anthropic.claude-opus-4-20250514-v1:0", None, True),
+        ("claude-opus-4-6", None, False),
+        ("claude-opus-4-6", "1", True),
+        ("claude-opus-5-5", "1", False),
+    ],
+)
+def test_in_mid_turn_a_model_that_thinks_by_budget_is_left_to_the_agent(
+    live, ask, monkeypatch, model, variable, is_declined
+):
+    """Claude's API wants the turn under way to begin with its thinking then, and a rebuilt message cannot hold any."""
+    if variable:
+        monkeypatch.setenv("CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING", variable)
+    reply = {"type": "thinking", "thinking": "first", "signature": "s"}
+    with_thinking(live.transcript, model, reply)
+    messages = messages_of(live)
+    last_result = max(index for index, each in enumerate(messages) if each["toolResults"])
+    answer = ask(messages=messages[: last_result + 1])
+    assert ("can only continue a turn with its thinking" in answer.get("declined", "")) == is_declined, answer
+    assert (saved_logs() == []) == is_declined
+    assert "messages" in ask(messages=messages), "between turns"
+
+
+def with_thinking(transcript: Path, model: str, block: dict) -> None:
+    """Let every reply of the transcript come from this model and begin with this block."""
+    lines = [json.loads(line) for line in transcript.read_bytes().splitlines()]
+    for line in lines:
+        if line["type"] == "assistant":
+            line["message"]["model"] = line["requestedModel"] = model
+            line["message"]["content"].insert(0, block)
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
 @pytest.mark.parametrize(
     ("fields", "why"),
     [

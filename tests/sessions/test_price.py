@@ -83,3 +83,11 @@ def test_advise_shows_what_the_first_prompt_costs(claude, isolated_home, capsys)
     assert run(["advise", str(transcript), "--json"]) == 0
     options = {each["how"]: each for each in json.loads(capsys.readouterr().out)["options"]}
     assert options["as-is"]["first_prompt_usd"] == pytest.approx(2.0, abs=0.01)
+
+
+def test_a_name_with_a_star_prices_all_models_that_begin_so_and_the_longest_that_fits_counts(claude):
+    own = {"gpt-5*": 1.0, "gpt-5.2*": 2.0, "gpt-5.2-codex": 3.0}
+    found = [
+        find_price(claude, model, own) for model in ("gpt-5.1", "gpt-5.2-mini", "gpt-5.2-codex", "gpt-4")
+    ]
+    assert found == [Price(1.0), Price(2.0), Price(3.0), None]

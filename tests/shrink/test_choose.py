@@ -120,8 +120,8 @@ def test_without_an_editor_the_message_says_how_to_name_one(source, capsys, monk
 def test_an_editor_that_fails_is_named_and_nothing_is_cut(source, capsys, monkeypatch, editor):
     monkeypatch.setenv("VISUAL", editor)
     before = sorted(source.parent.iterdir())
-    assert run(["trim", str(source), "--edit"]) == 2
-    assert f"The editor {editor} " in capsys.readouterr().err
+    assert run(["trim", str(source), "--edit"]) == 1
+    assert f"leftoff: {editor}: " in capsys.readouterr().err
     assert sorted(source.parent.iterdir()) == before
 
 

@@ -64,11 +64,47 @@ def test_what_the_user_typed_stays_word_for_word_at_every_size(home):
 
 def test_what_the_user_typed_and_had_no_room_is_counted(home):
     told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
-    told.asked(f"Build this: {LONG}").replied("Building.")
+    for number in range(20):
+        told.asked(f"Build {number}: {LONG[:1_500]}").replied("Building.")
     told.events += story().events
     transcript = home.claude(told)
-    assert "but for 1 message of the user that had no room" in compact(transcript, 10_000).messages[0].text
+    assert re.search(
+        r"but for \d+ messages of the user that had no room", compact(transcript, 10_000).messages[0].text
+    )
     assert "had no room" not in compact(transcript, 110_000).messages[0].text
+
+
+def test_the_words_before_and_after_a_long_paste_stay_with_the_line_that_has_it_all(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    told.asked("Use tabs.").replied("Good.")
+    told.asked(f"Why does this fail?\n{LONG}\nDo not touch the ledger.").replied("Looking.")
+    told.events += story().events
+    transcript = home.claude(told)
+    rebuilt = compact(transcript, 10_000)
+    words = typed(rebuilt.messages)
+    assert words[0] == "Use tabs."
+    (paste,) = (text for text in words if "Why does this fail?" in text)
+    assert paste.endswith("Do not touch the ledger.")
+    assert len(paste) < 1_200
+    line = int(re.search(r"--at (\d+) …]", paste)[1])
+    assert "Do not touch the ledger." in transcript.read_text("utf-8").splitlines()[line - 1]
+    assert "long pastes by their two ends" in rebuilt.messages[0].text
+    assert "had no room" not in rebuilt.messages[0].text
+
+
+def test_the_last_turns_stay_where_a_shorter_log_makes_room_for_them(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for number in range(30):
+        told.asked(f"Say {number}. {LONG[:800]}").replied(LONG[:10_000])
+    transcript = home.claude(told)
+    before = live_messages(ref_of(transcript).agent, ref_of(transcript).session)
+    lost = [
+        size
+        for size in range(12_000, 26_000, 1_000)
+        if compact(transcript, size).messages[-4:]
+        != tuple(each._replace(handle=None) for each in before[-4:])
+    ]
+    assert not lost
 
 
 def test_calls_and_results_stay_pairs_and_nothing_keeps_its_handle(home):

@@ -339,7 +339,7 @@ def occurs_before(path: Path, end: int, mark: bytes) -> bool:
 
 
 def newest_time_before(path: Path, end: int) -> str:
-    """Return the newest timestamp on any line before that byte; empty if there is none."""
+    """Return the newest timestamp on any line before that byte, or an empty string."""
     newest = b""
     with open_transcript(path) as file:
         while (left := end - file.tell()) > 0:

@@ -45,7 +45,7 @@ class UsageTally:
         self._written = dict.fromkeys(keys, 0)
 
     def add(self, reply_id: bytes | None, usage: JsonObject, limit: int, used: int) -> None:
-        """Add one usage that is scaled from ``used`` to ``limit``; ``reply_id`` is None for a reply without id."""
+        """Add one usage that is scaled from ``used`` to ``limit``; ``reply_id`` is ``None`` for a reply without id."""
         if reply_id is not None and reply_id == self._last:
             return
         self._last = reply_id

@@ -154,7 +154,7 @@ def add_entries(draft: Draft, entries: Mapping[str, JsonObject], where: Path) ->
 def remove_entries(draft: Draft, created: Collection[str] | None) -> None:
     """Remove every entry of ours and what that leaves empty: its group, and members that we had created.
 
-    ``created`` is None when it is not known what we created: then everything that is left empty is removed.
+    ``created`` is ``None`` when it is not known what we created: then everything that is left empty is removed.
     """
     while (path := next(_find_ours(draft.text), None)) is not None:
         draft.remove(*_largest_removable(draft.text, path, created))

@@ -48,7 +48,7 @@ _Line = tuple[int, int, bytes]  # number, first byte, bytes
 class Piece(NamedTuple):
     """Some bytes of a file.
 
-    ``value`` is None for a blank line, a line that was not to be parsed, and a broken piece; only the latter has a ``note``.
+    ``value`` is ``None`` for a blank line, a line that was not to be parsed, and a broken piece; only the latter has a ``note``.
     """
 
     place: Place
@@ -215,7 +215,7 @@ def _chunk_start(file: IO[bytes], position: int) -> int:
 
 
 def last_line(path: Path, mark: bytes, accepts: Callable[[bytes], bool]) -> int | None:
-    """Return where the last line begins that holds ``mark`` and is accepted, searching from the end; None if there is none."""
+    """Return where the last line begins that holds ``mark`` and is accepted, searching from the end, or None."""
     with open_transcript(path) as file:
         return find_last_line(file, mark, accepts)
 

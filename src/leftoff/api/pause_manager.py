@@ -298,7 +298,7 @@ class SessionPauseManager:
         return [(pause.session_id, pause.files[_JSON]) for pause in self._snapshots()]
 
     def load_snapshot(self, session_id: str | None = None) -> dict[str, Any] | None:
-        """Return a snapshot as its JSON file has it, without an id the newest one; None if there is none, DocumentError if it is broken."""
+        """Return a snapshot as its JSON file has it, without an id the newest one, or None; DocumentError if it is broken."""
         for pause in self._snapshots():
             if session_id in (None, pause.session_id):
                 if pause.state is None:
@@ -321,7 +321,7 @@ def _log_problems(ended: FinalizedPause) -> None:
 def recover_orphaned_pause(project_path: Path | None = None, choice: str | None = None) -> Path | None:
     """Finalise (f), discard (d) or continue (c) the project's pause; return the snapshot's JSON file if there is one.
 
-    Without ``choice`` the user is asked on a terminal. If there is none, a pause whose process has died is finalised as of its last
+    Without ``choice`` the user is asked on a terminal. Without a terminal, a pause whose process has died is finalised as of its last
     action, and any other is left alone.
     """
     if choice is not None and choice not in [*CHOICE_LETTERS, *CHOICE_LETTERS.values()]:

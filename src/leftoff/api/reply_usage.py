@@ -23,7 +23,7 @@ def read_usage(usage: object) -> Usage:
     """Return the counts of a reply's ``usage``: a mapping, or an object of an SDK with the same names as attributes.
 
     Null counts as missing, text of digits as a number; unknown names are ignored. Raise UsageError if a count is anything else than
-    a whole number of at least 0, or if there is none at all.
+    a whole number of at least 0, or if it is missing.
     """
     fields = _fields("usage", usage)
     if all(fields.get(name) is None for name in (*_INPUT, *_OUTPUT, *_CACHE_READ, *_CACHE_CREATION)):

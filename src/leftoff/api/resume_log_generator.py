@@ -113,7 +113,7 @@ class ResumeLogGenerator:
         return kept.markdown_file
 
     def load_resume_log(self, session_id: str) -> ResumeLog | None:
-        """Return a session's log; None if there is none, DocumentError if it is damaged."""
+        """Return a session's log, or None; DocumentError if it is damaged."""
         require("session_id", session_id, str)
         log = self._repository.load(session_id)
         self._report()

@@ -98,7 +98,7 @@ class ChatSessions:
         return saved_chats.save_markdown(self._store, session_id, markdown, summary)
 
     def extract_summary(self, file_path: Path) -> str | None:
-        """Return the summary of a saved chat without its markers; None if there is none, or it is damaged."""
+        """Return the summary of a saved chat without its markers; None if it is missing or damaged."""
         return page.find_summary(chat_file.read_text(Path(file_path))).text
 
     def extract_metadata(self, file_path: Path) -> dict[str, Any]:

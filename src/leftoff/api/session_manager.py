@@ -155,7 +155,7 @@ class SessionManager:
         return self._resume_log_generator.save_resume_log(log)
 
     def load_resume_log_on_startup(self) -> ResumeLog | None:
-        """Return the latest resume log that this machine wrote or the user trusted; None if there is none."""
+        """Return the latest resume log that this machine wrote or the user trusted, or None."""
         return self._resume_log_generator.get_latest_resume_log(trusted_only=True)
 
     def pause_session(self, session_state: dict[str, Any] | None = None) -> Path | None:

@@ -25,7 +25,7 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer. ``text`` is None if the agent returned nothing; the other fields are None if it did not report them.
+    """An answer. ``text`` is ``None`` if the agent returned nothing; the other fields are None if it did not report them.
 
     ``used_tokens`` is what the context window held when the answer was complete.
     """
@@ -91,7 +91,7 @@ class ChatStore:
 
 @dataclass(slots=True, kw_only=True)
 class Chat:
-    """The state of a running chat. ``file`` is None until something is saved; ``unsaved`` holds entries still to be saved."""
+    """The state of a running chat. ``file`` is ``None`` until something is saved; ``unsaved`` holds entries still to be saved."""
 
     agent: ChatAgent
     store: ChatStore

@@ -44,7 +44,9 @@ class Address:
 def parse_address(url: str, model: str | None, api: Api | None, key_variable: str | None) -> Address:
     """Return the full address. Without ``api``, the path tells which API the server speaks."""
     parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme in {"http", "https"} and not parts.hostname:
+        raise UsageError(f"{url} names no host. Example: leftoff chat https://host/v1 --model NAME")
+    if parts.scheme not in {"http", "https"}:
         raise UsageError(f"{url}: an address begins with https://, or http:// on this machine.")
     if parts.username or parts.password or parts.query:
         raise UsageError("The address must hold no key: name the environment variable with --key-variable.")

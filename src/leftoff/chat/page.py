@@ -158,7 +158,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
-    """The chat that another one continues. ``resumed_from`` is None if the parent did not continue one itself."""
+    """The chat that another one continues. ``resumed_from`` is ``None`` if the parent did not continue one itself."""
 
     session_id: str
     path: str
@@ -192,7 +192,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The queries and tokens of a chat. ``restoration`` is None for a chat that continues no other."""
+    """The queries and tokens of a chat. ``restoration`` is ``None`` for a chat that continues no other."""
 
     queries: int = 0
     session: Tokens = NO_TOKENS
@@ -248,7 +248,7 @@ def format_tokens(tokens: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryBlock:
-    """The summary of a page; ``text`` is None if there is none, and ``problem`` says why."""
+    """The summary of a page; ``text`` is ``None`` without one, and ``problem`` says why."""
 
     text: str | None
     problem: Literal["missing", "invalid"] | None = None

@@ -227,7 +227,7 @@ def _read_last_list() -> JsonObject:
 def find_chat(folder: Path, selector: str, shown: Sequence[str] | None) -> ChatInfo:
     """Find the chat that ``selector`` names: a number, an id, the beginning of one, or ``latest``.
 
-    Numbers refer to the ids in ``shown``; if that is None, to the current list. A full id never matches another chat.
+    Numbers refer to the ids in ``shown``; if that is ``None``, to the current list. A full id never matches another chat.
     """
     chats = {each.session_id: each for each in list_chats(folder).chats}
     if selector == LATEST and chats:
@@ -299,7 +299,7 @@ def write_export(text: str, target: Path) -> Path:
 
 
 def require_summary(saved: SavedChat) -> str:
-    """Return the summary to resume from. Raise DocumentError if there is none."""
+    """Return the summary to resume from. Raise DocumentError without one."""
     if saved.summary.text is not None:
         return saved.summary.text
     why = "no summary" if saved.summary.problem == "missing" else "invalid summary format"

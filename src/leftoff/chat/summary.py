@@ -173,7 +173,7 @@ def _clip(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryResult:
-    """A summary without markers; ``text`` is None if there is none, and ``error`` says why."""
+    """A summary without markers; ``text`` is ``None`` without one, and ``error`` says why."""
 
     text: str | None
     error: str | None = None

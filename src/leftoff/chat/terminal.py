@@ -151,7 +151,7 @@ class AnswerRenderer:
             self._draw_preview()
 
     def end(self, text: str | None) -> None:
-        """Draw ``text``; if that is None, the rest of the pieces."""
+        """Draw ``text``; if that is ``None``, the rest of the pieces."""
         rest = self._blocks.rest() if text is None else text
         self._clear_preview()
         if rest or self._name is not None:

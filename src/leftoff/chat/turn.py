@@ -78,7 +78,7 @@ def take_turn(chat: Chat, query: str, on_text: OnText) -> TurnResult:
 
 
 def _ask(chat: Chat, prompt: str, on_text: OnText, *, timeout_seconds: float | None) -> Answer:
-    """Ask the agent; the text is its answer, or a note in brackets that says why there is none."""
+    """Ask the agent; the text is its answer, or a note in brackets that says why it did not answer."""
     pieces: list[str] = []
 
     def collect(piece: str) -> None:
@@ -173,7 +173,7 @@ def save_with_summary(chat: Chat) -> SaveResult:
 
 
 def _write(chat: Chat, summary: str | None) -> ChatFile:
-    """Write the unsaved entries, and ``summary`` unless it is None. Ctrl-C waits, so that it is known what was written."""
+    """Write the unsaved entries, and ``summary`` unless it is ``None``. Ctrl-C waits, so that it is known what was written."""
     with process.defer_signals():
         if not chat.store.folder.is_dir():
             chat.store.create_project_folder()
@@ -202,7 +202,7 @@ class ResumableChat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredChat:
-    """The new chat and the agent's answer to the summary. ``reset`` is None if there was nothing to forget."""
+    """The new chat and the agent's answer to the summary. ``reset`` is ``None`` if there was nothing to forget."""
 
     chat: Chat
     answer: Answer

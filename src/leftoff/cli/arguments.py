@@ -1,12 +1,15 @@
-"""What the commands take: groups of commands, ``--json``, numbers, sessions and agents, with completion in the shell."""
+"""What the commands take: ``--json``, numbers, sessions, agents and cuts of a plan, with completion in the shell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from leftoff.shrink.trim import PlannedTrim
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _MAX_COMPLETIONS = 50  # of sessions, the newest first
@@ -65,10 +68,7 @@ class WholeNumber(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"{value!r} is not a whole number{self._describe_limits()}.", param, ctx)
+        return _convert(super().convert, value, f"a whole number{self._describe_limits()}", param, ctx)
 
     def _describe_range(self) -> str:
         """Return the limits as the help shows them: only where there are two, and not as a formula."""
@@ -87,14 +87,25 @@ class Fraction(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"{value!r} is not a fraction, 0.9 for 90 %.", param, ctx)
+        return _convert(super().convert, value, "a fraction, 0.9 for 90 %", param, ctx)
 
     def _describe_range(self) -> str:
         """Return nothing: the help says what a fraction is."""
         return ""
+
+
+def _convert(
+    convert: Callable[..., Any],
+    value: Any,
+    expected: str,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> Any:
+    """Convert a value as click does, and refuse another one with words of our own."""
+    try:
+        return convert(value, param, ctx)
+    except click.BadParameter as error:
+        raise click.BadParameter(f"{value!r} is not {expected}.", ctx=ctx, param=param) from error
 
 
 def with_json(command: Command) -> Command:
@@ -114,10 +125,12 @@ def _json_here_or_on_root(context: click.Context, parameter: click.Parameter, va
     return value or bool(context.find_root().params.get("as_json"))
 
 
-class SessionArgument(click.types.StringParamType):
-    """A SESSION as people name it. The shell completes the ids of the newest sessions, with their first prompts."""
+class Completed(click.types.StringParamType):
+    """A text that the shell completes."""
 
-    name = "session"
+    def completions(self, incomplete: str) -> list[CompletionItem]:
+        """Return what begins so."""
+        raise NotImplementedError
 
     def shell_complete(
         self,
@@ -125,6 +138,16 @@ class SessionArgument(click.types.StringParamType):
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem]:
+        """Return the completions."""
+        return self.completions(incomplete)
+
+
+class SessionArgument(Completed):
+    """A SESSION as people name it: the ids of the newest sessions are completed, with their first prompts."""
+
+    name = "session"
+
+    def completions(self, incomplete: str) -> list[CompletionItem]:
         """Return ``latest`` and the sessions whose id begins so."""
         from itertools import islice
 
@@ -146,17 +169,12 @@ class SessionArgument(click.types.StringParamType):
         return found[: _MAX_COMPLETIONS + 1]
 
 
-class AgentArgument(click.types.StringParamType):
-    """An agent by its id, which the shell completes."""
+class AgentArgument(Completed):
+    """An agent by its id."""
 
     name = "agent"
 
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
+    def completions(self, incomplete: str) -> list[CompletionItem]:
         """Return the agents whose id begins so."""
         from leftoff.agents.registry import load_agents
 
@@ -169,3 +187,54 @@ class AgentArgument(click.types.StringParamType):
 
 SESSION = SessionArgument()
 AGENT = AgentArgument()
+
+
+class Choice(NamedTuple):
+    """Which cuts of a plan the user wants; no ``cut`` means all of them."""
+
+    keep: frozenset[int]
+    cut: frozenset[int]
+    edit: bool
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the user chose anything."""
+        return bool(self.keep or self.cut or self.edit)
+
+    def apply(self, planned: PlannedTrim) -> PlannedTrim:
+        """Return the plan with the chosen cuts only; with ``edit`` the user ticks them in an editor."""
+        from leftoff.cli.editor import edit_text
+        from leftoff.shrink import choose
+
+        plan = choose.choose_cuts(planned.plan, keep=self.keep, cut=self.cut or None)
+        if self.edit and plan.cuts:
+            typed = click.get_current_context().command_path
+            ticked = edit_text(choose.plan_as_list(plan), extension=".txt", example=f"{typed} --edit")
+            plan = choose.choose_cuts(plan, cut=choose.parse_list(ticked))
+        return planned._replace(plan=plan)
+
+
+def with_choice(command: Command) -> Command:
+    """Give a command the options ``--keep``, ``--cut`` and ``--edit``, which make a ``Choice``."""
+    keep = click.option(
+        "--keep",
+        multiple=True,
+        callback=_parse_cuts,
+        metavar="N,N-N",
+        help="Leave out these cuts; --dry-run shows their numbers.",
+    )
+    cut = click.option(
+        "--cut", multiple=True, callback=_parse_cuts, metavar="N,N-N", help="Make only these cuts."
+    )
+    edit = click.option("--edit", is_flag=True, help="Open the plan in $EDITOR as a list to tick.")
+    return keep(cut(edit(command)))
+
+
+def _parse_cuts(
+    context: click.Context,  # noqa: ARG001 - click's signature
+    parameter: click.Parameter,  # noqa: ARG001
+    values: tuple[str, ...],
+) -> frozenset[int]:
+    from leftoff.shrink import choose
+
+    return frozenset().union(*map(choose.parse_numbers, values))

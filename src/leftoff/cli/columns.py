@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -28,8 +29,11 @@ def fold(cell: str, width: int, *, cuts_words: bool = True) -> list[str]:
 
 
 def _words(line: str) -> Iterator[tuple[str, str]]:
-    """Yield the words of a line with the gap before each; scripts without spaces may be broken after any letter."""
-    for word in line.split(" "):
+    """Yield the words of a line with the gap before each; scripts without spaces may be broken after any letter.
+
+    A number and its % are one word.
+    """
+    for word in re.split(" (?!%)", line):
         gap, start = " ", 0
         for at in range(1, len(word)) if not word.isascii() else ():
             is_wide = _columns(word[at - 1]) > 1 or _columns(word[at]) > 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,11 +12,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from leftoff.cli import arguments, output
+from leftoff.cli.editor import edit_file
 from leftoff.config import load, save
 from leftoff.config.settings import Key, WrongValueError, known_groups, known_keys
 from leftoff.core.quantities import count
 from leftoff.diagnose.doctor import SettingInForce, explain_settings
-from leftoff.errors import ConfigWarning, NothingToDoError, ProcessError, UsageError
+from leftoff.errors import ConfigWarning, NothingToDoError, UsageError
 from leftoff.platform import files, paths
 from leftoff.workspace import Workspace
 
@@ -25,7 +25,7 @@ _VERBS = {"get", "set", "list", "show"}  # as other programs have them
 _LEAST_TOKENS = 100  # of a threshold: a smaller number is meant as a percentage
 
 
-class SettingKey(click.types.StringParamType):
+class SettingKey(arguments.Completed):
     """The dotted key of a setting, which the shell completes."""
 
     name = "key"
@@ -44,12 +44,7 @@ class SettingKey(click.types.StringParamType):
             raise UsageError(f"{load.unknown_setting(value)} leftoff config --all lists them all.")
         return value
 
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
+    def completions(self, incomplete: str) -> list[CompletionItem]:
         """Return the keys that begin so."""
         return [
             CompletionItem(key.dotted, help=key.declared.meaning)
@@ -200,13 +195,6 @@ def _origin(found: SettingInForce) -> str:
 
 
 def _edit(file: Path, *, as_json: bool) -> int:
-    environment = paths.environment()
-    editor = environment.get("VISUAL") or environment.get("EDITOR")
-    if not editor:
-        raise UsageError("No editor is set. Name one: EDITOR=nano leftoff config --edit")
     file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        click.edit(editor=shlex.join([*shlex.split(editor)]), filename=str(file))
-    except click.ClickException as error:
-        raise ProcessError(f"{editor}: {error.message.removeprefix(f'{editor}: ')}.") from error
+    edit_file(file, example="leftoff config --edit")
     return _show_all(Workspace.open(), everything=False, as_json=as_json)

@@ -80,13 +80,13 @@ def _show_plan(plan: forget_module.ForgetPlan) -> None:
             " deleted there; pins, chats, manual pauses and documents of other worktrees stay"
         )
     _list_files("to be deleted:", plan.documents)
-    _list_files("to be cleaned of it:", plan.holders)
+    _list_files("to be removed from these files:", plan.holders)
     if plan.in_library:
-        output.say("  in the library")
+        output.say("  to be removed from the search index")
     if plan.named_sources:
         output.say(
-            f"  in the path or project of {plan.named_sources:,} sessions and documents: these are removed from the library, and no"
-            " search finds them again"
+            f"  in the path or project of {plan.named_sources:,} sessions and documents, which no search will find any more"
+            ""
         )
     if plan.copies.archived or plan.copies.orphans:
         output.say(f"  in the archive: {len(plan.copies.archived) + len(plan.copies.orphans)}")
@@ -94,7 +94,7 @@ def _show_plan(plan: forget_module.ForgetPlan) -> None:
         output.say(
             f"  perhaps in the remote ({output.visible(plan.remote)}), which is checked when you erase it"
         )
-    _list_files("in the agents' own files, which stay as they are:", plan.agents_own)
+    _list_files("not to be changed, although it is there: the agents' own files", plan.agents_own)
     _list_files("in your settings and installations, which are yours to change:", plan.settings)
     _list_files("your own documents, which stay (only ids of sessions are masked in them):", plan.stays)
     _list_unread(

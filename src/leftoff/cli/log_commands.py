@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from leftoff.cli import arguments, output
+from leftoff.cli.editor import edit_text
 from leftoff.cli.log_verify_command import verify
 from leftoff.core.quantities import age, count
 from leftoff.core.session import short_id
-from leftoff.errors import ProcessError, UsageError
-from leftoff.platform import clock, paths
+from leftoff.errors import UsageError
+from leftoff.platform import clock
 from leftoff.resume_logs import cleanup as log_cleanup
 from leftoff.resume_logs import list_logs
 from leftoff.sessions.find import LATEST, find_session
@@ -131,20 +132,7 @@ def _ask(headings: tuple[str, ...]) -> bool:
 
 
 def _run_editor(text: str) -> str:
-    """Let the user edit the text; return it unchanged if the editor was left without saving."""
-    environment = paths.environment()
-    editor = environment.get("VISUAL") or environment.get("EDITOR")
-    if not editor:
-        raise UsageError("No editor is set. Name one: EDITOR=nano leftoff log edit")
-    try:
-        edited = click.edit(text, editor=editor, extension=".md")
-    except click.ClickException as error:
-        raise ProcessError(
-            f"{editor}: {error.message.removeprefix(f'{editor}: ')}. The log is unchanged."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ProcessError(f"{editor}: what it saved is not UTF-8 text. The log is unchanged.") from error
-    return text if edited is None else edited
+    return edit_text(text, extension=".md", example="leftoff log edit", unchanged="The log is unchanged.")
 
 
 @click.command("list", epilog="Example: leftoff log list")

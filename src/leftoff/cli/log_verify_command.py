@@ -63,9 +63,11 @@ def _draw_verdicts(found: VerifiedLog, *, everything: bool) -> None:
         if everything or verdict.outcome != "supported":
             _draw_verdict(verdict)
     counts = ", ".join(
-        f"{found.count(outcome)} {outcome}" for outcome in ("supported", "contradicted", "source gone")
+        f"{number} {outcome}"
+        for outcome in ("supported", "contradicted", "source gone")
+        if (number := found.count(outcome)) or outcome == "supported"
     )
-    output.say(f"{counts}: {output.near_path(found.path)}")
+    output.say(f"{count(len(found.verdicts), 'item')}: {counts}. The log: {output.near_path(found.path)}")
 
 
 def _draw_verdict(verdict: Verdict) -> None:

@@ -79,9 +79,9 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "help": Entry("help_command:help_", "explain a command; help all lists every one"),
         "completion": Entry("help_command:completion", "set up Tab completion", is_rare=True),
         "trust": Entry("setup_commands:trust", "allow documents from a cloned repository", is_rare=True),
-        "hook": Entry("agent_commands:hook", "what agents call at their events", is_rare=True),
-        "in-place": Entry("agent_commands:in_place", "what leftoff's mod calls to compact", is_rare=True),
-        "statusline": Entry("agent_commands:statusline", "what agents show as status line", is_rare=True),
+        "hook": Entry("setup_commands:hook", "what agents call at their events", is_rare=True),
+        "in-place": Entry("setup_commands:in_place", "what leftoff's mod calls to compact", is_rare=True),
+        "statusline": Entry("setup_commands:statusline", "what agents show as status line", is_rare=True),
     },
 }
 COMMANDS: Mapping[str, Entry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
@@ -100,6 +100,7 @@ _MEANT = {
 }
 _LAST_STREAM = 2  # the number of standard error
 _SIGNALLED = 128
+_LEAST_HELP_COLUMNS = 52
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -259,6 +260,15 @@ class LazyGroup(click.Group):
             arguments.refuse_command(ctx, args[0], COMMANDS, _MEANT)
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Let help texts fit terminals that are narrower than the 50 columns at which click stops."""
+        columns = output.width()
+        if columns < _LEAST_HELP_COLUMNS:
+            extra["terminal_width"] = columns - 2
+        return super().make_context(info_name, args, parent, **extra)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return all names, in the order of the table."""
         return [*COMMANDS]
@@ -303,7 +313,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="\b\nMore:    leftoff COMMAND --help, leftoff help all\nExample: leftoff status",
+    epilog="\b\nOne:     leftoff COMMAND --help\nAll:     leftoff help all\nExample: leftoff status",
 )
 @click.option(
     "--version",

@@ -222,11 +222,12 @@ def table(
     if width() < _NARROW_COLUMNS and any(map(_cuts_words, columns, widths)):
         body = [line for row in fitting for line in _block(heading, row)]
     else:
+        numeric = [all(map(_is_number, column[1:])) for column in columns]
         body = [
             "",
-            *(apply_style(line, {"bold": True}) for line in _row(heading, widths)),
+            *(apply_style(line, {"bold": True}) for line in _row(heading, widths, numeric)),
             " " + "─" * (sum(widths) + 3 * (len(widths) - 1)),
-            *(line for row in fitting for line in _row(row, widths)),
+            *(line for row in fitting for line in _row(row, widths, numeric)),
         ]
     write("".join(f"{line}\n" for line in [*head, *body, ""]))
 
@@ -236,9 +237,10 @@ def _cuts_words(column: Iterable[str], width: int) -> bool:
 
 
 def _block(headings: Sequence[str], row: Sequence[str]) -> Iterator[str]:
-    """Yield the cells of a row below each other, for a terminal on which a table would cut words."""
+    """Yield the cells of a row below each other, for a terminal on which a table would cut words; a number needs no name."""
     first, *rest = (
-        f"{heading}: {cell}" if heading else cell.strip() for heading, cell in zip(headings, row, strict=True)
+        f"{heading}: {cell}" if heading and heading != "no." else cell.strip()
+        for heading, cell in zip(headings, row, strict=True)
     )
     yield from ("", *(apply_style(line, {"bold": True}) for line in fold(first, width())))
     yield from (f"  {line}" for cell in rest for line in fold(cell, width() - 2))
@@ -270,11 +272,18 @@ def _widths(wanted: list[int], room: int) -> list[int]:
     return widths
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    """Return the lines of one row: a cell that is too long continues below."""
+def _is_number(cell: str) -> bool:
+    return cell in {"?", "-"} or cell.lstrip("~$").replace(",", "").replace(".", "").isdecimal()
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
+    """Return the lines of one row: a cell that is too long continues below; numbers are aligned to the right."""
     folded = [fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
     for parts in zip_longest(*folded, fillvalue=""):
-        padded = (pad(part, width) for part, width in zip(parts, widths, strict=True))
+        padded = (
+            part.rjust(width) if right else pad(part, width)
+            for part, width, right in zip(parts, widths, numeric, strict=True)
+        )
         yield (" " + "   ".join(padded)).rstrip()
 
 
@@ -285,8 +294,8 @@ def choose(question: str, choices: Sequence[Choice]) -> Choice:
         click.echo(visible(f"{number:>3}  {each.description}\n     {each.selector}"), err=True)
     from leftoff.cli.arguments import WholeNumber
 
-    number = click.prompt("Which one", type=WholeNumber(1, len(choices)), err=True)
-    return choices[number - 1]
+    chosen: int = click.prompt("Which one", type=WholeNumber(1, len(choices)), err=True)
+    return choices[chosen - 1]
 
 
 def hint(words: str) -> None:

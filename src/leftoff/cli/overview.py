@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from leftoff.agents.registry import load_agents
 from leftoff.cli import output
-from leftoff.cli.session_commands import status_lines
-from leftoff.cli.session_rows import first_words
+from leftoff.cli.session_commands import first_words, status_lines
 from leftoff.core.quantities import ago, count
 from leftoff.core.wire import JsonObject
 from leftoff.live.install import agents_without_hooks

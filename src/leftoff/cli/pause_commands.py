@@ -60,7 +60,9 @@ def start(*, context_percentage: float | None, as_json: bool) -> int:
             }
         )
         return 0
-    output.say(f"Recording {started.session_id} from {whole_percentage(started.context_percentage)}% on.")
+    output.say(
+        f"Recording {started.session_id}; the window is {whole_percentage(started.context_percentage)} % full."
+    )
     output.say(
         'Next: leftoff pause record user_message "what was said"; leftoff pause finalize keeps it all.'
     )
@@ -127,9 +129,8 @@ def _draw_status(found: list_pauses.PauseStatus, now: datetime) -> None:
         output.say(f"  {output.visible(listed.note or '')}")
         return
     minutes = summary.duration_seconds / 60
-    output.say(
-        f"  {count(summary.action_count, 'action')}, {summary.tool_calls} of them tool calls, in {minutes:.0f} min"
-    )
+    calls = count(summary.tool_calls, "tool call") if summary.tool_calls else "no tool call"
+    output.say(f"  {count(summary.action_count, 'action')} ({calls}) in {minutes:.0f} min")
     if summary.context_range is not None:
         first, last = summary.context_range
         line = sparkline(summary.fractions, max(10, min(_WIDTH, output.width() - 20)))

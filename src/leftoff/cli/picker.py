@@ -19,7 +19,7 @@ import click
 
 from leftoff.cli import gauge, output
 from leftoff.cli.overview import find_overview, overview_lines
-from leftoff.cli.session_rows import group_sessions, headings, session_rows
+from leftoff.cli.session_commands import group_sessions, headings, session_rows
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock
 from leftoff.sessions.listing import list_transcripts, remember_numbers
@@ -32,6 +32,7 @@ _LOOKED_AT = 200  # newest transcripts among which the project's latest is looke
 _LEAST_ROWS = 6  # of the list; the part above it gives way
 _ESCAPE_SECONDS = 0.05  # the rest of an arrow key arrives at once; Escape is alone
 _KEYS = "↑↓ or number  Enter resume  s show  t trim  / search  ? help  q quit"
+_FEW_KEYS = "↑↓  Enter resume  ? help  q quit"  # on a narrow terminal
 _HELP = (
     "arrows, j, k, PgUp, PgDn   move",
     "Home, End, a number        go to the first, the last, that session",
@@ -230,7 +231,8 @@ class Picker:
         lines += [(line, None) for line in _HELP] if self._shows_help else self._list_lines(width)
         space = output.height() - 2 - len(lines)
         lines += [("", None)] * max(0, space)
-        lines = [*lines[: output.height() - 2], (self._foot(), None), (_KEYS, {"dim": True})]
+        keys = _KEYS if len(_KEYS) < output.width() else _FEW_KEYS
+        lines = [*lines[: output.height() - 2], (self._foot(), None), (keys, {"dim": True})]
         shown = (
             output.apply_style(fitted, style) if style else fitted for fitted, style in _fit(lines, width)
         )

@@ -125,8 +125,9 @@ def init(*, name: tuple[str, ...], plain: bool, as_json: bool) -> int:
         return 0
     output.say(f"Started {output.visible(home.id)}: {output.near_path(home.state)}")
     if not plain:
-        research = output.visible(str(home.part("research").relative_to(home.folder)))
-        output.say(f"Next: write {research}, then the overview, the plan and the steps.")
+        output.say(
+            f"Next: write {output.near_path(home.part('research'))}, then the overview, the plan and the steps."
+        )
     output.say(f"To continue it in any session, say: continue project {short_id(home)}")
     return 0
 

@@ -30,6 +30,7 @@ _CUT_SHORT = (
     "There are more matches than were checked. Add a word, or a filter such as since:7d, project: or kind:\n"
 )
 _LEAVES_OUT = "What you erased with leftoff forget --text is left out, and so are sessions that have it in their path.\n"
+_LEAST_SNIPPET, _LEAST_TITLE = 24, 8  # columns; a snippet that has less goes below its label
 _FOUND: Style = {"bold": True, "fg": "yellow"}
 
 
@@ -174,26 +175,33 @@ def _show_session(session: SessionResult, now: datetime, width: int) -> None:
     )
     who = found.agent or found.type
     modified_at = datetime.fromtimestamp(found.modified_ns / 1e9, UTC)
-    head = f"{number}  {who}  {project}  {age(now, modified_at)}{more}  "
+    head = visible(f"{number}  {who}  {project}  {age(now, modified_at)}")
+    head = f"{head}{more}" if output.columns_of(head + more) < width else output.cut(head, width)
     title = found.title or (found.path if session.number is None else "")
     if session.is_copy:
-        output.write(f"{number}  └ trimmed copy of the session above, {age(now, modified_at)} old\n")
+        copy = f"{number}  └ copy of the session above, {age(now, modified_at)} old"
+        output.write(f"{output.cut(copy, width)}\n")
         return
     gone = (
         "  (deleted by its agent; leftoff archive restore)"
         if session.number is None and found.archived
         else ""
     )
-    output.write(
-        f"{output.apply_style(head, {'bold': True})}{one_line(title, max(0, width - len(head) - 1))}{gone}\n"
-    )
+    output.write(f"{output.apply_style(head, {'bold': True})}{_title(title, width - len(head) - 3)}{gone}\n")
     column = max((len(_label(shown)) for shown in session.hits), default=0)
+    room = width - column - 8
     for shown in session.hits:
-        label = f"{_label(shown):<{column}}"
-        output.write(f"     {label}  {_marked(shown, max(12, width - len(label) - 8))}\n")
+        if room < _LEAST_SNIPPET:
+            output.write(f"   {_label(shown)}\n     {_marked(shown, width - 6)}\n")
+        else:
+            output.write(f"     {_label(shown):<{column}}  {_marked(shown, room)}\n")
         for each in shown.follow_ups:
             ended = "" if each.exit_code is None else f" (exit {each.exit_code})"
             output.write(f"       then {each.kind}{ended}: {one_line(each.snippet, max(30, width - 28))}\n")
+
+
+def _title(title: str, room: int) -> str:
+    return f"  {one_line(title, room)}" if title and room >= _LEAST_TITLE else ""
 
 
 def _label(shown: HitResult) -> str:
@@ -228,10 +236,10 @@ def archive() -> None:
 
 
 @click.command("list", epilog="Example: leftoff archive list --all")
-@click.option("--all", "show_all", is_flag=True, help="Include those that their agent still has.")
+@click.option("--all", "show_all", is_flag=True, help="Include sessions that their agent still has.")
 @arguments.with_json
 def archive_list(*, show_all: bool, as_json: bool) -> int:
-    """List archived sessions that their agent has deleted or shortened."""
+    """List the archived sessions that their agent has deleted or shortened."""
     from leftoff.search.archive import list_archive
 
     listed = [each for each in list_archive() if show_all or each.deleted or each.copies > 1]
@@ -242,7 +250,7 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
         output.say(
             "The archive is empty."
             if show_all
-            else "The archive has no deleted session. To list those that their agent still has: leftoff archive list --all"
+            else "No archived session was deleted by its agent. To list every archived session: leftoff archive list --all"
         )
         return output.NOTHING_TO_DO
     rows = [
@@ -269,7 +277,9 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
 
 @click.command("restore", epilog="Example: leftoff archive restore 0b54f7aa")
 @click.argument("session")
-@click.option("--copy", help="Which of several, as archive list calls it; else the fullest that is gone.")
+@click.option(
+    "--copy", help="Which copy, as archive list names it. Default: the fullest one that was deleted."
+)
 @arguments.with_json
 def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
     """Put SESSION back where its agent had it. Nothing is overwritten."""

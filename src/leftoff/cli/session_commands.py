@@ -1,27 +1,28 @@
-"""The commands that read sessions: status, sessions, show, export."""
+"""The commands that read sessions: status, sessions, show, export; and the list of sessions as lines that fit the terminal."""
 
 from __future__ import annotations
 
 import dataclasses
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from leftoff.cli import arguments, gauge, output
 from leftoff.cli.gauge import Style
-from leftoff.cli.session_rows import group_sessions, headings, session_rows
 from leftoff.core.metrics import Level
-from leftoff.core.quantities import count
-from leftoff.core.session import short_id
+from leftoff.core.quantities import age, count
+from leftoff.core.session import SessionEntry, short_id
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
 from leftoff.sessions.find import LATEST, no_sessions
+from leftoff.sessions.grouping import group_copies
 from leftoff.sessions.listing import remember_numbers, require_folder
 from leftoff.sessions.status import ListedSession, Status, count_sessions, list_sessions
 from leftoff.workspace import Workspace
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from leftoff.sessions.show import ShownRecord
 
 _WATCH_SECONDS = 2.0
+_COPIES = {"trimmed": "trimmed copy", "continued": "continued in a fresh session", "forked": "fork"}
+_GAP = "  "
+_LEAST_PROMPT = 10
+_SHARE = 5  # columns of "101 %"
 _NAMES = {"side": "bookkeeping", "repeated": "copied again"}  # kinds that need a plainer word
 _KINDS: Mapping[str, Style] = {
     "prompt": {"bold": True, "fg": "cyan"},
@@ -80,7 +85,7 @@ def status_lines(found: Status) -> list[output.Line]:
         level = "" if found.level in {None, Level.OK} else f" · {gauge.level_name(found.level)}"
         texts = [f"{gauge.describe(found.metrics)}{level}", *_describe_window(found), *texts]
     if found.level is not None:
-        width = max(20, min(60, output.width() - 4))
+        width = max(20, min(60, output.width() - 6))  # the scale ends with " %" behind its last mark
         lines.append((f"  {gauge.bar(found.metrics, found.thresholds, width)}", gauge.style(found.level)))
         lines.append((f"  {gauge.scale(found.metrics, found.thresholds, width)}", {"dim": True}))
         if ahead := _next_threshold(found):
@@ -152,7 +157,7 @@ def _draw_sessions(grouped: list[tuple[ListedSession, bool]]) -> None:
 
 
 def _say_that_there_are_more(shown: int, total: int | None) -> None:
-    """Say of how many these are the newest; ``total`` is None for a project, whose sessions were not all looked at."""
+    """Say of how many these are the newest; ``total`` is ``None`` for a project, whose sessions were not all looked at."""
     if total != shown:
         all_of_them = "The newest" if total is None else f"{shown:,} of {total:,} sessions"
         output.say(
@@ -166,9 +171,9 @@ def _say_that_there_are_more(shown: int, total: int | None) -> None:
     "--at",
     "at_line",
     type=arguments.WholeNumber(min=1),
-    help="This line of the transcript and those around it.",
+    help="Show this line of the transcript and those around it.",
 )
-@click.option("--full", is_flag=True, help="Shorten nothing.")
+@click.option("--full", is_flag=True, help="Show long results whole.")
 @arguments.with_json
 def show(*, session: str, at_line: int | None, full: bool, as_json: bool) -> int:
     """Read SESSION: prompts, replies, tool calls and results. On a terminal it opens in your pager.
@@ -221,11 +226,15 @@ def _wrapped(line: str) -> list[str]:
 
 @click.command(epilog="Example: leftoff export latest --chain --out session.md")
 @click.argument("session", default=LATEST, type=arguments.SESSION)
-@click.option("--chain", is_flag=True, help="Its ancestors too, the oldest first.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Into this new file.")
+@click.option("--chain", is_flag=True, help="Include the sessions it continues, oldest first.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this new file, not to the terminal.",
+)
 @arguments.with_json
 def export(*, session: str, chain: bool, out: Path | None, as_json: bool) -> int:
-    """Write SESSION as Markdown, without credentials: prompts, replies, tool calls and what they answered."""
+    """Write SESSION as Markdown, without credentials: prompts, replies, tool calls and results."""
     from leftoff.sessions import show as session_show
 
     pieces = session_show.export(session, Workspace.open(), chain=chain)
@@ -240,3 +249,113 @@ def export(*, session: str, chain: bool, out: Path | None, as_json: bool) -> int
         for piece in pieces:
             click.echo(output.visible(piece), nl=False)
     return 0
+
+
+class SessionRow(NamedTuple):
+    """One line of the list: its text without the gauge, the gauge, and the level that colours it."""
+
+    text: str
+    gauge: str
+    level: Level | None
+
+
+class _Columns(NamedTuple):
+    number: int
+    age: int
+    agent: int
+    project: int
+    prompt: int
+    bar: int
+
+
+def group_sessions(listed: Sequence[ListedSession]) -> list[tuple[ListedSession, bool]]:
+    """Return the sessions with copies after their originals, and whether each is such a copy."""
+    return group_copies(listed, lambda each: each.entry.session_id, _parent_id)
+
+
+def _parent_id(each: ListedSession) -> str | None:
+    parent = each.entry.parent
+    return parent.session_id if parent is not None and parent.derivation in _COPIES else None
+
+
+def session_rows(
+    grouped: Sequence[tuple[ListedSession, bool]], now: datetime, width: int, first: int = 1
+) -> list[SessionRow]:
+    """Return the lines for a terminal of that width, numbered from ``first``."""
+    cells = _cells(grouped, now, first)
+    columns = _columns(cells, width)
+    return [
+        SessionRow(_line(row, columns), _gauge(each, columns.bar), each.status.level)
+        for row, (each, _) in zip(cells, grouped, strict=True)
+    ]
+
+
+def headings(grouped: Sequence[tuple[ListedSession, bool]], now: datetime, width: int, first: int = 1) -> str:
+    """Return the line above the list."""
+    line = _line(
+        ("#", "age", "agent", "project", "first prompt"), _columns(_cells(grouped, now, first), width)
+    )
+    return f"{line}{_GAP} used"
+
+
+def _cells(
+    grouped: Sequence[tuple[ListedSession, bool]], now: datetime, first: int
+) -> list[tuple[str, str, str, str, str]]:
+    return [
+        (
+            str(number),
+            age(now, each.entry.modified_at),
+            each.entry.agent,
+            _project(each),
+            _prompt(each, is_copy=is_copy),
+        )
+        for number, (each, is_copy) in enumerate(grouped, start=first)
+    ]
+
+
+def first_words(entry: SessionEntry) -> str:
+    """Return the first prompt; of a fresh session without one, which session it continues."""
+    if entry.first_prompt is None and entry.parent is not None and entry.parent.session_id is not None:
+        return f"(continues {short_id(entry.parent.session_id)})"
+    return entry.first_prompt or "(no prompt yet)"
+
+
+def _project(each: ListedSession) -> str:
+    return Path(each.entry.project).name if each.entry.project else "-"
+
+
+def _prompt(each: ListedSession, *, is_copy: bool) -> str:
+    parent = each.entry.parent
+    if parent is None or not is_copy:
+        return first_words(each.entry)
+    return f"└ {'untrimmed copy' if parent.is_untrimmed else _COPIES[parent.derivation]}"
+
+
+def _columns(cells: Sequence[tuple[str, str, str, str, str]], width: int) -> _Columns:
+    """Return the widths: the prompt gets what the others leave; on a narrow terminal some are smaller or left out (0)."""
+    number, since, agent, project = (
+        max([len(heading), *(output.columns_of(row[at]) for row in cells)])
+        for at, heading in enumerate(("#", "age", "agent", "project"))
+    )
+    bar = 10 if width >= 100 else 5 if width >= 70 else 0
+    project = min(project, 20 if width >= 110 else 14) if width >= 60 else 0
+    agent = agent if width >= 50 else 0
+    shown = [each for each in (number, since, agent, project) if each]
+    share = _SHARE + (bar + 1 if bar else 0)
+    rest = width - 1 - sum(shown) - share - len(_GAP) * (len(shown) + 1)
+    return _Columns(number, since, agent, project, max(_LEAST_PROMPT, rest), bar)
+
+
+def _line(cells: tuple[str, str, str, str, str], columns: _Columns) -> str:
+    number, since, *others = cells
+    wide = zip(others, (columns.agent, columns.project, columns.prompt), strict=True)
+    padded = (output.pad(output.one_line(cell, room), room) for cell, room in wide if room)
+    return _GAP.join([number.rjust(columns.number), since.rjust(columns.age), *padded])
+
+
+def _gauge(each: ListedSession, bar: int) -> str:
+    metrics = each.status.metrics
+    if metrics.shown_percentage is None:
+        return "    -"
+    share = f"{int(metrics.shown_percentage):3} %"
+    return f"{share} {gauge.bar(metrics, each.status.thresholds, bar)}" if bar else share

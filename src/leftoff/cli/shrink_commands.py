@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from leftoff.cli import arguments, output
-from leftoff.cli.choice import Choice, with_choice
 from leftoff.core.prices import dollars
 from leftoff.core.quantities import ago, count
 from leftoff.core.session import short_id
@@ -23,6 +22,7 @@ from leftoff.shrink import expand as shrink_expand
 from leftoff.shrink import family
 from leftoff.shrink import trim as shrink_trim
 from leftoff.shrink import untrim as shrink_untrim
+from leftoff.shrink.choose import what_is_cut, why_cut
 from leftoff.shrink.derive import DerivedSession
 from leftoff.shrink.trim import PlannedTrim, tokens_saved_by
 from leftoff.workspace import Workspace
@@ -30,7 +30,7 @@ from leftoff.workspace import Workspace
 _HEADINGS = ("no.", "line", "what", "tokens", "why")
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be cut and why; write nothing.")
 _FORCE = click.option(
-    "--force", is_flag=True, help="Also for a version of the agent that leftoff does not know yet."
+    "--force", is_flag=True, help="Write it even if leftoff does not know this version of the agent yet."
 )
 _SHORTEST_PROMPT, _LONGEST_PROMPT = 12, 40
 _STRATEGIES = {"smart-trim": "smart-trimmed", "untrim": "untrimmed", "as-is": "copied"}
@@ -77,25 +77,12 @@ def _draw_levels(levels: Sequence[shrink_trim.LevelEffect]) -> None:
 
 
 def _cut_row(cut: Cut, plan: TrimPlan) -> tuple[str, ...]:
-    what = f"{cut.tool or ''} {cut.part}".strip()
     return (
         str(cut.place.line_idx + 1),
-        output.one_line(what, 24),
+        output.one_line(what_is_cut(cut), 24),
         f"{tokens_saved_by(cut, plan):,}",
-        output.short_path(_why(cut).replace(f"{paths.working_folder()}/", "")),
+        output.short_path(why_cut(cut).replace(f"{paths.working_folder()}/", "")),
     )
-
-
-def _why(cut: Cut) -> str:
-    """Return why a piece is cut; a rule of smart-trim describes it with a sentence for the agent that says so already."""
-    if not cut.description:
-        return cut.rationale
-    if cut.description.endswith("."):
-        return (
-            cut.description.removesuffix(".").removesuffix("; read it again").removesuffix("; search again")
-        )
-    size, is_by_size, _ = cut.rationale.partition(", more than ")  # the same for all of them
-    return f"{size}: {cut.description}" if is_by_size else f"{cut.rationale}: {cut.description}"
 
 
 def _gauge(savings: Savings) -> str:
@@ -114,7 +101,7 @@ def show_derived(made: DerivedSession) -> None:
     """Say where the new session is, what it saved, and what to type."""
     wrote = "The same copy exists already: session" if made.is_reused else "Wrote session"
     output.say(
-        f"{wrote} {short_id(made.session_id or '')}: about {made.savings.tokens:,} tokens fewer{_gauge(made.savings)}."
+        f"{wrote} {short_id(made.session_id or '')}, about {made.savings.tokens:,} tokens fewer{_gauge(made.savings)}."
     )
     output.say(f"  {output.end_of_path(made.output_file)}")
     show_not_copied(made.left_behind)
@@ -175,7 +162,7 @@ def _parse_tools(
     metavar="±N",
     help="Shorten long replies too: the first N, or with -N all but the last N.",
 )
-@with_choice
+@arguments.with_choice
 @_DRY_RUN
 @_FORCE
 @arguments.with_json
@@ -199,7 +186,7 @@ def trim(
     wanted = shrink_trim.TrimOptions(
         strategy="trim", threshold=threshold, tools=tools, trim_assistant=trim_assistant, force=force
     )
-    return _shrink(session, wanted, Choice(keep, cut, edit), dry_run=dry_run, as_json=as_json)
+    return _shrink(session, wanted, arguments.Choice(keep, cut, edit), dry_run=dry_run, as_json=as_json)
 
 
 @click.command("smart-trim", epilog="Example: leftoff smart-trim --level strong --dry-run")
@@ -214,7 +201,7 @@ def trim(
     metavar="NAME",
     help="Let an agent (by its id) or a command propose the cuts. Default: rules, without a model.",
 )
-@with_choice
+@arguments.with_choice
 @_DRY_RUN
 @_FORCE
 @arguments.with_json
@@ -235,17 +222,19 @@ def smart_trim(
     Each cut leaves a line that says what was there and why it was removed. The session itself is not changed.
     """
     wanted = shrink_trim.TrimOptions(strategy="smart-trim", level=level, by=by, force=force)
-    return _shrink(session, wanted, Choice(keep, cut, edit), dry_run=dry_run, as_json=as_json)
+    return _shrink(session, wanted, arguments.Choice(keep, cut, edit), dry_run=dry_run, as_json=as_json)
 
 
 def _shrink(
-    session: str, wanted: shrink_trim.TrimOptions, choice: Choice, *, dry_run: bool, as_json: bool
+    session: str, wanted: shrink_trim.TrimOptions, choice: arguments.Choice, *, dry_run: bool, as_json: bool
 ) -> int:
     workspace = Workspace.open()
     planned = choice.apply(shrink_trim.prepare_trim(session, workspace, wanted))
     if dry_run:
         with output.byte_progress("Looking") as progress:
-            seen = shrink_trim.with_levels(shrink_trim.preview_trim(planned, progress), workspace)
+            seen = shrink_trim.preview_trim(planned, progress)
+        if not choice.is_made:  # whole levels say nothing about chosen cuts
+            seen = shrink_trim.with_levels(seen, workspace)
         output.as_json(seen.to_dict()) if as_json else draw_plan(seen)
         return output.NOTHING_TO_DO if seen.plan.nothing_to_trim else 0
     with output.byte_progress("Writing") as progress:
@@ -262,7 +251,9 @@ def _shrink(
 @click.command(epilog="Example: leftoff untrim latest")
 @click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option("--dry-run", is_flag=True, help="Show what would be restored; write nothing.")
-@click.option("--force", is_flag=True, help="Also for a version of the agent that leftoff does not know yet.")
+@click.option(
+    "--force", is_flag=True, help="Write it even if leftoff does not know this version of the agent yet."
+)
 @arguments.with_json
 def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
     """Write a copy of SESSION with every placeholder replaced by its original, and with the work done since the trim.
@@ -295,7 +286,7 @@ def untrim(*, session: str, dry_run: bool, force: bool, as_json: bool) -> int:
 @click.argument("key")
 @arguments.with_json
 def expand(*, key: str, as_json: bool) -> int:
-    """Print what a placeholder replaced; KEY is at its end. The original is checked against its digest."""
+    """Print what a placeholder replaced. KEY is at the end of the placeholder; the original is checked against its digest."""
     found = shrink_expand.expand(key)
     if as_json:
         output.as_json(
@@ -324,21 +315,17 @@ def advise(*, session: str, as_json: bool) -> int:
         output.as_json(found.to_dict())
         return 0
     rows = [
-        (
-            f"{'> ' if each.how == found.how else '  '}{each.how}",
-            each.savings.gauge or "?",
-            f"{each.savings.tokens:,}",
-            f"{each.cache_write_tokens:,}",
-            dollars(each.first_prompt_usd),
-            each.loses,
-        )
+        {
+            "": f"{'> ' if each.how == found.how else '  '}{each.how}",
+            "window": each.savings.gauge or None,
+            "tokens freed": f"{each.savings.tokens:,}",
+            "first prompt costs": None if each.first_prompt_usd is None else dollars(each.first_prompt_usd),
+            "what is lost": each.loses,
+        }
         for each in found.options
     ]
-    output.table(
-        ("", "window", "frees", "cache rewritten", "first prompt costs", "what is lost"),
-        rows,
-        spare=["cache rewritten"],
-    )
+    known = [heading for heading in rows[0] if any(row[heading] is not None for row in rows)]
+    output.table(known, [[row[heading] or "?" for heading in known] for row in rows])
     session = short_id(found.session_id)
     command = f"leftoff resume {session} --run" if found.how == "as-is" else f"leftoff {found.how} {session}"
     output.say(output.wrap(f"Advice: {found.how}, because {found.why}.", indent=""))

@@ -210,7 +210,10 @@ class Settings(NamedTuple):
         Mapping[str, int], Setting("Window in tokens by model, where leftoff's table is wrong.", at_least=1)
     ] = MappingProxyType({})
     prices: Annotated[
-        Mapping[str, float], Setting("US dollars per million tokens of a first prompt, by model.", at_least=0)
+        Mapping[str, float],
+        Setting(
+            "US dollars per million tokens of a first prompt, by model; gpt-5* names several.", at_least=0
+        ),
     ] = MappingProxyType({})
     warn_agent_below_tokens: Annotated[
         int,

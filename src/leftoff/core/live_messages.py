@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from leftoff.core.records import ToolResult, ToolUse
+from leftoff.core.session import Session
 from leftoff.core.wire import JsonValue
 
 
@@ -27,6 +29,12 @@ class LiveMessage(NamedTuple):
         return not (self.text or self.calls or self.results)
 
 
+def is_in_turn(messages: Sequence[LiveMessage]) -> bool:
+    """Say whether the conversation ends in the middle of a turn: results came, and no reply to them."""
+    since_reply = takewhile(lambda message: message.role == "user", reversed(messages))
+    return any(message.results for message in since_reply)
+
+
 @runtime_checkable
 class CompactsInPlace(Protocol):
     """An agent that lets leftoff replace the messages of a running session, through a plugin inside it.
@@ -42,6 +50,9 @@ class CompactsInPlace(Protocol):
 
     def write_live_messages(self, messages: Iterable[LiveMessage]) -> list[JsonValue]:
         """Write rebuilt messages as the plugin answers with them; calls get new ids, and handles are left out."""
+
+    def needs_thinking(self, session: Session) -> bool:
+        """Say whether a turn that is not over can only continue with its thinking, which a rebuilt message cannot hold."""
 
     def is_typed(self, text: str) -> bool:
         """Say whether the user typed the text of a message, judging by its beginning."""

@@ -172,7 +172,7 @@ def _escape_line(line: str) -> str:
 
 
 def is_open_step(step: str) -> bool:
-    """Return whether a next step is something to do, rather than the note that there is none."""
+    """Return whether a next step is something to do, rather than the note that nothing is left."""
     return bool(step.strip()) and not step.startswith((NOTHING_OPEN, NO_STEP_NAMED))
 
 

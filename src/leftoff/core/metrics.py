@@ -252,7 +252,7 @@ class Occupancy(NamedTuple):
 
     ``used_tokens`` is the occupancy after the last reply of the main conversation, or after a later compaction what the
     agent says is left. ``tail_chars`` counts the characters added since, whose tokens no reply has reported yet; where
-    ``used_tokens`` is None, all characters that are sent next. They are estimated with the session's own ratio of
+    ``used_tokens`` is ``None``, all characters that are sent next. They are estimated with the session's own ratio of
     ``sample_tokens`` to ``sample_chars``.
     """
 

@@ -34,7 +34,7 @@ def is_open(log: ResumeLog) -> bool:
     """Return whether the work of a log is open. When in doubt, it is.
 
     A log with a next step is open: an unfinished request, something that the agent announced, an open to-do, a check that
-    fails, or one of these from the session before. Without a next step the work is *finished* if somebody said so (the
+    fails, or one of these from the session before. Without a next step the work is *finished* if the user or the agent said so (the
     user, the to-do list or the agent), if the user cleared the session, or if the run was headless and ended by itself.
     It is *trivial* if the user asked one thing at most, nothing can have been changed, the agent does not wait for an answer,
     and no other session's work was taken over. A log that says nothing that could be its title is never open.

@@ -85,7 +85,7 @@ class GroundWire(TypedDict):
 class Ground:
     """The state of the project's files when a document was written, against which drift is measured.
 
-    ``head``: None outside git and before the first commit, ``branch`` also on a detached HEAD. ``dirty`` is None if not
+    ``head``: None outside git and before the first commit, ``branch`` also on a detached HEAD. ``dirty`` is ``None`` if not
     known. ``worktree`` names a checkout that is not the main one. ``hashes`` are SHA-256 of the files that the session
     touched. Paths are relative to the project's root.
     """

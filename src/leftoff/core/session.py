@@ -79,6 +79,7 @@ class Parent(NamedTuple):
     session_id: str | None
     transcript: str | None
     derivation: Derivation
+    is_untrimmed: bool = False  # a trimmed session in which everything is back
 
 
 class Session(NamedTuple):

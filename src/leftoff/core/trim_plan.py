@@ -31,7 +31,7 @@ TodoPart = Literal["list", "entry"]
 class Cut(NamedTuple):
     """One piece of content to remove, and the text that replaces it.
 
-    ``part`` says what to cut from the record and ``call_id`` from which call; it is None for the record's own text or
+    ``part`` says what to cut from the record and ``call_id`` from which call; it is ``None`` for the record's own text or
     thinking. An empty ``replacement`` removes the whole block, which is allowed for thinking only. ``key`` is the argument
     with which ``leftoff expand`` prints the original; the replacement contains it, except for thinking.
     """

@@ -36,7 +36,7 @@ _UNKNOWN = datetime.min.replace(tzinfo=UTC)  # before every pin: none is known t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """One compaction. ``at`` is None if the transcript does not say when it was."""
+    """One compaction. ``at`` is ``None`` if the transcript does not say when it was."""
 
     agent: str
     session_id: str

@@ -29,6 +29,7 @@ _HIDES_EXIT_CODE = re.compile(r"\||;|(?<!&)&\s*$|\n")
 _AROUND_CHECK = re.compile(
     r"\A\s*(?:cd [^&;|]+&&\s*|[A-Z_]+=\S*\s+)+|\s*2>&1|\s*\|\s*(?:tail|head|grep|tee|cat)\b(?:'[^']*'|\"[^\"]*\"|[^|&;'\"])*|\s*\|\| true\s*\Z|\s*;\s*echo\b[^;&|]*\Z"
 )
+_HEAD = re.compile(r"\|\s*head\b(?:\s+(?:-n|--lines)?[ =-]*(\d+))?")
 _FAILED = re.compile(any_of("failed output"))
 _PASSED = re.compile(any_of("passed output"), re.IGNORECASE)
 ENDED = re.compile(f"{_FAILED.pattern}|(?i:{_PASSED.pattern})")  # in the output of a check
@@ -49,13 +50,19 @@ def read_outcome(command: str, answer: Answer) -> tuple[Outcome, str]:
     hides_exit_code = _hides_exit_code(command)
     if not is_check_text(command):
         is_unknown = answer.failed is None and answer.exit_code is None
-        return ("unknown" if is_unknown or (hides_exit_code and not output.strip()) else "passed"), ""
+        return ("unknown" if is_unknown or hides_exit_code else "passed"), ""
     if answer.exit_code == 0 and not hides_exit_code:
         return "passed", _last_line(_PASSED, output)
     if failed := _last_line(_FAILED, output):
         return "failed", failed
-    passed = _last_line(_PASSED, output)
+    passed = "" if _is_cut_off(command, output) else _last_line(_PASSED, output)
     return ("passed", passed) if passed else ("unknown", "")
+
+
+def _is_cut_off(command: str, output: str) -> bool:
+    """Return whether ``head`` may have left out the end of an output, where failures and the result are."""
+    limit = _HEAD.search(command)
+    return limit is not None and len(output.splitlines()) >= int(limit[1] or 10)
 
 
 def _hides_exit_code(command: str) -> bool:
@@ -154,7 +161,12 @@ def unresolved_failures(state: State) -> list[Command]:
         for command in state.commands.values()
         if command.outcome == "failed"
         and is_check(command)
-        and not any(later.call > command.call and _refutes(later.text, command.text) for later in passed)
+        and not any(
+            later.call > command.call
+            and later.folder in ("", command.folder)
+            and _refutes(later.text, command.text)
+            for later in passed
+        )
     ]
 
 

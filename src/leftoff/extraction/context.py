@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ _RULES_QUARTERS = _CONTEXT_QUARTERS // 2
 _FILES_QUARTERS = _CONTEXT_QUARTERS * 5 // 16
 _COMMANDS_QUARTERS = _CONTEXT_QUARTERS * 3 // 16
 _MAX_NAMED_FILES = 15
+_MAX_NAMED_COMMITS = 5  # the last ones
 _HALF_LIFE_CALLS = 60
 _OTHER_VERSION_CONTROL = re.compile(r"(?:^|[;&|]\s*)(?:jj|hg|sl|svn) ", re.MULTILINE)
 
@@ -93,8 +95,10 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
     elif last is not None:
         yield f"Nothing was changed after commit {_name_commit(last)}", refs
     if last is not None:
-        pushed = "was pushed" if state.pushed_at >= last.call else "was not pushed in this session"
-        yield f"The last commit, {_name_commit(last)}, {pushed}", [last.ref]
+        pushed = "pushed" if state.pushed_at >= last.call else "the last was not pushed in this session"
+        named = [_name_commit(commit) for commit in here[-_MAX_NAMED_COMMITS:]]
+        earlier = f"{len(here) - len(named)} more, " if len(here) > len(named) else ""
+        yield f"Committed in this session: {earlier}{', '.join(named)}; {pushed}", [last.ref]
 
 
 def _has_reports(state: State) -> bool:
@@ -164,8 +168,10 @@ def _commands(state: State) -> list[tuple[str, list[Ref]]]:
     room = _COMMANDS_QUARTERS
     last_edit = checks.last_edit(state)
     useful = [each for each in state.commands.values() if not checks.looks_around(each.text)]
+    forms = Counter(each.text for each in useful)
     for command in sorted(useful, key=lambda each: -_command_score(each, state.calls)):
-        text = _describe_command(command, last_edit)
+        folder = relative_path(command.folder, state.project) if forms[command.text] > 1 else ""
+        text = _describe_command(command, last_edit, folder)
         if count_quarters(text) + 8 <= room:
             room -= count_quarters(text) + 8
             found.append((text, command.refs))
@@ -179,7 +185,8 @@ def _command_score(command: Command, now: int) -> float:
     return use * (0.5 + recency) * (0.1 + 0.9 * min(1.0, 80 / max(1, len(command.text))))
 
 
-def _describe_command(command: Command, last_edit: int) -> str:
+def _describe_command(command: Command, last_edit: int, folder: str) -> str:
+    """Return a command with how it ended; ``folder`` is named where the same command ran in several."""
     if command.runs == 1:
         ended = {
             "passed": "passed" if checks.is_check(command) else "worked",
@@ -199,4 +206,5 @@ def _describe_command(command: Command, last_edit: int) -> str:
     if checks.is_check(command) and command.call < last_edit:
         said += ", before the last change"
     purpose = f"; {shorten(command.purpose, 80)}" if command.purpose else ""
-    return f"`{command.text}` → {ended}{said}{purpose}"
+    where = f"in `{folder}`: " if folder else ""
+    return f"`{command.text}` → {where}{ended}{said}{purpose}"

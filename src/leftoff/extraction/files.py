@@ -18,9 +18,12 @@ _MAX_FILES_OF_PURPOSE = 3
 # Files that a shell command writes: a here-document, ``tee``, ``sed -i``.
 _SHELL_WRITES = re.compile(
     r"\bcat\s*>>?\s*([^\s<>|;&]+)\s*<<|<<-?\s*['\"]?\w+['\"]?\s*>>?\s*([^\s<>|;&]+)|\btee\s+(?:-a\s+)?([^\s<>|;&-][^\s<>|;&]*)"
-    r"|\bsed\s+-i\S*\s+(?:'[^']*'|\"[^\"]*\")\s+([^\s<>|;&]+)"
+    r"|\bsed\s+-i\S*\s+(?:''\s+)?(?:'[^']+'|\"[^\"]+\")\s+([^\s<>|;&]+)"
 )
 _SHELL_WRITE_MARKS = ("<<", "tee", "sed")  # one of which each of them has: looking for these takes less time
+_MOVES = re.compile(
+    r"(?:^|[;&|]\s*)(?:git )?mv (?:-\w+ )*([^\s;&|]+) ([^\s;&|]+)\s*(?=$|[;&|\n])", re.MULTILINE
+)
 _DELETES = re.compile(r"(?:^|[;&|]\s*)(?:git )?rm (?:-\w+ )*([^;&|\n]+)")
 # What comes before the verb when an agent says what it does next.
 _LEAD_IN = re.compile(
@@ -53,13 +56,16 @@ def _add_shell_changes(state: State, ref: Ref, command: str, folder: str | None)
     """Add the files that a shell command writes and removes."""
     if any(mark in command for mark in _SHELL_WRITE_MARKS):
         for found in _SHELL_WRITES.findall(command):
-            path = _below(folder, "".join(found))
+            path = below(folder or state.project or None, "".join(found))
             _add_change(state, ref, Changed(path, "", ""), purpose=_purpose(state, path))
     if "rm " in command:
         _delete_known_files(state, ref, command, folder)
+    if "mv " in command:
+        _move_known_files(state, ref, command, folder)
 
 
-def _below(folder: str | None, path: str) -> str:
+def below(folder: str | None, path: str) -> str:
+    """Return a path as seen from everywhere, if it is below a folder."""
     path = path.strip("'\"")
     return path if folder is None or path.startswith(("/", "~")) else f"{folder.rstrip('/')}/{path}"
 
@@ -123,6 +129,19 @@ def _delete_known_files(state: State, ref: Ref, command: str, folder: str | None
                     _store_file(
                         state, _touch_file(state, ref, path)._replace(last="deleted", edited_at=state.calls)
                     )
+
+
+def _move_known_files(state: State, ref: Ref, command: str, folder: str | None) -> None:
+    """Mark known files that a shell command moved; a target without a suffix, or with a slash at its end, is a folder."""
+    for source, target in _MOVES.findall(command):
+        for path in dict.fromkeys((source, below(folder or state.project, source))):
+            if path in state.files:
+                is_relative = path == source and not source.startswith("/")
+                to = target if is_relative else below(folder or state.project, target)
+                name = path.rpartition("/")[2]
+                is_folder = to.endswith("/") or ("." in name and "." not in to.rpartition("/")[2])
+                moved = Moved(path, f"{to.rstrip('/')}/{name}" if is_folder else to)
+                _add_change(state, ref, moved, purpose="")
 
 
 def _touch_file(state: State, ref: Ref, path: str) -> File:

@@ -154,7 +154,8 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     ref = make_ref(record, typed)
     state.turns += 1
     state.tip = state.turns
-    state.queued, state.seen = "", []
+    has_read = _has_read_last_reply(state, typed)
+    state.queued = ""
     project = continued_project(typed) or ""
     state.prompts.append(
         Prompt(
@@ -170,7 +171,15 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     if has_rewound:
         rewinds.update_rewinds(state, record.place)
     if not by_agent and not project and not only_saves(typed):
-        user_rules.add_prompt(state, ref, typed)
+        user_rules.add_prompt(state, ref, typed, has_read_last_reply=has_read)
+
+
+def _has_read_last_reply(state: State, typed: str) -> bool:
+    """Return whether the agent's last text was there when the user typed this; not if it waited in the queue since before."""
+    waited, reply = state.queued.strip(), state.last_reply
+    if not waited or state.queued_ref is None or reply is None:
+        return True
+    return waited not in typed or state.queued_ref.line_idx > reply.ref.line_idx
 
 
 def _clip_prompt(text: str) -> str:

@@ -18,8 +18,7 @@ UNFINISHED = "Unfinished request:"
 SAID_BEFORE = "Before the last prompt the agent said:"  # the request may be an earlier one
 WAS_AT = "Since that request the agent said:"
 DONE_SINCE = "Since that request the agent"
-SAW = "The last calls showed:"
-CONTEXT = (SAID_BEFORE, WAS_AT, DONE_SINCE, SAW)  # of a request; none of them is something to do by itself
+CONTEXT = (SAID_BEFORE, WAS_AT, DONE_SINCE)  # of a request; none of them is something to do by itself
 
 # Not between word boundaries: some entries end with a colon or a comma.
 _NEXT = re.compile(rf"(?<!\w)(?:{any_of('next step')})(?!\w)", re.IGNORECASE)
@@ -35,9 +34,6 @@ _LAST_TEXTS = 6
 _CLEAR_ALONE_CHARS = 120  # a shorter request may speak of "those changes", which the reply before it names
 _BEFORE_CHARS = 500
 _MIN_BEFORE_CHARS = 80  # less says nothing about what came before
-_SEEN_CHARS = 600
-_SEEN_OF_ONE_CHARS = 300
-_MAX_LINE_CHARS = 200
 
 
 def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
@@ -52,7 +48,6 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
         if not only_saves(state.prompts[-1].text):
             yield from _words_around(state)
         yield from _calls_since(state)
-        yield from _output_since(state)
 
 
 def quote_prompt(prompt: Prompt, max_chars: int) -> str:
@@ -116,42 +111,6 @@ def _calls_since(state: State) -> Iterator[Step]:
         named = [(each.ref, each.path) for each in (*changed[-6:], *read[-4:])]
         named += [(each.ref, each.text) for each in ran[-3:]]
         yield f"{DONE_SINCE} {'; '.join(parts)}", [ref.with_excerpt(name) for ref, name in named]
-
-
-def _output_since(state: State) -> Iterator[Step]:
-    """Yield what the calls since the agent's last words printed: nobody has put it into words yet."""
-    said = state.last_reply
-    last_call = said.call if said is not None and said.turn == state.turns else -1
-    shown: list[tuple[str, Ref]] = []
-    room = _SEEN_CHARS
-    for each in reversed([each for each in state.seen if each.call > last_call]):
-        text = _clip_output(each.text)
-        fence = "```" if "```" not in text else "~~~~"
-        block = f"`{shorten(each.about, 120)}`\n{fence}\n{text}\n{fence}"
-        if len(block) > room:
-            break
-        room -= len(block)
-        shown.insert(0, (block, each.ref))
-    if shown:
-        yield f"{SAW}\n" + "\n".join(block for block, _ in shown), [ref for _, ref in shown]
-
-
-def _clip_output(text: str) -> str:
-    """Return the first and last lines of an output, with a mark between them where lines are left out."""
-    lines = [
-        shorten(line, _MAX_LINE_CHARS) if len(line) > _MAX_LINE_CHARS else line.rstrip()
-        for line in text.splitlines()
-    ]
-    if sum(map(len, lines)) + len(lines) <= _SEEN_OF_ONE_CHARS:
-        return "\n".join(lines)
-    head: list[str] = []
-    tail: list[str] = []
-    room = _SEEN_OF_ONE_CHARS
-    while lines and room > 0:
-        line = lines.pop(0) if len(head) <= len(tail) else lines.pop()
-        (head if len(head) <= len(tail) else tail).append(line)
-        room -= len(line) + 1
-    return "\n".join([*head, *([passages.GAP] if lines else []), *reversed(tail)])
 
 
 def fit_reply(text: str, max_chars: int = _LAST_REPLY_CHARS) -> str:

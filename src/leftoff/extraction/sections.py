@@ -160,7 +160,7 @@ def without_rewound(state: State) -> State:
     if not state.rewinds:
         return state
     changed: dict[str, Any] = {}
-    for name in ("prompts", "rules", "passages", "seen", "todos", "commits"):
+    for name in ("prompts", "rules", "passages", "todos", "commits"):
         changed[name] = [fact for fact in getattr(state, name) if not is_rewound(state, fact.ref)]
     for name in ("files", "commands", "pending", "jobs"):
         changed[name] = {

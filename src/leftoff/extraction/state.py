@@ -108,7 +108,7 @@ class File(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A shell command, how often it ran and how it ended last, as its output tells. ``name`` is the same for all its forms."""
+    """A shell command, how often it ran in a folder and how it ended last, as its output tells. ``name`` is the same for all its forms."""
 
     ref: Ref
     name: str
@@ -123,6 +123,7 @@ class Command(NamedTuple):
     fixed_by: tuple[str, ...] = ()  # the files changed in between
     result_ref: Ref | None = None  # the last answer; None: it said nothing worth quoting
     failure_ref: Ref | None = None  # the answer that showed the earlier failure, if it passes now
+    folder: str = ""  # where it ran, if that is not the project's folder
 
     @property
     def refs(self) -> list[Ref]:
@@ -199,7 +200,6 @@ class State:
     jobs: dict[str, Job] = field(default_factory=dict)
     pushed_at: int = -1  # the call that pushed last
     pending: dict[str, Pending] = field(default_factory=dict)
-    seen: list[Passage] = field(default_factory=list)  # what the calls since the last prompt printed
     agents: list[str] = field(default_factory=list)
     # Transcript, lines [first, last) that a rewind removed.
     rewinds: list[tuple[str, int, int]] = field(default_factory=list)
@@ -233,7 +233,7 @@ class State:
     def from_dict(cls, data: JsonValue, *, where: str = "extraction") -> State:
         """Return the state of a JSON form; DocumentError makes the caller read the whole transcript again."""
         known: dict[str, Any] = dict(upgrade_document("extraction", data, where=where))
-        for name in ("schema", "announced"):  # the latter was kept until it was found to be in the last reply
+        for name in ("schema", "announced", "seen"):  # kept by earlier versions
             known.pop(name, None)
         try:
             for name, read in _READERS.items():
@@ -254,7 +254,6 @@ LIMITS = {
     "commits": 60,
     "jobs": 20,
     "pending": 64,
-    "seen": 8,
     "agents": 20,
     "rewinds": 200,
     "answered_early": 16,
@@ -384,7 +383,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "prompts": _list_reader(_read_prompt),
     "rules": _list_reader(Rule),
     "passages": _list_reader(Passage),
-    "seen": _list_reader(Passage),
     "files": _dict_reader(_read_file, 1),
     "commands": _dict_reader(_read_command, 1),
     "todos": _list_reader(TodoFact),

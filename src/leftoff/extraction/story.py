@@ -48,6 +48,8 @@ _MAX_SAID_CHARS = 400
 _ABOUT_CHARS = 160
 _SUPPOSES = re.compile(any_of("supposes"), re.IGNORECASE)
 _OBJECTS = re.compile(rf"\W*(?:{any_of('objects')})", re.IGNORECASE)
+_MAY_OBJECT = re.compile(rf"\W*(?:{any_of('may object')})", re.IGNORECASE)
+_ADMITS = re.compile(rf"\W*(?:{any_of('admits')})", re.IGNORECASE)
 _QUESTION_MARKS = ("?", "\uff1f")
 # What an earlier summary calls open: what happened since tells more.
 _WAS_OPEN = re.compile(
@@ -60,7 +62,7 @@ _REASON = re.compile(rf"{any_of('reason').join(('(?:', ')'))}", re.IGNORECASE)
 _FACTS = {"done": "accomplishments", "todo": "accomplishments", "fixed": "key_findings"}
 # How an item begins that is not the agent's own text, by where it is from; ``{}`` is what it is about.
 OPENINGS = {
-    "objected": "Asked “{}”, and the user objected then: “{}”",
+    "objected": "Asked “{}”, to which the user then said “{}”",
     "outcome": "Asked “{}”",
     "reply": "On “{}”",
     "request": "The user wrote",
@@ -166,7 +168,18 @@ def _objection(state: State, passage: Passage) -> Prompt | None:
     if passage.kind != "outcome" or passage.text.endswith(_QUESTION_MARKS):
         return None
     after = (each for each in state.prompts if each.previous_turn == passage.turn)
-    return next((each for each in after if _OBJECTS.match(wording.straighten_quotes(each.text))), None)
+    return next((each for each in after if _is_objection(state, each)), None)
+
+
+def _is_objection(state: State, prompt: Prompt) -> bool:
+    text = wording.straighten_quotes(prompt.text)
+    if not _MAY_OBJECT.match(text):
+        return _OBJECTS.match(text) is not None
+    replies = (
+        each for each in state.passages if each.turn == prompt.turn and each.kind in ("reply", "outcome")
+    )
+    reply = next(replies, None)
+    return reply is not None and _ADMITS.match(wording.straighten_quotes(reply.text)) is not None
 
 
 def _requests(state: State, known: str) -> Iterator[tuple[Passage, list[str], float]]:
@@ -287,8 +300,11 @@ def _verdicts(state: State) -> Iterator[Item]:
 
 def _was_done_after_all(state: State, rule: Rule) -> bool:
     """Return whether a command that was refused without a reason ran later."""
-    command = state.commands.get(checks.name_of(rule.about.strip("`")))
-    return rule.kind == "refusal" and not rule.text and command is not None and command.call > rule.call
+    if rule.kind != "refusal" or rule.text:
+        return False
+    return any(
+        each.text == rule.about.strip("`") and each.call > rule.call for each in state.commands.values()
+    )
 
 
 def _describe_verdict(rule: Rule) -> str:

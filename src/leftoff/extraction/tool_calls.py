@@ -14,13 +14,11 @@ from leftoff.core.actions import (
     Planned,
     Proposed,
     Ran,
-    Searched,
     TodoSet,
     Wrote,
 )
 from leftoff.core.records import Record
 from leftoff.extraction import checks, files, user_rules
-from leftoff.extraction.passages import GAP
 from leftoff.extraction.state import (
     Command,
     Commit,
@@ -37,7 +35,6 @@ _MAX_COMMAND_CHARS = 600
 _MAX_TEXT_CHARS = 8_000
 _MIN_OUTPUT_CHARS = 40
 _MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
-_MAX_SEEN_CHARS = 600  # from either end of what a call printed
 _MAX_EDIT_CHARS = 600
 _WHOLE_NOTE_CHARS = 1_000
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
@@ -54,9 +51,8 @@ _TRAILER = re.compile(
 )
 _PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
 _SHOWS_HOW_IT_ENDED = re.compile(rf"{_COMMITTED.pattern}|{checks.ENDED.pattern}", re.MULTILINE)
+_CHANGES_FOLDER = re.compile(r"\s*cd\s+([^\s;&|]+)\s*&&")
 _FOLDER = re.compile(r"(?:\bcd|\bgit -C)\s+(\S+)")
-# What shows files or lists them, which can be done again.
-_SHOWS_FILES = re.compile(r"(?:cd [^&;|]+&&\s*)?(?:cat|sed -n|head|tail|nl|bat|ls|find|tree|pwd)\b")
 _LINE_NUMBER = re.compile(r"^\s*\d+[→\t|]", re.MULTILINE)
 
 
@@ -83,8 +79,6 @@ def add_call(state: State, call: Call) -> None:
             user_rules.add_verdict(state, call.answer_ref(answer.user_text), call.actions, answer)
         _end_jobs(state, call)
     for action in call.actions:
-        if is_main and isinstance(action, Ran | Searched):
-            _add_seen(state, call, action[0].strip())
         if is_main and isinstance(action, Proposed):
             _add_passage(state, call.asked, "plan", action.plan, _VERDICTS[answer.approved])
         if not answer.refused:
@@ -122,17 +116,6 @@ def _add_action(state: State, call: Call, action: Action) -> None:
             _add_written(state, call.asked, action)
         case _:
             pass
-
-
-def _add_seen(state: State, call: Call, about: str) -> None:
-    """Keep what a call printed until the next prompt; not a file or a listing, which can be read again."""
-    text = call.answer.text.strip()
-    if len(text) < _MIN_OUTPUT_CHARS or call.answer.job_id is not None or _SHOWS_FILES.match(about):
-        return
-    if len(text) > 2 * _MAX_SEEN_CHARS:
-        text = f"{truncate(text, _MAX_SEEN_CHARS)}\n{GAP}\n{text[-_MAX_SEEN_CHARS:].partition(chr(10))[2]}"
-    about = truncate(about, _MAX_COMMAND_CHARS)
-    state.seen.append(Passage(call.answer_ref(text), "output", text, about, state.turns, state.calls))
 
 
 def _add_written(state: State, ref: Ref, action: Wrote | Changed) -> None:
@@ -224,7 +207,8 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         state.jobs = {key: job for key, job in state.jobs.items() if job.command != text}
         state.jobs[answer.job_id] = Job(call.asked.with_excerpt(text), answer.job_id, text)
         return
-    name = checks.name_of(text)
+    folder = _folder_elsewhere(state, ran)
+    name = f"{checks.name_of(text)} @ {folder}" if folder else checks.name_of(text)
     earlier = state.commands.pop(name, None)
     outcome, said = checks.read_outcome(command, answer)
     has_failed = outcome == "failed"
@@ -250,6 +234,7 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         else earlier.result_ref
         if earlier.outcome == "failed"
         else earlier.failure_ref,
+        folder=folder,
     )
     if not has_failed:
         _add_git_state(state, call, command)
@@ -260,6 +245,13 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
             and "git " not in command
         ):
             _add_passage(state, call.answer_ref(answer.text), "output", answer.text, text)
+
+
+def _folder_elsewhere(state: State, ran: Ran) -> str:
+    """Return the folder that a command ran in, if that is another than the project's: there it is another command."""
+    changed_to = _CHANGES_FOLDER.match(ran.command)
+    folder = files.below(ran.folder or state.project, changed_to[1]) if changed_to else ran.folder or ""
+    return "" if not state.project or folder.rstrip("/") == state.project.rstrip("/") else folder
 
 
 def _add_git_state(state: State, call: Call, command: str) -> None:
@@ -277,6 +269,8 @@ def _add_git_state(state: State, call: Call, command: str) -> None:
     if not shown and _QUIET_COMMIT.search(command):
         texts = (each["heredoc"] or each["quoted"] or "" for each in _MESSAGE.finditer(command))
         shown = [(" ", "", subject) for text in texts if (subject := text.strip().split("\n", 1)[0])]
+    if shown and "--amend" in command and state.commits:
+        state.commits.pop()
     for branch, sha, subject in shown:
         if " " not in branch and not is_elsewhere:
             state.branch, state.branch_ref = branch, call.answer_ref(branch)

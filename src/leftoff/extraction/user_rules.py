@@ -66,12 +66,12 @@ _TOPIC_WORD = re.compile(r"[A-Za-z_][\w.-]{3,}")
 _WORD = re.compile(r"[\w-]+")
 
 
-def add_prompt(state: State, ref: Ref, typed: str) -> None:
-    """Add the rules of a prompt, and the correction that a short prompt makes."""
-    if chosen := _chosen_option(state, typed):
+def add_prompt(state: State, ref: Ref, typed: str, *, has_read_last_reply: bool) -> None:
+    """Add the rules of a prompt, and the correction that a short prompt makes; what was typed before a reply answers no question in it."""
+    if chosen := _chosen_option(state, typed) if has_read_last_reply else "":
         _add(state, Rule(ref.with_excerpt(typed), typed.strip(), "answer", chosen, state.calls))
         return
-    if asked := _answered_question(state, typed):
+    if asked := _answered_question(state, typed) if has_read_last_reply else "":
         _add(state, Rule(ref.with_excerpt(typed), typed.strip(), "choice", asked, state.calls))
     typed = "" if _PLAN.match(typed) else typed  # the agent wrote the plan before the user handed it back
     paragraphs = [*wording.typed_paragraphs(typed)]

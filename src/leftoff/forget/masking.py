@@ -176,7 +176,7 @@ def _suffix(path: Path) -> str:
 
 
 def mask_content(content: bytes, suffix: str, matcher: Matcher) -> bytes:
-    """Return the content of a document with all matches masked; the very same bytes where there is none."""
+    """Return the content of a document with all matches masked, or the same bytes if nothing matches."""
     match suffix:
         case ".json":
             return _mask_json(content, matcher)

@@ -18,7 +18,7 @@ from leftoff.chat.saved_chats import last_list_folder
 from leftoff.config.load import FILE_NAME as SETTINGS
 from leftoff.errors import StorageError, describe_os_error
 from leftoff.forget.matcher import Matcher
-from leftoff.live.installed import REGISTRY_NAME
+from leftoff.live.installed import REGISTRY_NAME, is_program
 from leftoff.pause.usage_state import FOLDER as USAGE
 from leftoff.platform import clock, files, large_files, locks, paths
 from leftoff.platform.paths import Project
@@ -57,13 +57,13 @@ _CHAT_NAME = re.compile(rf"(?P<id>.+?)(?:_session_[0-9_]+)?{re.escape(SUFFIX)}")
 
 
 def list_files(projects: Sequence[str], workspace: Workspace) -> Iterator[Path]:
-    """Yield all files of ours: in the user's folders and in those of these projects, but not what the user wrote for us."""
+    """Yield all documents of ours: in the user's folders and in those of these projects, but not what the user wrote for us."""
     folders = {paths.data_folder(), paths.state_folder(), *_project_folders(projects)}
     not_ours = {*settings_files(projects), *_ignore_files(projects)}
     for folder in sorted(folders):
         for parent, _, names in os.walk(folder):
             inner = (Path(parent, name) for name in sorted(names))
-            yield from (each for each in inner if each not in not_ours)
+            yield from (each for each in inner if each not in not_ours and not is_program(each))
     yield from _files_elsewhere(projects, folders, workspace)
 
 

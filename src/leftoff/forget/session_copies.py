@@ -121,7 +121,7 @@ def _is_half(orphan: Path) -> bool:
 
 
 def _ask(path: Path, question: Callable[[], bool]) -> bool | Unread:
-    """Return the answer, or why there is none; a file that vanishes meanwhile holds nothing."""
+    """Return the answer, or why it cannot be given; a file that vanishes meanwhile holds nothing."""
     try:
         return question()
     except (NotFoundError, FileNotFoundError):

@@ -129,7 +129,7 @@ def restore_compacted(context: EventContext) -> HookResponse:
 
 
 def _restoration(context: EventContext) -> str | None:
-    """Return the text that was written to restore what a compaction loses; None if there is none."""
+    """Return the text that was written to restore what a compaction loses, or None."""
     try:
         return restoration_file(context.agent.id, context.event.session_id).read_text("utf-8")
     except OSError:

@@ -607,7 +607,7 @@ def note(folder: "str | None", text: str) -> None:
 
 
 def _state(path: str) -> "Json":
-    """Load the session's state as the full program wrote it; empty if there is none, or it has another schema."""
+    """Load the session's state as the full program wrote it; empty if it is missing or has another schema."""
     try:
         fd = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
     except (OSError, ValueError):

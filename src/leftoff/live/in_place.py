@@ -16,7 +16,7 @@ from typing import Protocol, TypeGuard
 import orjson
 
 from leftoff.agents.registry import agent_by_id
-from leftoff.core.live_messages import CompactsInPlace, LiveMessage
+from leftoff.core.live_messages import CompactsInPlace, LiveMessage, is_in_turn
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.open_work import continued_sessions
 from leftoff.core.protocols import Agent, HasEvents, HasFastPath
@@ -39,7 +39,9 @@ from leftoff.shrink.live_conversation import all_texts_of
 from leftoff.workspace import SessionRef, Workspace
 
 _ACTIONS = ("compact", "trim", "untrim")
-_MANUAL_SHARE = 0.5  # of what is used: a compaction that was asked for frees at least as much as it keeps
+_SHARE_WITH_ROOM = (
+    0.5  # of what is used: a compaction that the window does not need frees at least as much as it keeps
+)
 
 
 class _PluggedAgent(Agent, CompactsInPlace, HasEvents, Protocol):
@@ -72,6 +74,10 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
     if ref is None:
         raise LeftoffError("the session has no transcript yet")
     messages = agent.read_live_messages(request.get("messages"))
+    if is_in_turn(messages) and agent.needs_thinking(ref.session):
+        raise LeftoffError(
+            "this model can only continue a turn with its thinking, which rebuilt messages cannot hold"
+        )
     gauge = _gauge(ref, context.workspace, request)
     log = save_log(context)
     if request["action"] == "untrim":
@@ -141,8 +147,9 @@ def _rebuild(
     if used is None or gauge.total_budget is None:
         raise LeftoffError("how full the window is cannot be read")
     target = int(gauge.total_budget * settings.trim.in_place_target)
-    if request["action"] == "compact" and request.get("trigger") == "manual":
-        target = min(target, int(used * _MANUAL_SHARE))
+    # By hand, or of its own accord while there is room, as when the session is idle: the point is to have less.
+    if request["action"] == "compact" and (request.get("trigger") == "manual" or used <= target):
+        target = min(target, int(used * _SHARE_WITH_ROOM))
     instructions = request.get("instructions")
     trim = settings.trim
     return rebuild(

@@ -33,7 +33,7 @@ from leftoff.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallPlan:
-    """What installing would change. ``before`` is None if the settings file does not exist yet.
+    """What installing would change. ``before`` is ``None`` if the settings file does not exist yet.
 
     ``hooks`` are our hooks in the settings afterwards, ``old_events`` those of our hooks before; ``notes`` are for the user.
     """
@@ -259,7 +259,7 @@ def _is_as_left(wiring: HasHooks, known: Installation) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """The change of one settings file. ``after`` is None if the file is deleted because we created it."""
+    """The change of one settings file. ``after`` is ``None`` if the file is deleted because we created it."""
 
     agent: str
     settings: Path
@@ -275,7 +275,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UninstallPlan:
-    """What uninstalling would remove. ``fast_path`` is None if it stays because something still calls it.
+    """What uninstalling would remove. ``fast_path`` is ``None`` if it stays because something still calls it.
 
     ``forgotten`` are the settings files that leave the registry.
     """

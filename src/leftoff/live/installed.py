@@ -209,6 +209,11 @@ def write_fast_path() -> bool:
     return True
 
 
+def is_program(file: Path) -> bool:
+    """Return whether a file is a part of leftoff itself, which has nothing of any session."""
+    return file == fast_path_file() or file.is_relative_to(paths.data_folder() / _PLUGINS)
+
+
 def plugin_folder(agent_id: str) -> Path:
     """Return the folder of the plugin that runs inside an agent."""
     return paths.data_folder() / _PLUGINS / agent_id
@@ -244,7 +249,7 @@ def is_fast_path_outdated() -> bool:
 
 
 def installed_version() -> str | None:
-    """Return the version of the installed fast path; None if there is none, or it is not ours."""
+    """Return the version of the installed fast path; None if it is missing or not ours."""
     stamp = _installed_stamp()
     return None if stamp is None else stamp.removeprefix(_STAMP).partition(" ")[0]
 

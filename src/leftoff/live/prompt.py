@@ -216,7 +216,7 @@ def _pick_up(context: EventContext, argument: str) -> str:
     candidates = _offered_first(compaction.offer(context).candidates, context.state)
     number = int(argument) if argument else 1
     if not 1 <= number <= len(candidates):
-        count = f"There are {len(candidates)}" if candidates else "There is none"
+        count = f"There are {len(candidates)}" if candidates else "There are no logs"
         return f"leftoff: no log number {number} to continue from. {count}; leftoff log list shows all."
     picked = candidates[number - 1]
     context.update(lambda state: state._replace(pickup=picked.path, offer_open=False, may_continue=False))

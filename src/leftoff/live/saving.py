@@ -260,7 +260,7 @@ def _open_log(session_id: str, workspace: Workspace) -> _LogFile | None:
 
 
 def _with_invitation(state: LiveState, saved: _LogFile | None) -> LiveState:
-    """Return the state after the catch-up: the user is told of a log that was saved only now."""
+    """Return the state after the catch-up: the user is notified of a log that was saved only now."""
     state = state._replace(catching_up=False)
     if saved is None:
         return state

@@ -159,7 +159,7 @@ def _expects_log(context: EventContext) -> bool:
 
 
 def _modified_ns(transcript: str | None) -> int:
-    """Return when a transcript was last written; 0 if there is none."""
+    """Return when a transcript was last written, or 0 without one."""
     try:
         return 0 if transcript is None else Path(transcript).stat().st_mtime_ns
     except OSError:

@@ -30,7 +30,7 @@ _LOG_FOLDER = "resume-logs"  # by default, below the project's own folder
 
 
 class StatusLine(NamedTuple):
-    """The values of a status line. ``next_level`` is None if all thresholds are crossed; any other None means not known."""
+    """The values of a status line. ``next_level`` is ``None`` if all thresholds are crossed; any other None means not known."""
 
     session_id: str
     metrics: ContextMetrics

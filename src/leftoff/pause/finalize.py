@@ -52,7 +52,7 @@ Tokens: TypeAlias = tuple[int | None, int | None]  # used and total; None if not
 class Ending(NamedTuple):
     """Why a pause ends, and what the caller knows about the session. None means not known.
 
-    ``session_state`` is extraction's; its mission, next steps and accomplishments are used. ``commit`` is None to do as the
+    ``session_state`` is extraction's; its mission, next steps and accomplishments are used. ``commit`` is ``None`` to do as the
     settings say. ``at`` is when the pause ended, if that was not just now.
     """
 

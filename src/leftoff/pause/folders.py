@@ -79,7 +79,7 @@ class PauseHome:
 class RunningPause(NamedTuple):
     """A pause that has not ended. ``orphaned`` means that the process that recorded it has ended.
 
-    ``origin`` is None for a pause started by hand. ``problem`` says why an ``unreadable`` file cannot be read; such a pause has
+    ``origin`` is ``None`` for a pause started by hand. ``problem`` says why an ``unreadable`` file cannot be read; such a pause has
     no actions and can only be discarded.
     """
 
@@ -153,7 +153,7 @@ def _hook_pauses_folder() -> Path:
 def _read_running(
     file: PauseFile, home: PauseHome | None, workspace: Workspace, at: datetime
 ) -> RunningPause | None:
-    """Return the pause in ``file``; None if it does not exist. ``home`` is None for a hook's pause, which names its project."""
+    """Return the pause in ``file``; None if it does not exist. ``home`` is ``None`` for a hook's pause, which names its project."""
     problem = None
     try:
         recorded = file.read()

@@ -42,7 +42,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)  # json.dumps w
 
 
 class Line(NamedTuple):
-    """A line without its line end; ``action`` is None if the line is not an action."""
+    """A line without its line end; ``action`` is ``None`` if the line is not an action."""
 
     raw: bytes
     action: PauseAction | None

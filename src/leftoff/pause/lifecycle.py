@@ -144,7 +144,7 @@ def record(
 ) -> PauseAction:
     """Record an action and return it as it was written; raise NotFoundError if no pause is running.
 
-    If ``context_percentage`` is None, the one recorded last is repeated. ``sync`` waits until the line is on disk; without it
+    If ``context_percentage`` is ``None``, the one recorded last is repeated. ``sync`` waits until the line is on disk; without it
     the line survives the end of this process, but not a crash of the machine.
     """
     if action_type not in RECORDABLE:
@@ -229,7 +229,7 @@ def _read_discarded() -> list[JsonObject]:
 
 
 class RecoveredPause(NamedTuple):
-    """An orphaned pause and what was done with it. ``choice`` is None if it was left as it is."""
+    """An orphaned pause and what was done with it. ``choice`` is ``None`` if it was left as it is."""
 
     pause: RunningPause
     choice: Choice | None

@@ -30,7 +30,7 @@ _LARGEST_POINTER_BYTES = 4096
 
 
 class FinishedPause(NamedTuple):
-    """A finished pause. ``files`` are by suffix; ``state`` is None if the JSON is gone or broken, and ``note`` says so."""
+    """A finished pause. ``files`` are by suffix; ``state`` is ``None`` if the JSON is gone or broken, and ``note`` says so."""
 
     session_id: str
     files: dict[str, Path]
@@ -75,7 +75,7 @@ class CompressedArchive(NamedTuple):
 
 
 def latest_manual(folder: Path) -> FinishedPause | None:
-    """Return the newest snapshot of a pause that belongs to no agent's session; None if there is none."""
+    """Return the newest snapshot of a pause that belongs to no agent's session, or None."""
     return next((pause for pause in list_finished(folder) if pause.is_manual), None)
 
 

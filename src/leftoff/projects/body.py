@@ -48,7 +48,7 @@ _OPENING = re.compile(
 
 
 class Item(NamedTuple):
-    """One entry of a list. ``is_done`` is None if it has no check-box."""
+    """One entry of a list. ``is_done`` is ``None`` if it has no check-box."""
 
     text: str
     is_done: bool | None = None

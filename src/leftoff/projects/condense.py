@@ -42,7 +42,7 @@ _WORDS: dict[ListName, str] = {
 
 
 class HistoryFile(NamedTuple):
-    """The text of a history file; empty if there is none yet."""
+    """The text of a history file; empty until it is written."""
 
     text: str = ""
 

@@ -141,7 +141,7 @@ def load_projects(workspace: Workspace) -> ProjectSet:
 
 
 class ListedProject(NamedTuple):
-    """One project. ``state`` is None if it has none, or none that can be read; ``trouble`` says why."""
+    """One project. ``state`` is ``None`` if it has none, or none that can be read; ``trouble`` says why."""
 
     home: Home
     state: State | None

@@ -40,7 +40,7 @@ _MOST_REMEMBERED = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What to read and do. ``state`` is None for a project without one; all reads exist, in reading order."""
+    """What to read and do. ``state`` is ``None`` for a project without one; all reads exist, in reading order."""
 
     id: str
     state: State | None

@@ -38,7 +38,7 @@ _DOCUMENTS: dict[Flag, str] = {
 
 
 class Facts(NamedTuple):
-    """What the files of a project say. ``purpose`` is None if the overview does not state it."""
+    """What the files of a project say. ``purpose`` is ``None`` if the overview does not state it."""
 
     steps: Steps
     purpose: str | None
@@ -180,6 +180,8 @@ def default_action(state: State) -> str:
         return "Begin the execution: leftoff project save --phase execution"
     if task.next_task_number is not None:
         return f'Continue Task {task.next_task_number} - "{task.next_task_description}"'
+    if not task.progress_tasks_total:
+        return "Write the tasks into the steps"
     return f"Continue {phase or 'the work'}: every task of the steps is done"
 
 

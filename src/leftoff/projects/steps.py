@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from leftoff.core.quantities import count
 from leftoff.errors import NotFoundError, UsageError
 from leftoff.projects.body import WHOLE_LINE
 
@@ -151,7 +152,7 @@ def tick(text: str, numbers: Iterable[int]) -> str:
     found = parse_steps(text).tasks
     wanted = {*numbers}
     if unknown := sorted(wanted - {task.number for task in found}):
-        raise NotFoundError(f"There is no task {unknown[0]}: the steps have {len(found)}.")
+        raise NotFoundError(f"There is no task {unknown[0]}: the steps have {count(len(found), 'task')}.")
     for task in found:  # a sub-task comes after its parent
         if task.parent in wanted:
             wanted.add(task.number)

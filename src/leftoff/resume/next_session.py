@@ -50,7 +50,7 @@ def write_next_session(agent_id: str, session_id: str) -> bool:
 
 
 def read_and_delete(path: Path) -> NextSession | None:
-    """Read the file and delete it; None where there is none, or none that can be read."""
+    """Read the file and delete it; None if it is missing or cannot be read."""
     try:
         data = upgrade_document("baton", orjson.loads(path.read_bytes()), where=str(path))
         path.unlink(missing_ok=True)

@@ -130,7 +130,7 @@ def clean_up(
 class OpenLogs(NamedTuple):
     """The sessions whose logs of open work are kept, and what those are about that are too many or too old.
 
-    ``foreign`` logs were not written here, or changed elsewhere: they neither count nor go, because nobody has looked at them
+    ``foreign`` logs were not written here, or changed elsewhere: they neither count nor go, because no one has looked at them
     yet, and what they say about other sessions is not believed.
     """
 

@@ -1,7 +1,7 @@
 """Find where a summary of the conversation says something that the log knows to be otherwise.
 
-Three things can be told from the log: a check that the summary calls passing failed when it was last run; work that it calls committed
-is not; a cause that it calls found was a guess, and nobody confirmed it later. In doubt, nothing is said.
+The log shows three kinds of contradiction: a check that the summary calls passing failed when it was last run; work that it calls committed
+is not; a cause that it calls found was a guess, and it was not confirmed later. In doubt, nothing is reported.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def contradictions(log: ResumeLog, summary: str) -> Iterator[str]:
 
 
 def _unconfirmed_guess(log: ResumeLog, claim: str) -> str | None:
-    """Return the last statement about the matter if it is a guess; None if it is not, or there is none."""
+    """Return the last statement about the matter if it is a guess; otherwise None."""
     matter = _long_words(claim)
     said = [
         sentence

@@ -85,14 +85,14 @@ def count_items(number: int, kind: Kind) -> str:
 
 
 class Replacement(NamedTuple):
-    """What a compaction put in place of the conversation; ``text`` is None if it cannot be read."""
+    """What a compaction put in place of the conversation; ``text`` is ``None`` if it cannot be read."""
 
     text: str | None
     has_summary: bool
 
 
 def find_replacement(records: Iterable[Record]) -> Replacement | None:
-    """Return what the first compaction among the records left, up to the next reply; None if there is none, or not all of it."""
+    """Return what the first compaction among the records left, up to the next reply; None if it is missing or incomplete."""
     summary: str | None = None
     texts: list[str] = []
     is_compacted = is_whole = False

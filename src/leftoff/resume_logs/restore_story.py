@@ -1,4 +1,4 @@
-"""Choose what a session is told of a resume log: the paragraphs that add most to what it knows, in the order in which they happened."""
+"""Choose what a session is given of a resume log: the paragraphs that add most to what it knows, in the order in which they happened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from leftoff.core import markdown
 from leftoff.core.markdown import utf16_length
 from leftoff.core.resume_log import ResumeLog
-from leftoff.extraction import passages
+from leftoff.extraction import passages, wording
 from leftoff.extraction.next_steps import FIRST_ASKED, LATEST, TEAM_ASKED
 from leftoff.extraction.passages import Paragraph
 from leftoff.extraction.story import OPENINGS
@@ -17,8 +17,7 @@ from leftoff.extraction.story import OPENINGS
 # What an item is worth by where it is from, which the words at its beginning tell; they stay with any paragraph of it.
 _ORIGINS = {
     **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
-    "reply": 0.9,
-    "summary": 0.7,
+    "summary": 1.0,
     **dict.fromkeys(("objected", "report", "note", "document", "output", "edit"), 0.4),
 }
 
@@ -28,10 +27,11 @@ def _opening_pattern(origin: str) -> str:
     return f"(?P<{origin}>{re.escape(OPENINGS[origin]).replace(re.escape('{}'), '[^”`]*')}):[ \\n]"
 
 
-_LABEL = re.compile("|".join(map(_opening_pattern, _ORIGINS)))
+_LABEL = re.compile("|".join(map(_opening_pattern, (*_ORIGINS, "reply"))))
 _PROGRESS, _PROGRESS_CHARS = 0.5, 100  # of a text that is too short to say more than how far things are
-_OTHER_WEIGHT = 0.9  # of an item without such words: something the agent found on the way
-_OLDEST = 0.35  # what the first item is worth beside the last one
+# Of a reply on the way, with such words or none: most outcomes repeat it. A summary has the outcomes, and leaves out what was found.
+_FOUND, _FOUND_BESIDE_SUMMARY = 0.8, 1.1
+_OLDEST = 0.15  # what the first item is worth beside the last one
 _GROUP_SHARE = 0.3  # of the room, for one item
 _SHORT_ITEM_CHARS = 200  # told whole or not at all
 _MAX_PARAGRAPH_CHARS = 1_400
@@ -39,20 +39,22 @@ _WEIGHTS = {
     "mission": 1.0,
     "decisions": 1.6,
     "commands": 1.4,
-    "files": 1.2,
+    "files": 0.8,
     "custom": 0.9,
     "other": 0.6,
 }
 _GAPS_CHARS = 120  # set aside for the marks of gaps at the ends of what is told
 _FIRST_REQUEST = 2.5
 _FIRST_REQUEST_CHARS = 900  # where others followed it
-_READ_FILE = 0.35  # beside a changed one
+_READ, _SAYS_NO_RESULT = ": read ", ("→ worked", "→ outcome not shown")
+_SAYS_LITTLE = 0.35  # of a file that was only read, a command that checks nothing, a mere "yes"
+_ANSWER = re.compile(r"the user answered “([^”]*)”\Z")
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
 _LATER_COUNTS = "Oldest first: where entries disagree, the later one holds."
 
 
 class _Entry(NamedTuple):
-    """Something that may be told: the section it is told in, our words before it, its paragraphs, and their weight."""
+    """Something that may be included: its section, our words before it, its paragraphs, and their weight."""
 
     section: str
     label: str
@@ -78,7 +80,7 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
 
     Where a share of them must be new (``novelty``), commands and files that are known are left out.
     """
-    entries = [*_entries(log)]
+    entries = [*_entries(log, _FOUND_BESIDE_SUMMARY if novelty else _FOUND)]
     flat = " ".join(known.split())
     if novelty:
         entries = [entry for entry in entries if entry.section != _HOW or entry.name not in flat]
@@ -126,14 +128,18 @@ def _cost(text: str) -> int:
     return utf16_length(text) + 3 * text.count("\n")
 
 
-def _entries(log: ResumeLog) -> Iterator[_Entry]:
-    """Yield all that may be told: requests, decisions, what happened in order of time, how and where."""
+def _entries(log: ResumeLog, found: float) -> Iterator[_Entry]:
+    """Yield everything that may be included: requests, decisions, what happened in order of time, how and where."""
     yield from _requests(log)
     for decision in log.decisions:
         reason = str(decision.get("rationale") or "")
         text = str(decision.get("decision") or "") + (f": {reason}" if reason else "")
-        yield _Entry(_DECIDED, "", (text,), _WEIGHTS["decisions"])
-    yield from _happened(log)
+        answer = _ANSWER.search(text)
+        says_little = answer is not None and wording.GO_AHEAD.match(
+            answer[1]
+        )  # "yes" to an offer is a request like others
+        yield _Entry(_DECIDED, "", (text,), _WEIGHTS["decisions"] * (_SAYS_LITTLE if says_little else 1.0))
+    yield from _happened(log, found)
     yield from _how_and_where(log)
     for own in log.custom_sections:
         heading = markdown.escape_inline(own.name)[:100]
@@ -141,7 +147,7 @@ def _entries(log: ResumeLog) -> Iterator[_Entry]:
 
 
 def _requests(log: ResumeLog) -> Iterator[_Entry]:
-    """Yield the first request, and those between it and the last one, which is told with where things stand."""
+    """Yield the first request, and those between it and the last one, which belongs to the current state."""
     for text in log.mission_summary.split("\n\n"):
         opening = next((each for each in (FIRST_ASKED, TEAM_ASKED) if text.startswith(each)), None)
         requests = text.split("\n- “")[1:] if opening is None else []
@@ -160,7 +166,7 @@ def _requests(log: ResumeLog) -> Iterator[_Entry]:
                 yield _Entry(_ASKED, "", (f"“{request.rstrip('”')}”",), weight * number / len(requests))
 
 
-def _happened(log: ResumeLog) -> Iterator[_Entry]:
+def _happened(log: ResumeLog, found: float) -> Iterator[_Entry]:
     """Yield accomplishments and findings as one story, oldest first; the newest are worth most."""
     places = _places(log)
     items = [
@@ -170,7 +176,7 @@ def _happened(log: ResumeLog) -> Iterator[_Entry]:
     ]
     for at, (_, text) in enumerate(sorted(items, key=lambda each: each[0])):
         label = _LABEL.match(text)
-        weight = _ORIGINS[label.lastgroup or ""] if label else _OTHER_WEIGHT
+        weight = _ORIGINS.get(label.lastgroup or "", found) if label else found
         weight *= _OLDEST + (1 - _OLDEST) * at / len(items)
         weight *= _PROGRESS if len(text) < _PROGRESS_CHARS else 1.0
         rest = text[label.end() :] if label else text
@@ -179,13 +185,13 @@ def _happened(log: ResumeLog) -> Iterator[_Entry]:
 
 
 def _how_and_where(log: ResumeLog) -> Iterator[_Entry]:
-    """Yield the entries of critical context that are told nowhere else: commands and files first."""
+    """Yield the entries of critical context that appear nowhere else: commands and files first."""
     others = [key for key in log.critical_context if key not in (*_TOLD_ELSEWHERE, "commands", "files")]
     for key in ("commands", "files", *others):
         for text in texts_of(log.critical_context.get(key)):
-            was_read = key == "files" and ": read " in text
+            says_little = _READ in text if key == "files" else text.endswith(_SAYS_NO_RESULT)
             named = text if key in ("commands", "files") else f"{key.replace('_', ' ')}: {text}"
-            weight = _WEIGHTS.get(key, _WEIGHTS["other"]) * (_READ_FILE if was_read else 1.0)
+            weight = _WEIGHTS.get(key, _WEIGHTS["other"]) * (_SAYS_LITTLE if says_little else 1.0)
             yield _Entry(_HOW, "", (named,), weight)
 
 

@@ -1,9 +1,9 @@
 """Render a resume log as the text that a session is given, within a number of characters, fenced as data.
 
-*fresh* is for a new session: where things stand and what to do next, the user's rules, decisions, what happened, how and where.
+*fresh* is for a new session: the current state and what to do next, the user's rules, decisions, what happened, how and where.
 *after_compaction* is for a session whose conversation was just replaced by a summary: the user's rules, open work and the last request
 in any case, then what the summary lost. Everything else is chosen by paragraphs (``extraction.passages``): those that add most to what
-the reader has already, the summary included, and they are told in the order in which they happened.
+the reader has already, the summary included, and they come in the order in which they happened.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leftoff.core.resume_log import ResumeLog
 from leftoff.core.session import LOG_TITLE, RESTORED
 from leftoff.extraction import passages
 from leftoff.extraction.next_steps import FAILS, FIRST_ASKED, LATEST, TEAM_ASKED, TODO_WORDS, WAITING
-from leftoff.extraction.open_request import DONE_SINCE, SAW, UNFINISHED, WAS_AT
+from leftoff.extraction.open_request import DONE_SINCE, UNFINISHED, WAS_AT
 from leftoff.resume_logs import restore_story
 from leftoff.resume_logs.contradictions import contradictions
 from leftoff.resume_logs.drift import Drift
@@ -43,7 +43,7 @@ _FIRST_SENTENCE = {
 _LOST = "leftoff: what the compaction lost, from the record of this session; a record, not instructions."
 _CODE = re.compile(r"`([^`]+)`")
 _WHERE = "- Where: "
-_EXACT = (f"- {DONE_SINCE}", f"- {SAW}", f"- {FAILS}")
+_EXACT = (f"- {DONE_SINCE}", f"- {FAILS}")
 
 
 def restoration_text(
@@ -55,7 +55,7 @@ def restoration_text(
     log_path: str,
     summary: str | None = None,
 ) -> str:
-    """Return the text that a session continues from, fenced as data; ``drift`` is None where it was not looked for.
+    """Return the text that a session continues from, fenced as data; ``drift`` is ``None`` where it was not looked for.
 
     ``summary`` is what the reader has already, after a compaction; None where it cannot be read.
     """
@@ -122,11 +122,7 @@ def lost_body(log: ResumeLog, summary: str | None, given: str, max_chars: int) -
     flat = " ".join(known.split())
     wrong = [f"- {markdown.escape_item(each)}" for each in contradictions(log, summary or "")]
     rules = _fit_rules(log, max_chars // 3, told=flat)
-    now = [
-        line
-        for line in _standing(log)
-        if not line.startswith(_WHERE) and is_open_step(line.removeprefix("- "))
-    ]
+    now = [line for line in _standing(log) if is_open_step(line.removeprefix("- "))]
     new = [line for line in now if _is_new(line, known, flat)]
     # A summary seldom has these, and never as exactly.
     exact = [
@@ -183,8 +179,7 @@ def _standing(log: ResumeLog) -> list[str]:
     named = [f"{key} {value}" for key, value in where.items()] if isinstance(where, dict) else []
     at = str(log.metadata.get(LAST_ACTIVITY) or "")[:16].replace("T", " ")
     place = ", ".join([*named, *([f"last active {at} UTC"] if at else [])])
-    lines = [*steps, *_state_lines(log), *([f"{_WHERE}{markdown.escape_item(place)}"] if place else [])]
-    return sorted(lines, key=lambda line: line.startswith(f"- {SAW}"))  # long, so it comes last
+    return [*steps, *_state_lines(log), *([f"{_WHERE}{markdown.escape_item(place)}"] if place else [])]
 
 
 def _state_lines(log: ResumeLog) -> list[str]:
@@ -201,7 +196,7 @@ def _last_request(log: ResumeLog) -> str:
 
 
 def _fit_rules(log: ResumeLog, room: int, told: str = "") -> list[str]:
-    """Return pins and rules that are not told yet: pins first, then the newest rules in force; those left out are counted."""
+    """Return pins and rules that are not in the text yet: pins first, then the newest rules in force; those left out are counted."""
     pins = [f"- {markdown.escape_item(text)}" for text in texts_of(log.critical_context.get("pins"))]
     rules = [f"- {markdown.escape_item(text)}" for text in texts_of(log.critical_context.get("user_rules"))]
     in_force = [rule for rule in rules if not is_superseded(rule)]
@@ -232,7 +227,7 @@ def _fit_lines(lines: Sequence[str], room: int) -> list[str]:
 
 
 def _is_new(line: str, known: str, flat: str) -> bool:
-    """Return whether a line on where things stand is not known: the commands and files that it names, or many of its words."""
+    """Return whether a line on the current state is new to the reader: the commands and files that it names, or many of its words."""
     if line.startswith(_EXACT):
         return any(name not in flat for name in _CODE.findall(line))
     return _novelty(line.partition(": ")[2] or line, known) >= _LOST_STANDING

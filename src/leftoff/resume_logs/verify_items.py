@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that can refute an item: a command ended (``failed`` is None where not known), a file was removed or written."""
+    """Something that can refute an item: a command ended (``failed`` is ``None`` where not known), a file was removed or written."""
 
     place: Place
     kind: Literal["ran", "removed", "written"]
@@ -124,7 +124,7 @@ def evidence_of(raw: bytes) -> Evidence:
 def verify_text(text: str, known: Iterable[str], *, tests_pass: bool | None = None) -> tuple[Finding, ...]:
     """Return every claim and quotation in ``text``, and whether one of the texts in ``known`` contains it.
 
-    What it says about tests is known when the last run ended so; ``tests_pass`` is None where no run is known.
+    What it says about tests is known when the last run ended so; ``tests_pass`` is ``None`` where no run is known.
     """
     quoted = find_quotations(text)
     unquoted = blank_out(text, quoted)

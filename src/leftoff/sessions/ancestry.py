@@ -183,7 +183,7 @@ def is_forgotten(session_id: str) -> bool:
 
 
 class Heir(NamedTuple):
-    """A session that was given the log of another one. ``transcript`` is None while it has none."""
+    """A session that was given the log of another one. ``transcript`` is ``None`` while it has none."""
 
     agent: str
     session_id: str
@@ -285,7 +285,7 @@ class Registry(NamedTuple):
         return [*self._read(lines)]
 
     def of(self, session_id: str) -> DerivedEntry | None:
-        """Return the newest entry of a session; None where there is none."""
+        """Return the newest entry of a session, or None."""
         return next((each for each in reversed(self.entries()) if each.session_id == session_id), None)
 
     def transcripts(self, id_prefix: str) -> list[Path]:

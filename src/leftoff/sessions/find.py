@@ -126,7 +126,7 @@ def _suggest(selector: str) -> str:
 
 
 def find_by_id(session_id: str, workspace: Workspace) -> SessionRef | None:
-    """Return the session with exactly this id; None where there is none.
+    """Return the session with exactly this id, or None.
 
     Of several transcripts with that id, take one of this project if there is one, and the newest of those.
     """
@@ -150,7 +150,7 @@ def _starting_with(prefix: str, entries: Iterable[SessionEntry]) -> list[Session
 
 
 def _prefer_project(same_id: list[SessionEntry], workspace: Workspace) -> list[SessionEntry]:
-    """Return those of the workspace's project, or all if there is none: a renamed project leaves a session in two folders."""
+    """Return those of the workspace's project, or all of them without a match: a renamed project leaves a session in two folders."""
     return [entry for entry in same_id if is_of_project(entry, workspace.project.root)] or same_id
 
 

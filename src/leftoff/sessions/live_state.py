@@ -139,7 +139,7 @@ def path_of(agent_id: str, session_id: str) -> Path:
 
 
 def load(agent_id: str, session_id: str) -> LiveState:
-    """Load a session's state; an empty one where there is none that can be read."""
+    """Load a session's state, or an empty one if it cannot be read."""
     return _read(path_of(agent_id, session_id)) or LiveState(agent=agent_id, session_id=session_id)
 
 

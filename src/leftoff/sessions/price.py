@@ -11,11 +11,17 @@ from leftoff.sessions.status import Status
 
 
 def find_price(agent: Agent, model: str | None, own: Mapping[str, float]) -> Price | None:
-    """Return the price of a model; None if neither the user nor the agent's table names it. ``own`` are the user's prices."""
+    """Return the price of a model; None if neither the user nor the agent's table names it.
+
+    ``own`` are the user's prices: a name that ends with ``*`` stands for all models that begin so, and the longest that fits counts.
+    """
     if model is None:
         return None
     if model in own:
         return Price(own[model])
+    fitting = [name for name in own if name.endswith("*") and model.startswith(name[:-1])]
+    if fitting:
+        return Price(own[max(fitting, key=len)])
     return agent.price(model) if isinstance(agent, HasPrices) else None
 
 

@@ -31,7 +31,7 @@ _ADVICE = {
     Level.CAUTION: "Plan a good place to stop. leftoff advise compares the ways to make room.",
     Level.WARNING: "Finish the current task and start nothing large. Then: leftoff advise",
     Level.AUTO_PAUSE: "Finish the current step and wrap up. Then: leftoff advise",
-    Level.CRITICAL: "Stop here, and continue in a fresh session: leftoff rollover",
+    Level.CRITICAL: "Stop here and make room: leftoff advise",
 }
 MAX_COUNTED = 100  # sessions of a project; further ones are not looked at
 

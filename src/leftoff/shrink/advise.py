@@ -46,7 +46,7 @@ class Option(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """The recommended strategy and the reason. ``percentage_used`` is None if the size of the window is not known."""
+    """The recommended strategy and the reason. ``percentage_used`` is ``None`` if the size of the window is not known."""
 
     session_id: str
     how: str

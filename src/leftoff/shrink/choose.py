@@ -39,7 +39,7 @@ def parse_numbers(text: str) -> frozenset[int]:
 def choose_cuts(
     plan: TrimPlan, *, keep: Collection[int] = (), cut: Collection[int] | None = None
 ) -> TrimPlan:
-    """Return the plan without the cuts in ``keep``, and with none but those in ``cut`` unless that is None."""
+    """Return the plan without the cuts in ``keep``, and with none but those in ``cut`` unless that is ``None``."""
     unknown = {*keep, *(cut or ())} - {*range(1, len(plan.cuts) + 1)}
     if unknown:
         raise UsageError(
@@ -72,16 +72,28 @@ def _list_lines(plan: TrimPlan) -> Iterator[str]:
     width = len(str(len(plan.cuts)))
     for number, cut in enumerate(plan.cuts, 1):
         tokens = f"{int(cut.saved_chars * plan.tokens_per_char):,} tokens"
-        yield f"[x] {number:{width}}  line {cut.place.line_idx + 1}  {_what(cut)}, {tokens}: {_why(cut)}"
+        yield f"[x] {number:{width}}  line {cut.place.line_idx + 1}  {what_is_cut(cut)}, {tokens}: {_on_one_line(why_cut(cut))}"
 
 
-def _what(cut: Cut) -> str:
+def what_is_cut(cut: Cut) -> str:
+    """Return the name of a piece: ``Read result``."""
     return f"{cut.tool or ''} {cut.part}".strip()
 
 
-def _why(cut: Cut) -> str:
-    why = f"{cut.rationale}: {cut.description}" if cut.description else cut.rationale
-    return "".join(char if char.isprintable() else " " for char in why)[:200]
+def why_cut(cut: Cut) -> str:
+    """Return why a piece is cut; a rule of smart-trim describes it with a sentence for the agent that says so already."""
+    if not cut.description:
+        return cut.rationale
+    if cut.description.endswith("."):
+        return (
+            cut.description.removesuffix(".").removesuffix("; read it again").removesuffix("; search again")
+        )
+    size, is_by_size, _ = cut.rationale.partition(", more than ")  # the same for all of them
+    return f"{size}: {cut.description}" if is_by_size else f"{cut.rationale}: {cut.description}"
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)[:200]
 
 
 def parse_list(text: str) -> frozenset[int]:

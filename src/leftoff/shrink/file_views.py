@@ -70,6 +70,35 @@ class FileHistory:
         return [*([look] if look else []), *self.written.get(index, ())]
 
 
+class LastView(NamedTuple):
+    """A call that shows or changes files: when they were last worked on, and whether they are still as it shows them."""
+
+    last_work: int
+    is_current: bool
+
+
+def last_views(conversation: Sequence[ConversationItem]) -> dict[str, LastView]:
+    """Return the calls that show or change a file, by id."""
+    worked: dict[str, int] = {}
+    changed: dict[str, int] = {}
+    paths: dict[str, tuple[int, set[str]]] = {}
+    for index, step in enumerate(conversation):
+        if not isinstance(step, Step):
+            continue
+        found = {each.path for each in step.actions if isinstance(each, Looked | Changed | Wrote)}
+        if found:
+            paths[step.call_id] = index, found
+            worked |= dict.fromkeys(found, index)
+            changed |= {each.path: index for each in step.actions if isinstance(each, Changed | Wrote)}
+    return {
+        call_id: LastView(
+            last_work=max(worked[path] for path in found),
+            is_current=all(changed.get(path, -1) < index for path in found),
+        )
+        for call_id, (index, found) in paths.items()
+    }
+
+
 def file_history(conversation: Sequence[ConversationItem]) -> FileHistory:
     """Collect what a conversation shows of files. A result that was cut shows nothing; an input that was cut changes nothing."""
     history = FileHistory()

@@ -96,7 +96,7 @@ def _head_message(
     if draft.given_way:
         lines.append(
             f"The oldest {count(draft.given_way, 'message')} gave way to the log below; what the user typed in them follows it"
-            f"{_but_for(draft.typed_left_out)}. "
+            f"{', long pastes by their two ends' if draft.shortened else ''}{_but_for(draft.typed_left_out)}. "
             f"`leftoff show {draft.ref.session_id}` shows everything."
         )
         log = log_body(draft.log_room, "\n".join(all_texts_of(rebuilt)))

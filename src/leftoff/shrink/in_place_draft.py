@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -13,17 +13,26 @@ from typing import NamedTuple
 
 from leftoff.agents.base import USUAL_IMAGE_CHARS
 from leftoff.agents.jsonl import all_texts
-from leftoff.core.actions import Changed, Looked, Wrote
 from leftoff.core.live_messages import CompactsInPlace, LiveMessage
-from leftoff.core.records import Image, Place, Record, ToolResult
+from leftoff.core.records import Image, Record, ToolResult
 from leftoff.core.trim_plan import Cut, LivePieces, Piece
 from leftoff.errors import LeftoffError
 from leftoff.shrink.cuts import TrimParameters, cut_by_rules, cut_to_ends, cuttable
 from leftoff.shrink.derive import CopyingAgent, copying_agent
+from leftoff.shrink.file_views import LastView, last_views
 from leftoff.shrink.kept import protected_from, unresolved_errors
-from leftoff.shrink.live_conversation import count_chars, cut_points, has_call, has_image, paired, with_cuts
+from leftoff.shrink.live_conversation import (
+    count_chars,
+    cut_points,
+    has_call,
+    has_image,
+    mentions,
+    paired,
+    place_before,
+    with_cuts,
+)
 from leftoff.shrink.planners import invariants_of, read_live_pieces
-from leftoff.shrink.steps import ConversationItem, Step, read_conversation
+from leftoff.shrink.steps import ConversationItem, read_conversation
 from leftoff.workspace import SessionRef
 
 OPENING = "leftoff compacted this conversation in place, without a model. A record, not instructions."
@@ -35,6 +44,10 @@ _MOST_LOG_CHARS = 24_000
 _LEAST_LOG_CHARS = 8_000
 _LEAST_WORDS_CHARS = 2_000
 _WORDS_SHARE = 0.25  # of the room, for what the user typed in messages that give way
+_PASTE_SHARE = (
+    0.25  # of the room for what the user typed: a longer message is shortened where they do not all fit
+)
+_PASTE_END_CHARS = 500
 _NAMED = re.compile(r"[\w./-]{4,}")
 # What instructions say to a summariser, and nothing about the work.
 _INSTRUCTION_WORDS = re.compile(
@@ -60,13 +73,6 @@ class Need(IntEnum):
     CURRENT = 2
 
 
-class _FileView(NamedTuple):
-    """A call that shows or changes files: when they were last worked on, and whether they are still as it shows them."""
-
-    last_work: int
-    is_current: bool
-
-
 @dataclass
 class Draft:
     """The conversation while it is being rebuilt. ``records`` are those of its messages, by handle, as far as they are on disk."""
@@ -81,6 +87,7 @@ class Draft:
     cuts: dict[tuple[str, str], Cut] = field(default_factory=dict)
     first_kept: int = 0  # index of the first message that does not give way
     kept_before: tuple[int, ...] = ()  # messages before it that stay
+    shortened: dict[int, LiveMessage] = field(default_factory=dict)  # those of them that are long pastes
     log_room: int = 0
 
     @classmethod
@@ -97,7 +104,7 @@ class Draft:
         handles = {message.handle for message in messages} - {None}
         records = {
             record.id: record
-            for record in agent.read(Path(ref.session.transcript), _before(live.live_from))
+            for record in agent.read(Path(ref.session.transcript), place_before(live.live_from))
             if record.id in handles and record.id is not None
         }
         if not records:
@@ -167,7 +174,8 @@ class Draft:
     def messages(self) -> list[LiveMessage]:
         """Return the messages as they are rebuilt so far, in whole pairs of calls and results, without those that hold nothing."""
         kept = [*self.kept_before, *range(self.first_kept, len(self.given))]
-        rebuilt = (with_cuts(each, self.cuts) for each in paired(self.given[index] for index in kept))
+        staying = (self.shortened.get(index, self.given[index]) for index in kept)
+        rebuilt = (with_cuts(each, self.cuts) for each in paired(staying))
         return [message._replace(handle=None) for message in rebuilt if not message.is_empty]
 
     def cut_stale(self) -> None:
@@ -228,16 +236,17 @@ class Draft:
 
     def _is_named(self, call_id: str) -> bool:
         """Say whether the user's instructions name something in the call or in its result."""
-        return _mentions(self._call_texts.get(call_id, ""), self.names)
+        return mentions(self._call_texts.get(call_id, ""), self.names)
 
     @cached_property
     def _call_texts(self) -> Mapping[str, str]:
         """What each call was given and answered, as far as the user's instructions name anything."""
         if not self.names:
             return {}
-        messages = self.given
-        inputs = {call.call_id: "\n".join(all_texts(call.input)) for each in messages for call in each.calls}
-        results = {result.call_id: result.text for each in messages for result in each.results}
+        inputs = {
+            call.call_id: "\n".join(all_texts(call.input)) for each in self.given for call in each.calls
+        }
+        results = {result.call_id: result.text for each in self.given for result in each.results}
         return {call_id: f"{text}\n{results.get(call_id, '')}" for call_id, text in inputs.items()}
 
     @property
@@ -250,29 +259,12 @@ class Draft:
         )
 
     @cached_property
-    def _file_views(self) -> Mapping[str, _FileView]:
-        """The calls that show or change a file."""
-        worked: dict[str, int] = {}
-        changed: dict[str, int] = {}
-        paths: dict[str, tuple[int, set[str]]] = {}
-        for index, step in enumerate(self.conversation):
-            if not isinstance(step, Step):
-                continue
-            found = {each.path for each in step.actions if isinstance(each, Looked | Changed | Wrote)}
-            if found:
-                paths[step.call_id] = index, found
-                worked |= dict.fromkeys(found, index)
-                changed |= {each.path: index for each in step.actions if isinstance(each, Changed | Wrote)}
-        return {
-            call_id: _FileView(
-                last_work=max(worked[path] for path in found),
-                is_current=all(changed.get(path, -1) < index for path in found),
-            )
-            for call_id, (index, found) in paths.items()
-        }
+    def _file_views(self) -> Mapping[str, LastView]:
+        return last_views(self.conversation)
 
     def drop_oldest(self, *, keeps_views: bool) -> None:
         """Stage 3: let the oldest messages give way to the log, as few as suffice; files as they are now may stay."""
+        self.first_kept, self.kept_before, self.shortened = 0, (), {}
         missing = self._missing_chars()
         if missing <= 0:
             return
@@ -282,33 +274,57 @@ class Draft:
         protected = self._first_protected()
         views = self._current_views if keeps_views else frozenset()
         stays = [self._stays(message) or has_call(message, views) for message in self.given]
-        # The last turns stay whole, unless nothing else reaches the target.
-        points = [each for each in cut_points(self.given) if not keeps_views or each <= protected]
         freed = [0, *accumulate(sizes)]
         kept = [0, *accumulate(size if stay else 0 for size, stay in zip(sizes, stays, strict=True))]
         share = room - log_room if keeps_views else int(room * _WORDS_SHARE)
         most_kept = max(share, _LEAST_WORDS_CHARS)
-        enough = (
-            point for point in points if freed[point] - min(kept[point], most_kept) - log_room >= missing
-        )
-        self.first_kept = next(enough, max((point for point in points if point <= protected), default=0))
+        points = [*cut_points(self.given)]
+        early = [point for point in points if point <= protected]
+        # The last turns stay whole: a shorter log and fewer words come first.
+        ways = [(early, log_room, most_kept)]
+        if not keeps_views:
+            ways += [(early, _LEAST_LOG_CHARS, _LEAST_WORDS_CHARS), (points, log_room, most_kept)]
+        self.first_kept = max(early, default=0)
+        for some, for_log, for_words in ways:
+            enough = (at for at in some if freed[at] - min(kept[at], for_words) - for_log >= missing)
+            if (found := next(enough, None)) is not None:
+                self.first_kept, most_kept = found, for_words
+                break
         self.kept_before = self._kept_before(sizes, stays, most_kept)
-        left = room - sum(sizes[self.first_kept :]) - sum(sizes[index] for index in self.kept_before)
+        left = room - sum(map(count_chars, self.messages()))
         self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, left))
 
     def _stays(self, message: LiveMessage) -> bool:
         """Say whether a message that gives way stays all the same: typed by the user, an open error, or asked to be kept."""
-        is_asked_for = not message.results and _mentions(message.text, self.names)
+        is_asked_for = not message.results and mentions(message.text, self.names)
         return self._is_typed(message) or is_asked_for or has_call(message, self.unresolved)
 
     def _kept_before(self, sizes: Sequence[int], stays: Sequence[bool], most_chars: int) -> tuple[int, ...]:
-        """Return which messages that give way stay all the same: the newest that there is room for."""
+        """Return which messages that give way stay all the same: the newest that there is room for, long pastes by their two ends."""
+        before = range(self.first_kept)
+        is_scarce = sum(sizes[index] for index in before if stays[index]) > most_chars
+        longest = (
+            max(_LEAST_WORDS_CHARS, int(most_chars * _PASTE_SHARE)) if is_scarce else max(sizes, default=0)
+        )
         kept = []
-        for index in range(self.first_kept - 1, -1, -1):
-            if stays[index] and sizes[index] <= most_chars:
+        for index in filter(stays.__getitem__, reversed(before)):
+            if sizes[index] > longest:
+                self._shorten(index)
+            chars = count_chars(with_cuts(self.shortened.get(index, self.given[index]), self.cuts))
+            if chars <= most_chars:
                 kept.append(index)
-                most_chars -= sizes[index]
+                most_chars -= chars
         return tuple(sorted(kept))
+
+    def _shorten(self, index: int) -> None:
+        """Cut a long message of the user to its two ends: what was typed is before or after what was pasted."""
+        message = self.given[index]
+        record = self.records.get(message.handle or "")
+        if record is None or not self._is_typed(message):
+            return
+        text, end = message.text, _PASTE_END_CHARS
+        note = f"[… {len(text) - 2 * end:,} characters: leftoff show {self.ref.session_id} --at {record.place.line_idx + 1} …]"
+        self.shortened[index] = message._replace(text=f"{text[:end]}\n{note}\n{text[-end:]}")
 
     def replace_images(self) -> None:
         """Replace images and documents, which a rebuilt message cannot hold; LeftoffError for one of the last turns."""
@@ -327,8 +343,9 @@ class Draft:
                 raise LeftoffError(f"line {line} of the transcript, in the last turns, has an image")
             if has_image(record.blocks):
                 note = f"[An image was here: line {line} of {self.ref.session_id}]"
-                text = "\n".join(filter(None, [self.given[index].text, note]))
-                self.given[index] = self.given[index]._replace(text=text)
+                messages = self.shortened if index in self.shortened else self.given
+                text = "\n".join(filter(None, [messages[index].text, note]))
+                messages[index] = messages[index]._replace(text=text)
             for result in with_image:
                 self._cut_image(result)
 
@@ -371,13 +388,6 @@ class Draft:
         )
 
 
-def _before(live_from: Place | None) -> Place | None:
-    """Return the place after which the live records are read; None for the whole file."""
-    if live_from is None or live_from.start == 0:
-        return None
-    return Place(live_from.transcript, live_from.line_idx - 1, 0, live_from.start)
-
-
 def _is_own(message: LiveMessage) -> bool:
     """Say whether the message is the one with which leftoff began the conversation at an earlier compaction."""
     return message.role == "user" and is_own_text(message.text)
@@ -386,8 +396,3 @@ def _is_own(message: LiveMessage) -> bool:
 def is_own_text(text: str) -> bool:
     """Say whether a text is the message with which leftoff begins a conversation that it compacted."""
     return text.startswith(OPENING)
-
-
-def _mentions(text: str, names: Collection[str]) -> bool:
-    lowered = text.lower() if names else ""
-    return any(name in lowered for name in names)

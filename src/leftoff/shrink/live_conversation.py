@@ -9,7 +9,7 @@ import orjson
 from leftoff.agents.cut_values import NOTE_KEY, cut_input
 from leftoff.core.live_messages import LiveMessage
 from leftoff.core.protocols import Agent
-from leftoff.core.records import Block, Image, Record, RecordKind, Text, ToolResult, ToolUse
+from leftoff.core.records import Block, Image, Place, Record, RecordKind, Text, ToolResult, ToolUse
 from leftoff.core.session import Session
 from leftoff.core.trim_plan import Cut
 from leftoff.core.wire import JsonObject, JsonValue
@@ -125,3 +125,16 @@ def has_call(message: LiveMessage, call_ids: Collection[str]) -> bool:
     return any(call.call_id in call_ids for call in message.calls) or any(
         result.call_id in call_ids for result in message.results
     )
+
+
+def place_before(live_from: Place | None) -> Place | None:
+    """Return the place after which the live records are read; None for the whole file."""
+    if live_from is None or live_from.start == 0:
+        return None
+    return Place(live_from.transcript, live_from.line_idx - 1, 0, live_from.start)
+
+
+def mentions(text: str, names: Collection[str]) -> bool:
+    """Say whether a text has one of these names, which are in lower case."""
+    lowered = text.lower() if names else ""
+    return any(name in lowered for name in names)

@@ -56,7 +56,7 @@ class Origin(NamedTuple):
 
 
 class Placeholder(NamedTuple):
-    """The parts of a placeholder. ``tool`` is None for the text of a reply. Older versions called an input a result."""
+    """The parts of a placeholder. ``tool`` is ``None`` for the text of a reply. Older versions called an input a result."""
 
     kind: Literal["result", "input", "reply"]
     tool: str | None
@@ -76,7 +76,7 @@ class Key(NamedTuple):
 
 
 def placeholder(tool: str | None, chars: int, body: str, origin: Origin, *, is_input: bool = False) -> str:
-    """Return the text that replaces what a tool answered or was given, or a reply's text when ``tool`` is None.
+    """Return the text that replaces what a tool answered or was given, or a reply's text when ``tool`` is ``None``.
 
     ``body`` describes what was there; a body of several lines gets lines of its own.
     """

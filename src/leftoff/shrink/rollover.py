@@ -67,7 +67,7 @@ class RolloverOptions(NamedTuple):
 
 
 class PlannedRollover(NamedTuple):
-    """A fresh session before it is written. ``log_file`` is None for a preview, which saves no log."""
+    """A fresh session before it is written. ``log_file`` is ``None`` for a preview, which saves no log."""
 
     ref: SessionRef
     to: Agent
@@ -214,7 +214,7 @@ def _compose(
 
 
 class ExpectedFreshSession(NamedTuple):
-    """What a fresh session saves, and what it is told about its window until its own replies say more."""
+    """What a fresh session saves, and what it assumes about its window until its own replies say more."""
 
     savings: Savings
     occupancy: Occupancy

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.records import Place, Record, Text, ToolResult, ToolUse
+from leftoff.core.session import short_id
 from leftoff.core.trim_plan import (
     Copy,
     CopyOrder,
@@ -48,7 +49,7 @@ from leftoff.workspace import SessionRef, Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Untrimmed:
-    """What was restored and what could not be. ``session_id`` is None if nothing was written."""
+    """What was restored and what could not be. ``session_id`` is ``None`` if nothing was written."""
 
     session_id: str | None
     output_file: Path | None
@@ -155,7 +156,7 @@ def _find_restorable(ref: SessionRef, live: LivePieces) -> _Restorable:
     left_out = copying_agent(ref.agent).left_out(ref.session, ancestors)
     if not placeholders and not left_out and not gone:
         raise NothingToDoError(
-            f"leftoff has cut nothing from session {ref.session_id}: there is nothing to restore."
+            f"Nothing was cut from session {short_id(ref.session_id)}: there is nothing to restore."
         )
     restored = [
         (each.place, _restored_chars(each, changes[each.placeholder.key][0].value))
@@ -265,7 +266,7 @@ def _placeholders_in(record: Record) -> Iterator[_FoundPlaceholder]:
 
 
 def _placeholder_within(given: JsonValue) -> str:
-    """Return the placeholder in any field of an input; empty if there is none."""
+    """Return the placeholder in any field of an input, or an empty string."""
     match given:
         case str():
             return given if parse_placeholder(given) is not None else ""

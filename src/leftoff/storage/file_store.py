@@ -75,7 +75,7 @@ class FileStore:
         return session_id
 
     def load(self, identifier: str) -> ResumeLog | None:
-        """Return the log; None when there is none, DocumentError when it is broken."""
+        """Return the log, or None; DocumentError when it is broken."""
         names = [_name(clock.check_id(identifier), part) for part in (".json", ".json.gz")]
         try:
             found = file_sets.read_set(self.folder, names, MAX_LOG_BYTES)
@@ -105,7 +105,7 @@ class FileStore:
             return list_log_files(self.folder)
 
     def find(self, session_id: str) -> LogFiles | None:
-        """Return the files of one log; None when there is none."""
+        """Return the files of one log, or None."""
         wanted = clock.check_id(session_id)
         return next((log for log in self.logs() if log.session_id == wanted), None)
 

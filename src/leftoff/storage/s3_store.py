@@ -107,7 +107,7 @@ class S3Store:
         return piece.session_id
 
     def load(self, identifier: str) -> ResumeLog | None:
-        """Return the newest complete log; None when there is none, DocumentError when all are broken."""
+        """Return the newest complete log, or None; DocumentError when all are broken."""
         session_id = clock.check_id(identifier)
         there = self._of_session(session_id)
         found = self._newest_complete(there)
@@ -121,7 +121,7 @@ class S3Store:
         return [*dict.fromkeys(version.session_id for version in reversed(self._all()))]
 
     def saved_at(self, identifier: str) -> int | None:
-        """Return when the newest log of a session was saved; None when there is none."""
+        """Return when the newest log of a session was saved, or None."""
         versions = self._of_session(clock.check_id(identifier))
         return versions[-1].moment if versions else None
 

@@ -175,7 +175,7 @@ class TableStore:
         return self._insert(_IN_ITS_PLACE, resume_log, saved_ns)
 
     def load(self, identifier: str) -> ResumeLog | None:
-        """Return the log; None when there is none, DocumentError when it is broken."""
+        """Return the log, or None; DocumentError when it is broken."""
         session_id = clock.check_id(identifier)
         scope, projects = self._scope()
         found = self._database.rows(
@@ -197,7 +197,7 @@ class TableStore:
         return [row[0] for row in found if is_valid_id(row[0])]
 
     def saved_at(self, identifier: str) -> int | None:
-        """Return when the newest log of a session was saved; None when there is none."""
+        """Return when the newest log of a session was saved, or None."""
         session_id = clock.check_id(identifier)
         scope, projects = self._scope()
         found = self._database.rows(

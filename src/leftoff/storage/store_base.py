@@ -200,7 +200,7 @@ class MemoryStore:
         return identifier
 
     def load(self, identifier: str) -> ResumeLog | None:
-        """Return a copy of the log; None where there is none."""
+        """Return a copy of the log, or None."""
         with self._lock:
             log = self._logs.get(clock.check_id(identifier))
         return None if log is None else ResumeLog.from_dict(log.to_dict())

@@ -17,6 +17,7 @@ from scenarios.mod_compaction import add_mod
 from screens import READY_FOR_PROMPT, as_json, request_with, screen_options, submit
 from terminal import Terminal
 
+MOD_TESTS = Path(__file__).parents[1] / "mod.test.ts"
 RULE = "Never push to main."
 MISSION_STEP = "update CHANGELOG.md"
 PIN = "The staging database is db-7."
@@ -66,6 +67,49 @@ def in_place_in_turn(agent: Agent, sandbox: Sandbox) -> None:
     check_plan(sandbox, run.last_messages)
     later = require_success(agent.resume(sandbox, run.transcript, "What now?\n#say the end", *options))
     check_plan(sandbox, later.last_messages)
+
+
+@scenario(clients=("claude",))
+def in_place_with_thinking(agent: Agent, sandbox: Sandbox) -> None:
+    """In mid-turn, a model that thinks by budget is left to the client, as the API wants the turn's thinking back; others are not."""
+    options = add_plugin(agent, sandbox)
+    for model, budget, has_budget in (
+        ("claude-sonnet-4-5", {}, True),
+        ("claude-haiku-4-5", {"MAX_THINKING_TOKENS": "4000"}, True),
+        ("claude-opus-4-6", {"CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING": "1"}, True),
+        ("claude-opus-4-6", {"MAX_THINKING_TOKENS": "4000"}, False),
+        ("claude-opus-5-5", {}, False),
+    ):
+        debug_file(sandbox).unlink(missing_ok=True)
+        environment = {**sandbox.extra_environment}
+        sandbox.extra_environment.update(budget)
+        run = require_success(
+            agent.prompt(
+                sandbox, f"With {model}, {budget}.\n{thinking_turn(agent)}", *options, "--model", model
+            )
+        )
+        sandbox.extra_environment = environment
+        assert run.main_requests[0].body["thinking"]["type"] == ("enabled" if has_budget else "adaptive")
+        assert len(run.summary_requests) == has_budget, (model, budget)
+        assert all(request.kind != "refused" for request in run.requests), (model, budget)
+        declined = "can only continue a turn with its thinking" in debug_file(sandbox).read_text("utf-8")
+        assert declined == has_budget, (model, budget)
+        assert blocks_of_type(run.last_messages, "thinking"), "the turn did not go on"
+
+
+@scenario(clients=("claude",))
+def in_place_after_turn_with_thinking(agent: Agent, sandbox: Sandbox) -> None:
+    """Between turns, a session with a thinking budget is compacted in place: the API accepts finished turns without thinking."""
+    options = (*add_plugin(agent, sandbox), "--model", "claude-sonnet-4-5")
+    prompt = f"Count the numbers. {RULE}\n{thinking_calls(agent)}\n#usage 50000\n#think over\n#say counted"
+    run = require_success(agent.prompt(sandbox, prompt, *options))
+    compacted = require_success(agent.resume(sandbox, run.transcript, "/compact", *options))
+    assert compacted.requests == [], "the client compacted by itself"
+    later = require_success(
+        agent.resume(sandbox, run.transcript, "What now?\n#think of it\n#say the end", *options)
+    )
+    check_plan(sandbox, later.last_messages)
+    assert [request.kind for request in later.requests] == ["reply"]
 
 
 @scenario(clients=("claude",))
@@ -162,6 +206,17 @@ def in_place_fails(agent: Agent, sandbox: Sandbox) -> None:
 
 
 @scenario(clients=("claude",))
+def mod_tests(agent: Agent, sandbox: Sandbox) -> None:
+    """The mod's own tests pass in the client: `claude plugin test`."""
+    plugin = sandbox.home / "plugin"
+    shutil.copytree(INTEGRATIONS / "claude" / "leftoff", plugin)
+    shutil.copy(MOD_TESTS, plugin)
+    result = sandbox.run(["plugin", "test", str(sandbox.path_inside(plugin))])
+    assert result.code == 0, (result.stdout[-2000:], result.stderr[-2000:])
+    assert " 0 fail" in result.stdout, result.stdout
+
+
+@scenario(clients=("claude",))
 def in_place_beside_other_mod(agent: Agent, sandbox: Sandbox) -> None:
     """Beside another mod that passes compactions on, leftoff's answer stands."""
     options = (*add_plugin(agent, sandbox), *add_mod(sandbox, OTHER_MOD))
@@ -224,6 +279,22 @@ def calls(agent: Agent, first: int = 0) -> str:
     return "\n".join(
         f"#say Step {number}\n{shell_call(agent, f'seq {first + number} {first + number + 4700}')}"
         for number in range(6)
+    )
+
+
+def thinking_calls(agent: Agent) -> str:
+    return re.sub("^#say", "#think before it\n#say", calls(agent), flags=re.MULTILINE)
+
+
+def thinking_turn(agent: Agent) -> str:
+    """Return a turn whose replies all think, and which fills the window before it is over."""
+    return "\n".join(
+        (
+            thinking_calls(agent),
+            f"#think late\n#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}",
+            f"#think later\n{shell_call(agent, 'echo later')}",
+            "#say on",
+        )
     )
 
 

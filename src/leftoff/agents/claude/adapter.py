@@ -220,6 +220,12 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
         return mod.plugin_files()
 
+    def needs_thinking(self, session: Session) -> bool:
+        """Say whether a turn that is not over can only continue with its thinking."""
+        from leftoff.agents.claude import mod
+
+        return mod.needs_thinking(session, self.environment)
+
     def is_typed(self, text: str) -> bool:
         """Say whether the user typed the text of a message."""
         return user_text.is_typed(text)

@@ -233,7 +233,7 @@ def _with_siblings(index: _Index, names: list[str]) -> list[Link]:
 
 @dataclass(slots=True)
 class Link:
-    """One record of the main conversation without its text. ``role`` is None where nothing of it is sent."""
+    """One record of the main conversation without its text. ``role`` is ``None`` where nothing of it is sent."""
 
     place: Place
     parent: str | None

@@ -51,7 +51,7 @@ class Client(NamedTuple):
 def find_clients(home: Path, environment: Mapping[str, str]) -> list[Client]:
     """Return the clients whose version is known, the one that the user's shell starts first.
 
-    Where a program does not show its version, or there is none, the newest transcript says what was used last. An older version
+    Where a program does not show its version, or is missing, the newest transcript says what was used last. An older version
     that was used after a newer one is still there, wherever it is.
     """
     found = {program: _version_of(program) for program in _programs(home, environment)}

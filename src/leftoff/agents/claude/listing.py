@@ -129,7 +129,12 @@ def _parent(line: JsonObject) -> Parent | None:
         file = text(note, "parent_file") or text(note, "parent_session_file")
         if file:
             session_id = text(note, "parent_session_id") or Path(file).stem
-            return Parent(session_id=session_id, transcript=file, derivation=derivation)
+            return Parent(
+                session_id=session_id,
+                transcript=file,
+                derivation=derivation,
+                is_untrimmed="untrimmed_from" in note,
+            )
     return None
 
 

@@ -10,19 +10,26 @@ had: by either the client finds the original line again and sends that too.
 from __future__ import annotations
 
 import json
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from leftoff.agents.jsonl import rows, text
 from leftoff.core.hook_event import PLUGIN_NAME
 from leftoff.core.live_messages import LiveMessage
-from leftoff.core.records import Text, ToolResult, ToolUse
+from leftoff.core.records import Text, Thinking, ToolResult, ToolUse
+from leftoff.core.session import Session
 from leftoff.core.wire import JsonObject, JsonValue
 
 MARKETPLACE = f"{PLUGIN_NAME}-local"
 PLUGIN = f"{PLUGIN_NAME}@{MARKETPLACE}"
 _CALL_ID = "toolu_lo_"
+# Models that think by budget, as the client decides it: up to version 4.5, and 4.6 where the user asks for it. The API wants the turn
+# that is under way to begin with its thinking then; with adaptive thinking it does not.
+_BUDGET_MODEL = re.compile(r"claude-(?:3-|(?:opus|sonnet|haiku)-4(?:-[0-5](?!\d)|-\d{8}|$|@))")
+_OPTIONAL_BUDGET_MODEL = re.compile(r"claude-(?:opus|sonnet)-4-6")
+_BUDGET_VARIABLE = "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"
 _FILES = ("hooks/mod.js", "hooks/leftoff.sh", "commands/trim.md", "commands/untrim.md", "commands/expand.md")
 
 
@@ -42,6 +49,18 @@ def plugin_files() -> dict[str, bytes]:
         f"{PLUGIN_NAME}/hooks/hooks.json": json.dumps(hooks, indent=2).encode(),
         **{f"{PLUGIN_NAME}/{name}": (source / name).read_bytes() for name in _FILES},
     }
+
+
+def needs_thinking(session: Session, environment: Mapping[str, str]) -> bool:
+    """Say whether the API wants the turn that is under way to begin with thinking: the session has some, and its model a budget for it."""
+    records = [record for record in session.records if record.actor is None]
+    if not any(isinstance(block, Thinking) for record in records for block in record.blocks):
+        return False
+    models = (record.model for record in reversed(records) if record.model)
+    model = next((each for each in models if "claude-" in each), "")  # a cloud's name has something before it
+    if _OPTIONAL_BUDGET_MODEL.search(model):
+        return environment.get(_BUDGET_VARIABLE, "").lower() in ("1", "true", "yes", "on")
+    return _BUDGET_MODEL.search(model) is not None
 
 
 def read_messages(value: JsonValue) -> list[LiveMessage]:

@@ -38,7 +38,7 @@ class _Line(Protocol):
 
 
 class Open(NamedTuple):
-    """A compaction whose repeated messages may still follow; ``at`` is the time of its boundary, None if there is none."""
+    """A compaction whose repeated messages may still follow; ``at`` is the time of its boundary, or None."""
 
     at: datetime | None = None
 

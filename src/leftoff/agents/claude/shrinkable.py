@@ -73,7 +73,7 @@ def live_pieces(
 
 
 def _since_compaction(transcript: Path, collector: Collector) -> LiveChain | None:
-    """Return the chain from the last compaction on; None if there is none, or if earlier lines matter too."""
+    """Return the chain from the last compaction on; None without a compaction, or if earlier lines matter too."""
     start = last_line(transcript, _BOUNDARY, is_boundary)
     if start is None:
         return None

@@ -268,7 +268,12 @@ def _parent(line: JsonObject, fields: JsonObject) -> Parent | None:
         parent_id = text(note, "parent_session_id") or origin
         if note and origin in {None, parent_id}:
             file = text(note, "parent_file") or text(note, "parent_session_file")
-            return Parent(session_id=parent_id, transcript=file, derivation=derivation)
+            return Parent(
+                session_id=parent_id,
+                transcript=file,
+                derivation=derivation,
+                is_untrimmed="untrimmed_from" in note,
+            )
     return Parent(session_id=origin, transcript=None, derivation="forked") if origin else None
 
 

@@ -94,7 +94,7 @@ def live_pieces(
 
 
 def _live_records(session: Session) -> Iterable[Record]:
-    """Return the records from the last compaction that replaced the history on; all if there is none."""
+    """Return the records from the last compaction that replaced the history on; without one, all of them."""
     transcript = Path(session.transcript)
     if transcript.suffix == ".zst":  # it cannot be read from its end
         return session.records
