@@ -66,3 +66,14 @@ def test_a_port_that_is_taken_is_one_clear_line(isolated_home, capsys):
 def test_a_port_that_cannot_be_is_refused(capsys):
     assert run(["web", "--port", "70000"]) == 2
     assert "from 1 to 65,535" in capsys.readouterr().err
+
+
+def test_without_the_extra_packages_it_says_how_to_get_them(isolated_home):
+    code = (
+        "import sys; sys.modules['uvicorn'] = None; from leftoff.cli.main import run; sys.exit(run(['web']))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ended.returncode == 1
+    assert "pip install 'leftoff[web]'" in ended.stderr
