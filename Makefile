@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run test test-all lint docs site compare bench bench-quick check clients live replays turns frameworks stress fuzz clean
+.PHONY: run browser web-pictures test test-all lint docs site compare bench bench-quick check clients live replays turns frameworks stress fuzz clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -17,7 +17,7 @@ run: $(VENV)/ready ## play the whole story on a bundled session
 test: $(VENV)/ready ## the tests for every day: a few minutes
 	$(SEALED) $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not stress" $(ARGS)
 
-test-all: $(VENV)/ready ## these and the slow ones, with coverage, as in CI
+test-all: $(VENV)/ready browser ## these and the slow ones, with coverage, as in CI
 	$(SEALED) $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
 lint: $(VENV)/ready ## ruff, mypy --strict, import contracts; docs and pictures up to date, links, words
@@ -34,6 +34,10 @@ docs: $(VENV)/ready ## write the generated parts of README and docs/, and the pi
 	$(SEALED) $(BIN)/python tools/docs.py
 	$(SEALED) $(BIN)/python tools/pictures.py
 
+web-pictures: $(VENV)/ready browser ## the pictures of docs/web.md, from an invented machine
+	mkdir -p docs/web && $(SEALED) env LEFTOFF_PICTURES=$(CURDIR)/docs/web $(BIN)/python -m pytest -q -n 0 tests/web/test_in_browser.py -k accessibility
+	@! command -v pngquant >/dev/null || pngquant --force --ext .png docs/web/*.png
+
 site: $(VENV)/ready docs ## the docs as static pages in site/, without any request to another host
 	$(SEALED) $(BIN)/mkdocs build --quiet --clean
 	@echo "site/index.html"
@@ -49,6 +53,10 @@ bench-quick: $(VENV)/ready ## the same at a small size
 	$(SEALED) $(BIN)/python -m bench speed --quick
 
 check: lint test bench-quick ## what must be green before a commit
+
+browser: $(VENV)/ready ## Chromium for the tests of leftoff web, and axe-core, which checks its pages (outside the seal: apt-get and npm)
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium chromium-driver; }
+	@test -f $(VENV)/browser/node_modules/axe-core/axe.min.js || npm install --silent --no-fund --no-audit --prefix $(VENV)/browser axe-core@4.14.0
 
 clients: $(VENV)/ready ## the real agents, from npm (outside the seal: npm may need the user's npmrc; runs no agent)
 	$(BIN)/python tests/agents_live/clients.py

@@ -17,6 +17,7 @@ from bench import journeys as bench_journeys
 from bench import picker as bench_picker
 from bench import retention as guard
 from bench import speed as speed_measures
+from bench import web as bench_web
 from bench.measuring import Row
 from leftoff.cli import arguments, output
 from leftoff.cli.main import exit_code
@@ -91,6 +92,28 @@ def measure_recall(*, file: Path, transcripts: Path | None, only: str, as_json: 
         for each in found
     ]
     output.table([f"{len(found[0].places):,} questions", "first", "among five", "nothing found"], rows)
+    return 0
+
+
+@bench.command(epilog="Example: python -m bench web --sessions 1000")
+@click.option("--sessions", default=10_000, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--megabytes", default=200, show_default=True, type=click.IntRange(min=1), help="Of the large session."
+)
+def web(*, sessions: int, megabytes: int) -> int:
+    """Show how long the pages of `leftoff web` take, and its memory; on a machine that does nothing else."""
+    waits = [*bench_web.waits(sessions, megabytes)]
+    rows = [
+        (
+            each.what,
+            f"{each.amount:,.0f} {each.unit}",
+            "" if each.cpu_ms is None else f"{each.cpu_ms:,.0f} ms",
+            f"{each.goal:,.0f} {each.unit}",
+            _VERDICTS[each.amount <= each.goal],
+        )
+        for each in waits
+    ]
+    output.table(["measure", "", "CPU", "goal", ""], rows)
     return 0
 
 

@@ -44,7 +44,7 @@ def first_paints(sessions: int, rounds: int) -> Iterator[Paint]:
     """Yield the first screens of several starts, after one start that fills the catalogue."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         environment = scratch_environment(Path(folder), "XDG_", "LEFTOFF_", "CLAUDE_", "CODEX_")
-        _write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
+        write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
         _first_paint(environment, folder)
         for _ in range(rounds):
             yield _first_paint(environment, folder)
@@ -59,7 +59,7 @@ def describe(paints: Sequence[Paint]) -> str:
     )
 
 
-def _write_sessions(projects: Path, count: int, project: str) -> None:
+def write_sessions(projects: Path, count: int, project: str) -> None:
     """Write small sessions: one is written properly, and the others are its copies under other ids."""
     agent = agent_by_id("claude")
     source = projects / "-p" / "source.jsonl"

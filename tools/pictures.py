@@ -134,6 +134,7 @@ SCREENS = (
     Screen(["install", "claude"]),
     Screen(["uninstall", "claude"]),
     Screen(["run", "--help"]),
+    Screen(["web", "--help"]),
     Screen(["hook", "--help"]),
     Screen(["statusline", "--help"]),
     Screen(["in-place", "--help"]),

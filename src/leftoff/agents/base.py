@@ -140,6 +140,12 @@ class JsonlAgent(ABC):
         with JsonLines(transcript) as lines:
             return self.read_tail(lines, with_history=True)
 
+    def occupancy_at(self, transcript: Path, end_bytes: int) -> Occupancy:
+        """Return how full the window was when the transcript ended at that byte; the compaction point may be a later one."""
+        with JsonLines(transcript) as lines:
+            lines.end_bytes = end_bytes
+            return self.read_tail(lines, with_history=False)
+
     def read_head(self, lines: JsonLines) -> TranscriptHead:
         """Read the first lines up to the first prompt. By default the file's name, up to its first dot, is the session's id."""
         project = model = prompt = None

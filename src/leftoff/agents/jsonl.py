@@ -86,6 +86,9 @@ class JsonLines:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.end_bytes: int | None = (
+            None  # where reading from the end begins, instead of at the end of the file
+        )
         self.file = open_transcript(path, buffer_bytes=_ENDS_BUFFER_BYTES)
         self.stat = os.fstat(self.file.fileno())
 
@@ -119,6 +122,7 @@ class JsonLines:
         """
         name, file = str(self.path), self.file
         end = file.seek(0, os.SEEK_END)
+        end_bytes = self.end_bytes if end_bytes is None else end_bytes
         if end_bytes is not None:
             end = _chunk_start(file, min(end, max(0, end_bytes)))
         step_bytes, lines_behind = _STEP_BYTES, 0

@@ -42,6 +42,7 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
     "Sessions": {
         "sessions": Entry("session_commands:sessions", "list the sessions of all agents"),
         "search": Entry("search_commands:search", "find anything in any session"),
+        "web": Entry("web_command:web", "see what happened to a context window, in the browser"),
         "show": Entry("session_commands:show", "read a session"),
         "export": Entry("session_commands:export", "write a session as Markdown"),
         "why": Entry("history_commands:why", "which session changed a file or a line, and why"),

@@ -23,6 +23,8 @@ from leftoff.cli.columns import cut as cut
 from leftoff.cli.columns import fold
 from leftoff.cli.columns import pad as pad
 from leftoff.cli.gauge import Style
+from leftoff.core.visible import HIDDEN
+from leftoff.core.visible import visible as visible
 from leftoff.errors import Choice
 from leftoff.platform import paths
 
@@ -39,12 +41,6 @@ _NARROWEST = 30  # columns that text is wrapped to at least; a narrower terminal
 _READABLE_COLUMNS = 20  # longer cells are folded on a narrow terminal
 _FOLDED_COLUMNS = 8  # the least that a table column gets where there is room for it
 _NARROW_COLUMNS = 60  # a table that needs more is written as blocks
-# Control characters except tab and line end, and those that reverse, join or hide text. All of them are unprintable, so most texts
-# need no check; the pattern is compiled when the first one does.
-_HIDDEN = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 _LAST_PLAIN = 0xFFFF
 _MARKS = ("- ", "> ", "| ", "+ ", "→ ", *(f"{number}. " for number in range(1, 10)))  # of an item in a list
 
@@ -334,20 +330,11 @@ def byte_progress(words: str) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def visible(text: str) -> str:
-    """Return text that cannot affect a terminal: ESC becomes ␛, others ``<U+202E>``."""
-    if text.isprintable():
-        return text
-    import re
-
-    return re.sub(_HIDDEN, _visible_character, text)
-
-
 def escape_json(json_text: str) -> str:
     """Return equal JSON that cannot affect a terminal."""
     import re
 
-    return re.sub(_HIDDEN, _escape, json_text)
+    return re.sub(HIDDEN, _escape, json_text)
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -360,13 +347,6 @@ def _escape(found: re.Match[str]) -> str:
 def one_line(text: str, width: int) -> str:
     """Return text on one line of at most ``width`` columns, with single spaces."""
     return cut(visible(" ".join(text[: width * 40].split())), width)
-
-
-def _visible_character(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"<U+{code:04X}>"
 
 
 def without_opening(text: str) -> str:

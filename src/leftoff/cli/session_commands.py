@@ -19,6 +19,7 @@ from leftoff.cli.gauge import Style
 from leftoff.core.metrics import Level
 from leftoff.core.quantities import age, count
 from leftoff.core.session import SessionEntry, short_id
+from leftoff.errors import LeftoffError, UsageError
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status
 from leftoff.sessions.find import LATEST, no_sessions
@@ -224,31 +225,53 @@ def _wrapped(line: str) -> list[str]:
     )
 
 
-@click.command(epilog="Example: leftoff export latest --chain --out session.md")
+@click.command(epilog="Example: leftoff export latest --html --out session.html")
 @click.argument("session", default=LATEST, type=arguments.SESSION)
 @click.option("--chain", is_flag=True, help="Include the sessions it continues, oldest first.")
+@click.option("--html", is_flag=True, help="As one page with the curve, the resume log and the transcript.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write to this new file, not to the terminal.",
 )
 @arguments.with_json
-def export(*, session: str, chain: bool, out: Path | None, as_json: bool) -> int:
-    """Write SESSION as Markdown, without credentials: prompts, replies, tool calls and results."""
+def export(*, session: str, chain: bool, html: bool, out: Path | None, as_json: bool) -> int:
+    """Write SESSION as Markdown, without credentials: prompts, replies, tool calls and results.
+
+    With --html, as one file to attach to a pull request: it asks no server for anything. Of a session of more than 8 MB it has the
+    beginning and the end.
+    """
     from leftoff.sessions import show as session_show
 
-    pieces = session_show.export(session, Workspace.open(), chain=chain)
+    if html:
+        if chain:
+            raise UsageError(
+                "--chain is for Markdown: a page shows one session. Leave out --chain or --html."
+            )
+        pieces = _export_html(session)
+    else:
+        pieces = session_show.export(session, Workspace.open(), chain=chain)
     if out is not None:
         size = session_show.write_export(pieces, out)
         output.as_json({"file": str(out), "size_bytes": size}) if as_json else output.say(
             f"Wrote {output.visible(str(out))} ({size:,} bytes)."
         )
     elif as_json:
-        output.as_json({"markdown": "".join(pieces)})
+        output.as_json({"html" if html else "markdown": "".join(pieces)})
     else:
         for piece in pieces:
             click.echo(output.visible(piece), nl=False)
     return 0
+
+
+def _export_html(session: str) -> Iterator[str]:
+    try:
+        from leftoff.web.export import export_html
+    except ImportError as missing:
+        raise LeftoffError(
+            f"A page needs packages that are not installed ({missing.name}): pip install 'leftoff[web]'"
+        ) from missing
+    return export_html(session, Workspace.open())
 
 
 class SessionRow(NamedTuple):

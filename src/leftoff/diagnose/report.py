@@ -19,7 +19,8 @@ from pathlib import Path
 
 from leftoff.agents.registry import agent_from_argument, agent_of, load_agents
 from leftoff.config.settings import MAX_HOOK_CHARS
-from leftoff.core.records import Record, RecordKind
+from leftoff.core.protocols import Agent
+from leftoff.core.records import Place, Record, RecordKind
 from leftoff.core.resume_log import ResumeLog
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, TranscriptError
@@ -117,7 +118,7 @@ class Report:
         with tempfile.TemporaryDirectory(prefix="leftoff-report-") as name:
             for cut in cuts_at_compactions(found.transcript, Path(name)):
                 if self._is_recent(cut.at) and self._is_new(_marks(cut)):
-                    yield _measure(cut, session_id)
+                    yield measure(cut, session_id).compacted
 
     def _scan(self, found: TranscriptFile) -> tuple[bool, str | datetime | None]:
         """Return whether the session was compacted lately, and what its first reply is known by; None if it has none.
@@ -181,10 +182,20 @@ def _originals_first(files: Sequence[TranscriptFile]) -> list[TranscriptFile]:
     return sorted(files, key=lambda file: (generation(file), file.modified_ns, str(file.transcript)))
 
 
-def _measure(cut: Cut, session_id: str) -> Compacted:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A compaction with what was compared: our log of what was before it, and what that would have handed over."""
+
+    compacted: Compacted
+    log: ResumeLog
+    handed_over: str
+
+
+def measure(cut: Cut, session_id: str) -> Measured:
+    """Compare what the agent put in place of the conversation with our log of it."""
     log = log_of_cut(cut)
     handed_over = restoration_body(log, MAX_HOOK_CHARS, "after_compaction", summary=cut.summary)
-    return Compacted(
+    compacted = Compacted(
         agent=cut.agent,
         session_id=session_id,
         project=cut.project,
@@ -193,6 +204,7 @@ def _measure(cut: Cut, session_id: str) -> Compacted:
         at=cut.at,
         receipt=build_receipt(log, cut.summary, handed_over, has_summary=cut.has_summary),
     )
+    return Measured(compacted=compacted, log=log, handed_over=handed_over)
 
 
 def log_of_cut(cut: Cut) -> ResumeLog:
@@ -219,8 +231,16 @@ class Cut:
 
 
 def cuts_at_compactions(transcript: Path, folder: Path) -> Iterator[Cut]:
-    """Cut at every compaction; the prefixes are written into ``folder``."""
-    return (cut for cut, _, _ in cut_session(transcript, folder, compaction_starts))
+    """Cut at every compaction; the prefixes are written into ``folder``. One record at a time is in memory."""
+    firsts = (first for _, first in first_records(agent_of(transcript).read(transcript)))
+    return (cut_before(transcript, first, folder / str(number)) for number, first in enumerate(firsts))
+
+
+def cut_before(transcript: Path, first: Record, folder: Path) -> Cut:
+    """Cut a session before the first record of a compaction."""
+    agent = agent_of(transcript)
+    before = Place(str(transcript), max(0, first.place.line_idx - 1), 0, first.place.start)
+    return _cut(agent, transcript, first, agent.read(transcript, before), folder)
 
 
 def cut_session(
@@ -229,32 +249,40 @@ def cut_session(
     """Cut before the records whose indexes ``where`` returns; yield each cut with the records before and after it."""
     agent = agent_of(transcript)
     records = [*agent.read(transcript)]
-    project = agent.open(transcript).project
     for number, at in enumerate(where(records)):
-        first, left = records[at], find_replacement(records[at:])
-        cut = Cut(
-            agent=agent.id,
-            source=transcript,
-            line=first.place.line_idx + 1,
-            id=first.id,
-            at=first.at,
-            transcript=_write_prefix(transcript, folder / str(number), first.place.start),
-            project=project,
-            summary=left.text if left else None,
-            has_summary=left is None or left.has_summary,
-        )
+        cut = _cut(agent, transcript, records[at], records[at:], folder / str(number))
         yield cut, records[:at], records[at:]
 
 
-def compaction_starts(records: Sequence[Record]) -> Iterator[int]:
+def _cut(agent: Agent, transcript: Path, first: Record, rest: Iterable[Record], folder: Path) -> Cut:
+    left = find_replacement(rest)
+    return Cut(
+        agent=agent.id,
+        source=transcript,
+        line=first.place.line_idx + 1,
+        id=first.id,
+        at=first.at,
+        transcript=_write_prefix(transcript, folder, first.place.start),
+        project=agent.open(transcript).project,
+        summary=left.text if left else None,
+        has_summary=left is None or left.has_summary,
+    )
+
+
+def compaction_starts(records: Iterable[Record]) -> Iterator[int]:
     """Return the index of each compaction's first record: a boundary and the summary after it are one compaction."""
+    return (at for at, _ in first_records(records))
+
+
+def first_records(records: Iterable[Record]) -> Iterator[tuple[int, Record]]:
+    """Return the first record of each compaction, with its index."""
     inside = False
     for at, record in enumerate(records):
         if record.actor is not None or record.compaction is None or record.compaction.trigger == "micro":
             inside = inside and record.kind is not RecordKind.REPLY
             continue
         if not inside or record.compaction.summary is None:
-            yield at
+            yield at, record
         inside = record.compaction.summary is None and not record.messages  # its summary is still to come
 
 

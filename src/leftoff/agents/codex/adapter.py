@@ -116,6 +116,15 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
         return usage.occupancy(transcript, self.home)
 
+    def occupancy_at(self, transcript: Path, end_bytes: int) -> Occupancy:
+        """Return how full the window was when the rollout ended at that byte."""
+        from leftoff.agents.codex import rollouts, usage
+
+        with rollouts.open_rollout(transcript) as lines:
+            segments = rollouts.lineage_of(lines, self.home)
+            lines.end_bytes = end_bytes
+            return usage.read_tail(lines, segments, with_history=False)
+
     def live_chain(self, session: Session) -> LiveChain:
         """Return what the model is sent next."""
         from leftoff.agents.codex import chain

@@ -1,0 +1,156 @@
+"""The curves of the sessions that are being looked at, kept in memory: a transcript that grows is read only where it is new."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from leftoff.core.records import Place, Record
+from leftoff.core.wire import JsonObject
+from leftoff.errors import LeftoffError
+from leftoff.pause.list_pauses import ListedPause, list_pauses
+from leftoff.platform import clock
+from leftoff.sessions.curve import KINDS, CurveFold, CurveMark, CurvePoint, origin_marks, request_at
+from leftoff.sessions.status import Status, status_of
+from leftoff.workspace import SessionRef, Workspace
+
+_KEPT = 4  # curves; one of 20,000 requests takes about 5 MB
+
+
+class Curves:
+    """The newest curves by transcript."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._lock = Lock()
+        self._readers: OrderedDict[Path, CurveReader] = OrderedDict()
+
+    def reader(self, ref: SessionRef) -> CurveReader:
+        """Return what reads the curve of a session, with all it has read."""
+        with self._lock:
+            reader = self._readers.pop(ref.transcript, None) or CurveReader(ref, self._workspace)
+            self._readers[ref.transcript] = reader
+            while len(self._readers) > _KEPT:
+                self._readers.popitem(last=False)
+            return reader
+
+
+@dataclass
+class CurveReader:
+    """The curve of one session, as far as its transcript has been read."""
+
+    ref: SessionRef
+    workspace: Workspace
+    _fold: CurveFold | None = None
+    _after: Place | None = None
+    _lock: Lock = field(default_factory=Lock)
+
+    def size_bytes(self) -> int:
+        """Return how large the transcript is now; 0 if it is gone."""
+        try:
+            return self.ref.transcript.stat().st_size
+        except OSError:
+            return 0
+
+    def to_json(self, first: int = 0) -> JsonObject:
+        """Read what is new and return the curve from the request with the index ``first``, as ``curve.js`` takes it."""
+        with self._lock:
+            fold = self._read()
+            points, marks = fold.points[first:], self._marks(fold)
+        status = status_of(self.ref, self.workspace)
+        return {
+            "first": first,
+            "kinds": [*KINDS],
+            "tokens": [each.tokens for each in points],
+            "lines": [each.line for each in points],
+            "at": [None if each.at is None else clock.format_rfc3339(each.at) for each in points],
+            "parts": [[each.parts[kind] for each in points] for kind in range(len(KINDS))],
+            "marks": [_mark_to_json(each) for each in marks],
+            "status": _status_to_json(status),
+        }
+
+    def _read(self) -> CurveFold:
+        if self._fold is None or (self._after is not None and self.size_bytes() < self._after.end):
+            self._fold, self._after = CurveFold(self.ref.agent), None
+        self._fold.add_all(self._new_records())
+        return self._fold
+
+    def _new_records(self) -> Iterator[Record]:
+        """Yield the records that follow those read so far; the agent may still be writing the last line."""
+        size = self.size_bytes()
+        is_first = self._after is None
+        records = (
+            self.ref.session.records if is_first else self.ref.agent.read(self.ref.transcript, self._after)
+        )
+        for record in records:
+            if (
+                record.place.end >= size
+                and not record.raw.endswith(b"\n")
+                and record.place.transcript == str(self.ref.transcript)
+            ):
+                return
+            self._after = record.place
+            yield record
+
+    def _marks(self, fold: CurveFold) -> list[CurveMark]:
+        marks = [
+            *origin_marks(self.ref.transcript, fold.points),
+            *fold.marks,
+            *pause_marks(self.ref, self.workspace, fold.points),
+        ]
+        return sorted(marks, key=lambda each: each.request)
+
+
+def pause_marks(ref: SessionRef, workspace: Workspace, points: list[CurvePoint]) -> list[CurveMark]:
+    """Return a mark for each pause that was recorded in the session."""
+    if ref.project is None or not Path(ref.project).is_dir():
+        return []
+    try:
+        listed = list_pauses(workspace.at(Path(ref.project)))
+    except LeftoffError:
+        return []  # the curve is shown without them
+    own = [each for each in listed if _agent_session(each) == ref.session_id]
+    return [CurveMark("pause", request_at(points, each.at), 1, each.at) for each in own]
+
+
+def _agent_session(pause: ListedPause) -> str | None:
+    """Return the agent's session that a pause was recorded in; None for one that was started by hand."""
+    if pause.running is not None:
+        return pause.running.origin.session_id if pause.running.origin else None
+    origin = (pause.finished.state or {}).get("origin") if pause.finished else None
+    found = origin.get("session_id") if isinstance(origin, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _mark_to_json(mark: CurveMark) -> JsonObject:
+    return {
+        "kind": mark.kind,
+        "request": mark.request,
+        "line": mark.line,
+        "at": None if mark.at is None else clock.format_rfc3339(mark.at),
+        "before": mark.before_tokens,
+        "after": mark.after_tokens,
+    }
+
+
+def _status_to_json(status: Status) -> JsonObject:
+    metrics = status.metrics
+    budget = metrics.total_budget
+    levels = (
+        []
+        if budget is None
+        else [(each.level, each.at_tokens(budget)) for each in status.thresholds.in_order]
+    )
+    return {
+        "used": metrics.used_tokens,
+        "budget": budget,
+        "window": metrics.window_tokens,
+        "percentage": metrics.shown_percentage,
+        "level": status.level,
+        "basis": metrics.basis,
+        "advice": status.advice,
+        "levels": [{"name": level.replace("_", " "), "tokens": tokens} for level, tokens in levels],
+    }

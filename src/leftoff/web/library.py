@@ -1,0 +1,55 @@
+"""The sessions by key. A page's address has a key and never a path, so no request can name a file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from threading import Lock
+
+from leftoff.core.session import SessionEntry
+from leftoff.errors import NotFoundError
+from leftoff.sessions.listing import TranscriptFile, entries, list_transcripts
+from leftoff.sessions.status import ListedSession, list_sessions
+from leftoff.workspace import SessionRef, Workspace
+
+
+class Library:
+    """All sessions of this machine. The catalogue remembers what was read; this remembers the answer while nothing changes."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._lock = Lock()
+        self._files: dict[str, TranscriptFile] = {}  # by key
+        self._by_path: dict[str, TranscriptFile] = {}
+        self._stamps: list[tuple[int, int, str]] = []
+        self._entries: Sequence[SessionEntry] = ()
+
+    def entries(self) -> Sequence[SessionEntry]:
+        """Return what is known of all sessions without measuring them, newest first."""
+        with self._lock:
+            files = list_transcripts()
+            stamps = [(each.modified_ns, each.size_bytes, str(each.transcript)) for each in files]
+            if stamps != self._stamps:
+                self._by_path = {str(each.transcript): each for each in files}
+                self._stamps, self._entries = stamps, [*entries(files)]
+            return self._entries
+
+    def measured(self, wanted: Sequence[SessionEntry]) -> Sequence[ListedSession]:
+        """Return these sessions with their gauges."""
+        files = [self._by_path[each.transcript] for each in wanted if each.transcript in self._by_path]
+        return [*list_sessions(self._workspace, transcripts=files)]
+
+    def find(self, key: str) -> SessionRef:
+        """Return the session with that key; NotFoundError if there is none."""
+        if key not in self._files or not self._files[key].transcript.is_file():
+            self._files = {key_of(os.fsdecode(each.transcript)): each for each in list_transcripts()}
+        if key not in self._files:
+            raise NotFoundError("There is no such session. Its file may have been moved or deleted.")
+        found = self._files[key]
+        return SessionRef(agent=found.agent, transcript=found.transcript)
+
+
+def key_of(transcript: str) -> str:
+    """Return the part of an address that names a session."""
+    return hashlib.sha256(os.fsencode(transcript)).hexdigest()[:12]

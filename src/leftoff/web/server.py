@@ -1,0 +1,60 @@
+"""Run ``leftoff web`` on 127.0.0.1 until Ctrl-C."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+
+import uvicorn
+
+from leftoff.errors import LeftoffError
+from leftoff.web.access import Access
+from leftoff.web.app import create_app
+from leftoff.workspace import Workspace
+
+_STOP_SECONDS = 2  # until open connections are closed, such as that of a live curve
+
+
+def serve(workspace: Workspace, port: int, *, is_read_only: bool, announce: Callable[[str], None]) -> None:
+    """Answer requests until Ctrl-C. ``announce`` is called with the address to open; port 0 takes any free one."""
+    with _listen(port) as listener:
+        access = Access(port=listener.getsockname()[1], is_read_only=is_read_only)
+        server = create_server(workspace, access)
+        with suppress(KeyboardInterrupt):
+            announce(access.first_address)
+            server.run(sockets=[listener])
+
+
+def create_server(workspace: Workspace, access: Access) -> uvicorn.Server:
+    """Return the server, which a test runs in a thread."""
+    app = create_app(workspace, access)
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="error",
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    Thread(target=app.state.site.library.entries, daemon=True).start()  # while the browser opens
+    app.state.site.is_stopping = lambda: server.should_exit
+    return server
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()  # so that a browser that is opened at once waits
+    except OSError as error:
+        listener.close()
+        raise LeftoffError(
+            f"Port {port} is taken ({error.strerror}). Without --port, leftoff web takes a free one."
+        ) from error
+    return listener

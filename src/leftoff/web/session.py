@@ -1,0 +1,123 @@
+"""Session: the curve of its context window, which grows while the agent works; beside it the resume log with the next steps."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import orjson
+from anyio import sleep, to_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from leftoff.core.protocols import CanResume
+from leftoff.core.provenance import Source
+from leftoff.core.session import short_id
+from leftoff.platform import paths
+from leftoff.resume_logs.save import build_log
+from leftoff.sessions.status import status_of
+from leftoff.web.curves import CurveReader
+from leftoff.web.site import Site, site_of
+from leftoff.workspace import SessionRef
+
+_POLL_SECONDS = 0.5
+_PING_SECONDS = 15  # a comment now and then shows that the browser is still there
+
+
+def show_session(request: Request) -> Response:
+    """Show one session; the curve and the log follow, so that the page of a large session is there at once."""
+    site, ref = _find(request)
+    return site.page("session.html", session_values(ref, request.path_params["key"], site))
+
+
+def session_values(ref: SessionRef, key: str, site: Site) -> dict[str, object]:
+    """Return what the head of every page about a session shows."""
+    entry = ref.agent.entry(ref.transcript)
+    return {
+        "key": key,
+        "entry": entry,
+        "title": entry.first_prompt or short_id(entry.session_id),
+        "short_id": short_id(entry.session_id),
+        "project": Path(entry.project).name if entry.project else None,
+        "status": status_of(ref, site.workspace),
+    }
+
+
+def send_curve(request: Request) -> Response:
+    """Send the whole curve."""
+    site, ref = _find(request)
+    return site.data(site.curves.reader(ref).to_json())
+
+
+def show_log(request: Request) -> Response:
+    """Show what the session's resume log would say now; nothing is written."""
+    site, ref = _find(request)
+    log = build_log(ref, site.workspace)
+    values = {
+        "key": request.path_params["key"],
+        "log": log,
+        "lines": _lines(ref, log.sources),
+        "command": _resume_command(ref),
+    }
+    return site.page("session_log.html", values)
+
+
+def _resume_command(ref: SessionRef) -> str | None:
+    """Return what to type in a shell; None for an agent that cannot resume."""
+    if not isinstance(ref.agent, CanResume):
+        return None
+    command = shlex.join(ref.agent.resume_command(ref.session_id))
+    if ref.project is None:
+        return command
+    home = f"{paths.home()}/"
+    is_below = ref.project.startswith(home)
+    folder = f"~/{shlex.quote(ref.project.removeprefix(home))}" if is_below else shlex.quote(ref.project)
+    return f"cd {folder} && {command}"
+
+
+def _lines(ref: SessionRef, sources: list[Source]) -> dict[str, int]:
+    """Return the line of the first source of each item, by the item's name, where it is in this very transcript."""
+    own = [each for each in sources if each.place.transcript == str(ref.transcript)]
+    return {each.item: each.place.line_idx + 1 for each in reversed(own)}
+
+
+async def send_live(request: Request) -> Response:
+    """Send the new end of the curve whenever the transcript has grown."""
+    site, ref = await to_thread.run_sync(_find, request)
+    first = int(request.query_params.get("first", "0")[:9] or 0)
+    events = _events(request, site, site.curves.reader(ref), first)
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+async def _events(request: Request, site: Site, reader: CurveReader, first: int) -> AsyncIterator[bytes]:
+    size, quiet = -1, 0.0
+    while not site.is_stopping() and not await request.is_disconnected():
+        if reader.size_bytes() != size:
+            size, quiet = reader.size_bytes(), 0.0
+            grown = await to_thread.run_sync(
+                reader.to_json, max(0, first - 1)
+            )  # the last request may have grown, too
+            tokens = grown["tokens"]
+            first = max(0, first - 1) + (len(tokens) if isinstance(tokens, list) else 0)
+            data = orjson.dumps(site.workspace.capture.clean(grown))
+            yield b"event: curve\ndata: " + data + b"\n\n"
+        elif quiet >= _PING_SECONDS:
+            quiet = 0.0
+            yield b": still here\n\n"
+        await sleep(_POLL_SECONDS)
+        quiet += _POLL_SECONDS
+
+
+def _find(request: Request) -> tuple[Site, SessionRef]:
+    site = site_of(request)
+    return site, site.library.find(request.path_params["key"])
+
+
+routes = (
+    Route("/session/{key}", show_session),
+    Route("/session/{key}/curve", send_curve),
+    Route("/session/{key}/log", show_log),
+    Route("/session/{key}/live", send_live),
+)
