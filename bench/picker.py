@@ -43,15 +43,9 @@ class Paint(NamedTuple):
 def first_paints(sessions: int, rounds: int) -> Iterator[Paint]:
     """Yield the first screens of several starts, after one start that fills the catalogue."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-<<<<<<< HEAD
-        environment = scratch_environment(Path(folder))
-        write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
-        _seconds_to_paint(environment, folder)
-=======
         environment = scratch_environment(Path(folder), "XDG_", "LEFTOFF_", "CLAUDE_", "CODEX_")
-        _write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
+        write_sessions(Path(environment["HOME"]) / ".claude" / "projects", sessions, str(folder))
         _first_paint(environment, folder)
->>>>>>> main
         for _ in range(rounds):
             yield _first_paint(environment, folder)
 
