@@ -11,10 +11,10 @@ from typing import Any, TextIO
 
 import click
 
+from bench import found_again, precision, quiz, strategies
 from bench import in_place as bench_in_place
 from bench import journeys as bench_journeys
 from bench import picker as bench_picker
-from bench import precision, quiz, strategies
 from bench import retention as guard
 from bench import speed as speed_measures
 from bench import web as bench_web
@@ -205,6 +205,28 @@ def retention(*, files: tuple[Path, ...], misses: bool, strict: bool, as_json: b
         for words in missed or ["All goals reached."]:
             output.say(f"MISSED {words}" if missed else words)
     return 1 if strict and missed else 0
+
+
+@bench.command("found-again", epilog="Example: python -m bench found-again session.jsonl --misses")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--misses", is_flag=True, help="Name everything that was not found, with its query.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when the goal is missed.")
+def find_again(*, files: tuple[Path, ...], misses: bool, strict: bool) -> int:
+    """Show how much of what compactions lost two calls of the recall tools find; FILES are transcripts."""
+    measured = [*found_again.measure(files, files)]
+    for each in measured:
+        if misses and each.calls is None:
+            named = (
+                f"{each.source.name}:{each.line}  {each.mention.kind:8}  {each.mention.text}  <- {each.query}"
+            )
+            output.say(output.one_line(named, 300))
+    once, twice, of = found_again.share(measured)
+    reached = twice / of >= found_again.GOAL
+    output.say(
+        f"found with one call: {once} of {of} ({once / of:.1%}); with at most two: {twice} ({twice / of:.1%})"
+    )
+    output.say(f"goal ≥ {found_again.GOAL:.0%}: {_VERDICTS[reached]}")
+    return 1 if strict and not reached else 0
 
 
 def _retention_rows(measured: Sequence[guard.CompactionResult]) -> Iterator[tuple[str, ...]]:

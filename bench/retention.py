@@ -70,27 +70,52 @@ def measure(transcripts: Sequence[Path]) -> Iterator[CompactionResult]:
 
 def measure_cut(cut: Cut, before: Iterable[Record], after: Iterable[Record]) -> CompactionResult:
     """Compare what the agent has after a compaction with the calls that follow it."""
-    spoken = [record for record in before if record.actor is None]
-    context = "\n".join(_text(block) for record in spoken for block in record.blocks)
-    given = {each for call in _calls(spoken) for each in mentions(call, cut.project) if each.kind == "files"}
-    files = Files(
-        [*(each.text for each in given), *(relative(each, cut.project) for each in PATH.findall(context))]
-    )
-    flat = _flatten(context)
-    used = dict.fromkeys(
-        each for call in islice(_calls(after), NEXT_CALLS) for each in mentions(call, cut.project)
-    )
-    needed = [
-        each for each in used if each in given or (each.kind == "commands" and contains(flat, each, files))
-    ]
-    has = _flatten(f"{cut.summary or ''}\n{_our_text(cut)}")
+    files, needed = needed_after(cut, before, [each for each, _ in next_calls(after)])
+    has = flatten(f"{cut.summary or ''}\n{_our_text(cut)}")
     return CompactionResult(
         source=cut.source,
         line=cut.line,
         has_summary=cut.summary is not None,
-        needed=tuple(needed),
+        needed=needed,
         missed=tuple(each for each in needed if not contains(has, each, files)),
     )
+
+
+def needed_after(
+    cut: Cut, before: Iterable[Record], calls: Iterable[ToolUse]
+) -> tuple[Files, tuple[Mention, ...]]:
+    """Return the files of the session, and what the next calls mention that was known before the compaction."""
+    spoken = [record for record in before if record.actor is None]
+    context = "\n".join(_text(block) for record in spoken for block in record.blocks)
+    given = {
+        each
+        for record in spoken
+        for call in _calls(record)
+        for each in mentions(call, cut.project)
+        if each.kind == "files"
+    }
+    files = Files(
+        [*(each.text for each in given), *(relative(each, cut.project) for each in PATH.findall(context))]
+    )
+    flat = flatten(context)
+    used = dict.fromkeys(each for call in calls for each in mentions(call, cut.project))
+    needed = [
+        each for each in used if each in given or (each.kind == "commands" and contains(flat, each, files))
+    ]
+    return files, tuple(needed)
+
+
+def next_calls(after: Iterable[Record]) -> Iterator[tuple[ToolUse, str]]:
+    """Yield the next calls of the main conversation, each with what was said last before it, by user or agent."""
+    said, left = "", NEXT_CALLS
+    for record in after:
+        if record.actor is None and record.kind in {RecordKind.PROMPT, RecordKind.REPLY}:
+            said = "\n".join(each.text for each in record.blocks if isinstance(each, Text)) or said
+        for call in islice(_calls(record), left):
+            yield call, said
+            left -= 1
+        if not left:
+            return
 
 
 def _our_text(cut: Cut) -> str:
@@ -100,14 +125,14 @@ def _our_text(cut: Cut) -> str:
     )
 
 
-def _calls(records: Iterable[Record]) -> Iterator[ToolUse]:
+def _calls(record: Record) -> Iterator[ToolUse]:
     """Yield the tool calls of the main conversation; a compaction that replaces the history only repeats calls."""
-    for record in records:
-        if record.actor is None and record.kind is not RecordKind.COMPACTION:
-            yield from (block for block in record.blocks if isinstance(block, ToolUse))
+    if record.actor is None and record.kind is not RecordKind.COMPACTION:
+        yield from (block for block in record.blocks if isinstance(block, ToolUse))
 
 
-def _flatten(text: str) -> str:
+def flatten(text: str) -> str:
+    """Return the text with single blanks for white space."""
     return " ".join(text.split())
 
 

@@ -41,7 +41,7 @@ PRIVATE_PATHS = tuple(
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
 # The fast path is copied out of the package and runs alone: it must be one file.
 # All settings are declared in one place.
-LONGER_MODULES = {"src/leftoff/live/fast.py": 660, "src/leftoff/config/settings.py": 410}
+LONGER_MODULES = {"src/leftoff/live/fast.py": 660, "src/leftoff/config/settings.py": 420}
 # Lines that may name an agent outside agents/: a documented default, the registry's dotted paths, another tool's name.
 NAMES_ALLOWED = (
     'model: str = "claude-sonnet-4.5"',

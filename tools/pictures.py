@@ -77,6 +77,8 @@ SCREENS = (
     Screen(["sessions"]),
     Screen(["status", BUNDLED]),
     Screen(["search", "retry-after", "--limit", "2"]),
+    Screen(["why", "app/ratelimit/limiter.py"]),
+    Screen(["history", "app/ratelimit/limiter.py"]),
     Screen(["show", BUNDLED]),
     Screen(["export", BUNDLED, "--out", "session.md"]),
     Screen(["pin", "Never touch migrations/"]),
@@ -136,6 +138,7 @@ SCREENS = (
     Screen(["hook", "--help"]),
     Screen(["statusline", "--help"]),
     Screen(["in-place", "--help"]),
+    Screen(["mcp", "--help"]),
     Screen(["completion", "--help"]),
     Screen(["demo"]),
 )

@@ -99,6 +99,9 @@ def call_item(call: Call) -> Body:
         }
         return {**names, "input": call.input["input"]}
     names = {"type": "function_call", "id": new_id("fc"), "call_id": new_id("call"), "name": call.tool}
+    if call.tool.startswith("mcp__"):  # mcp__SERVER__TOOL, as Claude Code calls it
+        namespace, _, name = call.tool.rpartition("__")
+        names |= {"namespace": namespace, "name": name}
     return {**names, "arguments": json.dumps(call.input)}
 
 

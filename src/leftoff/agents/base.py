@@ -29,12 +29,12 @@ if TYPE_CHECKING:
         WiredSettings,
     )
     from leftoff.core.metrics import WindowBasis
-    from leftoff.core.protocols import HasEvents, HasFastPath, HasHooks
+    from leftoff.core.protocols import HasEvents, HasFastPath, HasHooks, TakesMcpServer
     from leftoff.core.records import Place
     from leftoff.core.session import LiveChain, Parent, Session, SessionEntry
     from leftoff.core.wire import JsonObject
 
-    class HookSupport(HasEvents, HasFastPath, HasHooks, Protocol):
+    class HookSupport(HasEvents, HasFastPath, HasHooks, TakesMcpServer, Protocol):
         """All that an adapter does with hooks."""
 
 
@@ -293,7 +293,7 @@ class StartsFromCommandLine(ABC):
 
 
 class CallsHooks(ABC):
-    """``HasEvents``, ``HasFastPath`` and ``HasHooks`` by an object that is created when it is needed.
+    """``HasEvents``, ``HasFastPath``, ``HasHooks`` and ``TakesMcpServer`` by an object that is created when it is needed.
 
     Hooks and their settings files take more modules than the rest of an adapter, and most commands need none of them.
     """
@@ -341,6 +341,15 @@ class CallsHooks(ABC):
     def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookProblem, ...]:
         """Say why the hooks of that scope would not be called."""
         return self.hooks.hook_troubles(scope, project)
+
+    @property
+    def mcp_file(self) -> Path:
+        """The file that names the user's MCP servers."""
+        return self.hooks.mcp_file
+
+    def with_mcp_server(self, text: str, command: Sequence[str], *, where: Path) -> WiredSettings:
+        """Return that file with our server added."""
+        return self.hooks.with_mcp_server(text, command, where=where)
 
 
 def count_chars(blocks: Iterable[Block], *, image_chars: int) -> int:

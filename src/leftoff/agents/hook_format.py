@@ -54,6 +54,7 @@ _SOURCES: Mapping[str, StartSource] = {
     "compact": "compact",
     "clear": "clear",
 }
+_FAILED = "Exit code "  # a failed shell command in a batch of Claude Code (2.1.325)
 HOOKS = "hooks"
 # The way to an entry of ours: the containers from the whole text down to the list of entries, each with the item in it.
 _Path = tuple[tuple[int, Item], tuple[int, Item], tuple[int, Item], tuple[int, Item]]
@@ -120,11 +121,18 @@ def reply(event: HookEvent, response: HookResponse, when_blocked: JsonObject | N
 
 def _tools(payload: JsonObject) -> list[CalledTool]:
     calls: list[JsonValue] = [payload] if "tool_name" in payload else rows(payload, "tool_calls")
-    return [
-        CalledTool(tool=text(each, "tool_name") or "", call_id=text(each, "tool_use_id"))
-        for each in calls
-        if isinstance(each, dict)
-    ]
+    return [_called(each) for each in calls if isinstance(each, dict)]
+
+
+def _called(call: JsonObject) -> CalledTool:
+    error, result = text(call, "error"), text(call, "tool_response")
+    return CalledTool(
+        tool=text(call, "tool_name") or "",
+        call_id=text(call, "tool_use_id"),
+        input=jsonl.table(call, "tool_input") or None,
+        result=result or error,
+        failed=error is not None or (result or "").startswith(_FAILED),
+    )
 
 
 def add_entries(draft: Draft, entries: Mapping[str, JsonObject], where: Path) -> list[str]:

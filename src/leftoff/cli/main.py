@@ -45,6 +45,8 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "web": Entry("web_command:web", "see what happened to a context window, in the browser"),
         "show": Entry("session_commands:show", "read a session"),
         "export": Entry("session_commands:export", "write a session as Markdown"),
+        "why": Entry("history_commands:why", "which session changed a file or a line, and why"),
+        "history": Entry("history_commands:history", "what sessions did to a file", is_rare=True),
         "lineage": Entry("shrink_commands:lineage", "what a session came from, and its copies"),
         "archive": Entry("search_commands:archive", "sessions that their agent has deleted", is_rare=True),
         "forget": Entry("forget_command:forget", "erase a session, project or text everywhere", is_rare=True),
@@ -81,6 +83,7 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "trust": Entry("setup_commands:trust", "allow documents from a cloned repository", is_rare=True),
         "hook": Entry("setup_commands:hook", "what agents call at their events", is_rare=True),
         "in-place": Entry("setup_commands:in_place", "what leftoff's mod calls to compact", is_rare=True),
+        "mcp": Entry("history_commands:mcp", "three recall tools, for agents that speak MCP", is_rare=True),
         "statusline": Entry("setup_commands:statusline", "what agents show as status line", is_rare=True),
     },
 }
@@ -97,6 +100,7 @@ _MEANT = {
     "handoff": "rollover",
     "stats": "report",
     "logs": "log",
+    "blame": "why",
 }
 _LAST_STREAM = 2  # the number of standard error
 _SIGNALLED = 128

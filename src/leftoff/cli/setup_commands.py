@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from leftoff.cli import arguments, output
+from leftoff.cli.history_commands import require_sdk
 from leftoff.core.hook_event import SCOPES, HookProblem, Scope
 from leftoff.core.quantities import count
 from leftoff.errors import NothingToDoError
@@ -40,17 +41,18 @@ _FROM_NOW_ON = (
     show_default=True,
     help="For all your projects, or only for this one.",
 )
+@click.option("--mcp", is_flag=True, help="Also give AGENT the tools recall, expand and timeline.")
 @click.option(
     "--dry-run", is_flag=True, help="Show the exact change of the settings file, and write nothing."
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @arguments.with_json
-def install(*, agent: str, scope: Scope, dry_run: bool, yes: bool, as_json: bool) -> int:
+def install(*, agent: str, scope: Scope, mcp: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Connect leftoff to AGENT: adds hooks to its settings and, where the agent has one, a status line.
 
     Everything else in the settings stays as it is, and leftoff uninstall restores them.
     """
-    plan = live_install.plan_install(agent, scope, Workspace.open())
+    plan = live_install.plan_install(agent, scope, Workspace.open(), with_mcp=mcp and require_sdk())
     if not (dry_run or yes or as_json) and plan.changes_settings and sys.stdin.isatty():
         _say_plan(plan)
         if not click.confirm("Install?", default=True, err=True):
@@ -69,7 +71,9 @@ def install(*, agent: str, scope: Scope, dry_run: bool, yes: bool, as_json: bool
     for trouble in troubles:
         output.say(output.hanging("To do: ", output.visible(f"{trouble.problem}: {trouble.fix}.")))
     if dry_run:
-        output.say(f"Nothing was written. To do it: leftoff install {agent} --scope {scope}")
+        output.say(
+            f"Nothing was written. To do it: leftoff install {agent} --scope {scope}{' --mcp' if mcp else ''}"
+        )
     else:
         _ask_about_archive()
     return 0
@@ -81,6 +85,8 @@ def _say_plan(plan: live_install.InstallPlan) -> None:
     output.say(f"{plan.agent_name} will call leftoff {where}:", {"bold": True})
     output.say(output.hanging("  settings  ", output.short_path(plan.settings)))
     output.say(output.hanging("  adds      ", _events(plan)))
+    if plan.mcp is not None:
+        output.say(output.hanging("  tools     ", output.short_path(plan.mcp.file)))
     output.say(output.hanging("  program   ", output.short_path(plan.fast_path)))
     output.say(f"  undo      leftoff uninstall {plan.agent}, which restores the settings byte for byte")
 
@@ -97,6 +103,8 @@ def _say_installed(plan: live_install.InstallPlan) -> None:
     output.say(f"Installed in {output.short_path(plan.settings)}:")
     output.say(output.wrap(_events(plan), indent="  "))
     output.say(output.wrap(f"They call {output.short_path(plan.fast_path)}", indent="  "))
+    if plan.mcp is not None:
+        output.say(f"The tools recall, expand and timeline are in {output.short_path(plan.mcp.file)}")
     output.say(f"From your next session of {plan.agent_name} on:", {"bold": True})
     if "statusLine" in _events(plan):
         output.say("  - The status line shows how full the context window is.")
@@ -134,6 +142,7 @@ def _install_to_dict(
         "scope": plan.installation.scope,
         "settings_file": str(plan.settings),
         "fast_path": str(plan.fast_path),
+        "mcp_file": None if plan.mcp is None else str(plan.mcp.file),
         "changed": plan.changes_settings,
         "written": written,
         "events": [*dict.fromkeys(hook.event for hook in plan.hooks)],

@@ -160,6 +160,14 @@ class CaptureSettings(NamedTuple):
     ] = ()
 
 
+class RecallSettings(NamedTuple):
+    """What agents are told of earlier sessions while they work."""
+
+    hint: Annotated[bool, Setting("One line when what fails or is opened is known (docs/library.md).")] = (
+        False
+    )
+
+
 class ArchiveSettings(NamedTuple):
     """Copies of finished sessions, kept when the agent deletes its own."""
 
@@ -244,6 +252,7 @@ class Settings(NamedTuple):
     handoffs: HandoffSettings = HandoffSettings()
     redaction: RedactionSettings = RedactionSettings()
     capture: CaptureSettings = CaptureSettings()
+    recall: RecallSettings = RecallSettings()
     archive: ArchiveSettings = ArchiveSettings()
     plugins: PluginSettings = PluginSettings()
     chat: ChatSettings = ChatSettings()

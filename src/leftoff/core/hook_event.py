@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -31,10 +31,16 @@ _WRAPPER = (
 
 
 class CalledTool(NamedTuple):
-    """A tool that the agent has just called; ``call_id``: None if the event does not name the call."""
+    """A tool that the agent has just called; ``call_id``, ``input`` and the text of its result are None if the event lacks them.
+
+    ``failed`` is False also where the event does not say.
+    """
 
     tool: str
     call_id: str | None
+    input: JsonObject | None = None
+    result: str | None = None
+    failed: bool = False
 
 
 class HookEvent(NamedTuple):
@@ -165,6 +171,16 @@ def brief_hook_command(python: str, fast_path: str, home: str, agent_id: str) ->
 def statusline_command(python: str) -> str:
     """Return the status line command. -E and -P keep a project's own modules from being run in place of leftoff's."""
     return f"{shlex.quote(python)} -E -P -m leftoff statusline || exit 0"
+
+
+def mcp_command(python: str) -> tuple[str, ...]:
+    """Return the command of the MCP server, with the same options."""
+    return (python, "-E", "-P", "-m", "leftoff", "mcp")
+
+
+def is_mcp_command(arguments: Sequence[str]) -> bool:
+    """Return whether the arguments of a server's command are those of leftoff's."""
+    return [*arguments[-3:]] == ["-m", "leftoff", "mcp"]
 
 
 def compose_statusline(statusline: str, old: str) -> str:

@@ -270,6 +270,18 @@ class HasHooks(Protocol):
 
 
 @runtime_checkable
+class TakesMcpServer(Protocol):
+    """An agent with the promises of ``HasHooks`` that reads its MCP servers from one file; ``unwired`` is for this file too."""
+
+    @property
+    def mcp_file(self) -> Path:
+        """The file."""
+
+    def with_mcp_server(self, text: str, command: Sequence[str], *, where: Path) -> WiredSettings:
+        """Add leftoff's server to a text without it."""
+
+
+@runtime_checkable
 class HasStatusLine(Protocol):
     """An agent that shows the output of a status line command."""
 

@@ -215,6 +215,7 @@ class EventContext:
             client_pid=pid,
             client_begun=process.process_start(pid) if pid is not None else None,
             triggers_prefix=self.settings.triggers_prefix,
+            hints=self.settings.recall.hint,
         )
 
 

@@ -124,7 +124,7 @@ def _is_due(kind: str, event: "Json", state: "Json", seen: "Seen | None") -> boo
     """Return whether the full program has something to say, save or restore."""
     if state.get("is_due") is True or state.get("off") is True:
         return True
-    if kind == STOP and state.get("expects_log") is True:
+    if state.get({STOP: "expects_log", TOOLS: "hints"}.get(kind, "")) is True:
         return True
     if kind == PROMPT and _may_be_for_us(str(event.get("prompt")).strip(), state):
         return True

@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from leftoff.agents.registry import agent_from_argument, load_agents
 from leftoff.core.hook_event import (
@@ -20,10 +21,11 @@ from leftoff.core.hook_event import (
     WiredSettings,
     brief_hook_command,
     hook_command,
+    mcp_command,
     statusline_command,
 )
-from leftoff.core.protocols import Agent, HasHooks
-from leftoff.errors import ConfigError, NothingToDoError, StorageError, UsageError
+from leftoff.core.protocols import Agent, HasHooks, TakesMcpServer
+from leftoff.errors import NothingToDoError, UsageError
 from leftoff.live import installed
 from leftoff.live.foreign_hooks import foreign_triggers
 from leftoff.live.installed import Installation
@@ -31,11 +33,21 @@ from leftoff.platform import files, paths
 from leftoff.workspace import Workspace
 
 
+class McpChange(NamedTuple):
+    """The change of the file that names the agent's MCP servers."""
+
+    file: Path
+    before: bytes | None
+    after: bytes
+    installation: Installation
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallPlan:
     """What installing would change. ``before`` is ``None`` if the settings file does not exist yet.
 
-    ``hooks`` are our hooks in the settings afterwards, ``old_events`` those of our hooks before; ``notes`` are for the user.
+    ``hooks`` are our hooks in the settings afterwards, ``old_events`` those of our hooks before; ``notes`` are for the user. ``mcp`` is
+    None if the recall tools are not asked for.
     """
 
     agent: str
@@ -49,6 +61,7 @@ class InstallPlan:
     hooks: tuple[Hook, ...]
     old_events: tuple[str, ...]
     notes: tuple[str, ...]
+    mcp: McpChange | None = None
 
     @property
     def event_changes(self) -> str:
@@ -60,19 +73,22 @@ class InstallPlan:
     @property
     def changes_settings(self) -> bool:
         """Whether the settings file would change."""
-        return self.before != self.after
+        return self.before != self.after or (self.mcp is not None and self.mcp.before != self.mcp.after)
 
     @property
     def diff(self) -> str:
-        """The change of the settings file, as `diff -u` shows it."""
-        return _diff(self.settings, self.before, self.after)
+        """The changes, as `diff -u` shows them."""
+        changes = [_diff(self.settings, self.before, self.after)]
+        changes += [_diff(self.mcp.file, self.mcp.before, self.mcp.after)] if self.mcp else []
+        return "\n".join(filter(None, changes))
 
 
-def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPlan:
+def plan_install(agent_id: str, scope: Scope, workspace: Workspace, *, with_mcp: bool = False) -> InstallPlan:
     """Plan what installing would change; an error says why it cannot be done."""
     agent, wiring = _agent_with_hooks(agent_id)
+    mcp = _plan_mcp(agent, wiring, scope) if with_mcp else None
     project = _project_root(scope, workspace)
-    *beneath, file = map(_resolve_settings_file, wiring.settings_files(scope, project))
+    *beneath, file = map(installed.resolve_settings_file, wiring.settings_files(scope, project))
     hooks = wiring.hooks_here(project)
     notes = [*_notes_on_other_scope(hooks, file, scope, agent_id)]
     hook: str | None = hook_command(installed.interpreter(), str(installed.fast_path_file()), agent_id)
@@ -90,10 +106,13 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
         plugin=str(installed.plugin_folder(agent_id)) if scope == "user" and hook is not None else None,
     )
     before = files.read_if_exists(file)
-    text = _settings_text(file, before)
+    text = installed.settings_text(file, before)
     base = installed.without_ours(wiring, file, before or b"", text)
     wired = wiring.wired(
-        base, commands, [_settings_text(each, files.read_if_exists(each)) for each in beneath], where=file
+        base,
+        commands,
+        [installed.settings_text(each, files.read_if_exists(each)) for each in beneath],
+        where=file,
     )
     is_installed = before is not None and _entries(wiring, text, file) == _entries(wiring, wired.text, file)
     after = text if is_installed else wired.text
@@ -109,7 +128,24 @@ def plan_install(agent_id: str, scope: Scope, workspace: Workspace) -> InstallPl
         hooks=wiring.ours_in(after, where=file),
         old_events=_events(wiring, text, file),
         notes=(*notes, *wired.notes, *foreign_triggers(hooks, workspace.settings.triggers_prefix)),
+        mcp=mcp,
     )
+
+
+def _plan_mcp(agent: Agent, wiring: HasHooks, scope: Scope) -> McpChange:
+    """Plan the entry of our MCP server, which is the user's: in every project it answers for that project."""
+    if not isinstance(wiring, TakesMcpServer):
+        raise UsageError(f"leftoff cannot register MCP tools in {agent.name}.")
+    if scope != "user":
+        raise UsageError("--mcp registers the tools for all your projects. Leave out --scope project.")
+    file = installed.resolve_settings_file(wiring.mcp_file)
+    before = files.read_if_exists(file)
+    text = installed.settings_text(file, before)
+    base = installed.without_ours(wiring, file, before or b"", text)
+    wired = wiring.with_mcp_server(base, mcp_command(installed.interpreter()), where=file)
+    installation = _installation(agent.id, scope, file, wired, events=())
+    is_same = before is not None and text != base and wired.text.split() == text.split()
+    return McpChange(file, before, text.encode() if is_same else wired.text.encode(), installation)
 
 
 def install(plan: InstallPlan) -> tuple[HookProblem, ...]:
@@ -117,10 +153,13 @@ def install(plan: InstallPlan) -> tuple[HookProblem, ...]:
     installed.write_fast_path()
     if str(installed.plugin_folder(plan.agent)).encode() in plan.after:
         installed.write_plugin(plan.agent)
-    if plan.changes_settings:
+    if plan.before != plan.after:
         # Remembered first: if the process is killed in between, the hash fits no file, and our entries are found by their form.
         with installed.remembered(plan.installation):
             files.replace_if_unchanged(plan.settings, plan.before, plan.after)
+    if plan.mcp is not None and plan.mcp.before != plan.mcp.after:
+        with installed.remembered(plan.mcp.installation):
+            files.replace_if_unchanged(plan.mcp.file, plan.mcp.before, plan.mcp.after)
     _, wiring = _agent_with_hooks(plan.agent)
     return wiring.hook_troubles(plan.installation.scope, plan.project)
 
@@ -153,27 +192,6 @@ def _project_root(scope: Scope, workspace: Workspace) -> Path:
             path=project.root,
         )
     return project.root
-
-
-def _resolve_settings_file(named: Path) -> Path:
-    """Return the file behind a link; a link into a folder that does not exist is refused rather than guessed at."""
-    file = files.resolve_links(named)
-    if named.is_symlink() and not file.parent.is_dir():
-        raise StorageError(
-            f"{named}: a link to {file}, whose folder does not exist. Make the folder or remove the link, then try again.",
-            path=named,
-        )
-    return file
-
-
-def _settings_text(file: Path, content: bytes | None) -> str:
-    """Decode a settings file; ConfigError if it is not UTF-8."""
-    try:
-        return (content or b"").decode()
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{file}: not UTF-8 text. Nothing was changed; repair the file first.", path=file
-        ) from error
 
 
 def _diff(file: Path, before: bytes | None, after: bytes | None) -> str:
@@ -328,6 +346,8 @@ def _agents_with_hooks() -> Iterator[tuple[Agent, HasHooks]]:
 def _settings_files(agent: Agent, wiring: HasHooks, scope: Scope | None, project: Path) -> list[Path]:
     """Return the files to check: the usual ones, and without a scope also those in the registry, as in other projects."""
     usual = [wiring.settings_files(each, project)[-1] for each in SCOPES if scope in {None, each}]
+    if isinstance(wiring, TakesMcpServer) and scope != "project":
+        usual.append(wiring.mcp_file)
     registered = [each.settings for each in installed.all_installations() if each.agent == agent.id]
     return [*dict.fromkeys([*map(files.resolve_links, usual), *(registered if scope is None else [])])]
 
@@ -337,7 +357,7 @@ def _plan_removal(agent: Agent, wiring: HasHooks, file: Path) -> Removal | None:
     before = files.read_if_exists(file)
     if before is None or b"leftoff" not in before:
         return None
-    text = _settings_text(file, before)
+    text = installed.settings_text(file, before)
     after = installed.without_ours(wiring, file, before, text)
     if after == text:
         return None

@@ -26,7 +26,7 @@ from leftoff.core.hook_event import EditTrace, Scope, TextEdit, revert_edits
 from leftoff.core.live_messages import CompactsInPlace
 from leftoff.core.protocols import HasHooks
 from leftoff.core.wire import SCHEMAS, JsonObject, upgrade_document
-from leftoff.errors import DocumentError, StorageError, describe_os_error
+from leftoff.errors import ConfigError, DocumentError, StorageError, describe_os_error
 from leftoff.platform import files, locks, paths
 from leftoff.version import VERSION
 
@@ -129,6 +129,27 @@ def without_ours(agent: HasHooks, settings: Path, content: bytes, text: str) -> 
     if known is not None and known.sha256 == digest(content):
         return revert_edits(text, known.trace.edits)
     return agent.unwired(text, known.trace if known else None, where=settings)
+
+
+def resolve_settings_file(named: Path) -> Path:
+    """Return the file behind a link; a link into a folder that does not exist is refused rather than guessed at."""
+    file = files.resolve_links(named)
+    if named.is_symlink() and not file.parent.is_dir():
+        raise StorageError(
+            f"{named}: a link to {file}, whose folder does not exist. Make the folder or remove the link, then try again.",
+            path=named,
+        )
+    return file
+
+
+def settings_text(file: Path, content: bytes | None) -> str:
+    """Decode a settings file; ConfigError if it is not UTF-8."""
+    try:
+        return (content or b"").decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{file}: not UTF-8 text. Nothing was changed; repair the file first.", path=file
+        ) from error
 
 
 @contextmanager

@@ -29,7 +29,12 @@ def on_tools(context: EventContext) -> HookResponse:
     reading = measure(context) if context.event.actor is None else None
     for call in context.event.tools:
         record(context, "tool_call", {"tool": call.tool, "call_id": call.call_id})
-    return _respond(context, reading)
+    response = _respond(context, reading)
+    if not context.settings.recall.hint:
+        return response
+    from leftoff.live.hint import hint  # few users want it
+
+    return response._replace(to_agent="\n\n".join(filter(None, [response.to_agent, hint(context)])) or None)
 
 
 def on_stop(context: EventContext) -> HookResponse:

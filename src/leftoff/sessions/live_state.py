@@ -81,6 +81,8 @@ class LiveState(NamedTuple):
     files: Mapping[str, int | None] = MappingProxyType({})  # to check after a turn: time of change by path
     compaction: CompactionState | None = None
     compaction_at_bytes: int = 0  # size of the transcript when its losses were saved
+    hints: bool = False  # the settings want a word at the right moment: the full program sees every call
+    hinted: tuple[str, ...] = ()  # what was hinted at, so that it is not done twice
     to_user: tuple[str, ...] = ()  # messages for the next event that can deliver them
     to_agent: tuple[str, ...] = ()
 

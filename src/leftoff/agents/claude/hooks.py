@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leftoff.agents import hook_format, json_edit
+from leftoff.agents import hook_format, json_edit, mcp_entry
 from leftoff.agents.claude import plugin_settings
 from leftoff.agents.claude.mod import PLUGIN
 from leftoff.agents.claude.versions import Version, dotted, known
@@ -37,6 +37,7 @@ from leftoff.core.hook_event import (
 )
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import ConfigError
+from leftoff.platform.files import resolve_links
 
 if TYPE_CHECKING:
     from leftoff.agents.claude.clients import Client
@@ -167,8 +168,20 @@ class ClaudeHooks:
             created += plugin_settings.add(draft, commands.plugin)
         return WiredSettings(text=draft.text, trace=draft.trace(created), notes=tuple(notes))
 
+    @property
+    def mcp_file(self) -> Path:
+        """The client's own state, where it keeps the servers of scope user."""
+        folder = self._home if self._environment.get("CLAUDE_CONFIG_DIR") else self._home.parent
+        return folder / ".claude.json"
+
+    def with_mcp_server(self, text: str, command: Sequence[str], *, where: Path) -> WiredSettings:
+        """Return that file with our server added, as ``claude mcp add --scope user`` writes it."""
+        return mcp_entry.add_to_json(text, command, where=where)
+
     def unwired(self, text: str, was: EditTrace | None, *, where: Path) -> str:
         """Return the settings without our entries; ``was`` is what was remembered when they were added."""
+        if where == resolve_links(self.mcp_file):
+            return mcp_entry.remove_from_json(text, was, where=where)
         draft = json_edit.start_draft(text, where)
         if draft.edits:
             return text  # the file is empty

@@ -1,6 +1,6 @@
 """Codex' ``hooks.json``, the user's approval of what is in it, and hook events.
 
-``config.toml`` is only read. Codex ignores a hook until the user has approved it, when it asks at its start or in ``/hooks``; it
+``config.toml`` is only read, except for our MCP server. Codex ignores a hook until the user has approved it, when it asks at its start or in ``/hooks``; it
 then records the hash of exactly that entry at exactly that place as ``trusted_hash``. Our entries therefore stay the same from
 version to version, at the end of each event. A version of Codex ignores events and fields that it does not know (seen with 0.128,
 0.145 and 0.166), so all get the same entries. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent; the
@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from leftoff.agents import hook_format, json_edit
+from leftoff.agents import hook_format, json_edit, mcp_entry
 from leftoff.agents.hook_format import read_text
 from leftoff.agents.jsonl import count, oldest_first, table
 from leftoff.agents.jsonl import text as jsonl_text
@@ -33,8 +33,9 @@ from leftoff.core.hook_event import (
 from leftoff.core.wire import JsonObject
 from leftoff.errors import TranscriptError
 from leftoff.platform import process
+from leftoff.platform.files import resolve_links
 
-FILE_NAME = "hooks.json"
+FILE_NAME, CONFIG_NAME = "hooks.json", "config.toml"
 # Seconds; for SessionEnd Codex allows no more than three.
 _TIMEOUTS = {
     "SessionStart": 20,
@@ -111,8 +112,19 @@ class CodexHooks:
         created = hook_format.add_entries(draft, entries, where)
         return WiredSettings(text=draft.text, trace=draft.trace(created))
 
+    @property
+    def mcp_file(self) -> Path:
+        """The user's configuration."""
+        return self._home / CONFIG_NAME
+
+    def with_mcp_server(self, text: str, command: Sequence[str], *, where: Path) -> WiredSettings:
+        """Return the configuration with our server added."""
+        return mcp_entry.add_to_toml(text, command, where=where)
+
     def unwired(self, text: str, was: EditTrace | None, *, where: Path) -> str:
-        """Return the file without our hooks."""
+        """Return the file without our hooks, or the configuration without our server."""
+        if where == resolve_links(self.mcp_file):
+            return mcp_entry.remove_from_toml(text, was, where=where)
         draft = json_edit.start_draft(text, where)
         if draft.edits:
             return text  # the file is empty
@@ -126,7 +138,7 @@ class CodexHooks:
     def hooks_here(self, project: Path) -> tuple[Hook, ...]:
         """Return every command hook of both files and of ``config.toml``."""
         files = (*self.settings_files("user", project), *self.settings_files("project", project))
-        config = self._home / "config.toml"
+        config = self._home / CONFIG_NAME
         in_config = json.dumps({"hooks": table(_read_toml(config), "hooks")}, default=str)
         return (
             *(hook for file in files for hook in hook_format.hooks_in_file(file)),
@@ -136,11 +148,11 @@ class CodexHooks:
     def hook_troubles(self, scope: Scope, project: Path) -> tuple[HookProblem, ...]:
         """Say which of our hooks are not approved, were changed since, or are switched off."""
         problems: list[HookProblem] = []
-        config = _read_toml(self._home / "config.toml")
+        config = _read_toml(self._home / CONFIG_NAME)
         if table(config, "features").get("hooks") is False:
             problems.append(
                 HookProblem(
-                    problem=f"{self._home / 'config.toml'} switches all hooks off",
+                    problem=f"{self._home / CONFIG_NAME} switches all hooks off",
                     fix="set hooks = true under [features] in it",
                 )
             )
