@@ -15,8 +15,8 @@ from leftoff.agents.registry import load_agents
 from leftoff.core.session import short_id
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock
-from leftoff.search.results import Snippet
 from leftoff.search.search import Results, SearchRequest, SessionResult, search
+from leftoff.search.snippets import Snippet
 from leftoff.web.library import key_of
 from leftoff.web.site import Site, site_of
 
