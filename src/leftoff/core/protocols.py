@@ -172,14 +172,6 @@ class CanRunHeadless(Protocol):
 
 
 @runtime_checkable
-class CanLookBack(Protocol):
-    """An agent whose transcript says how full the window was at an earlier time; every ``JsonlAgent`` is one."""
-
-    def occupancy_at(self, transcript: Path, end_bytes: int) -> Occupancy:
-        """Return how full the window was when the transcript ended at that byte; the compaction point may be a later one."""
-
-
-@runtime_checkable
 class CanResume(Protocol):
     """An agent that can resume a session from the command line, in the session's folder."""
 

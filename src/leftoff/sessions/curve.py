@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from leftoff.agents.base import USUAL_IMAGE_CHARS, count_chars
 from leftoff.core.actions import Fetched, Looked, Ran, Searched
 from leftoff.core.metrics import USUAL_TOKENS_PER_CHAR, AgentWindow, Occupancy, used_tokens
-from leftoff.core.protocols import Agent, CanLookBack
+from leftoff.core.protocols import Agent
 from leftoff.core.records import Block, Compaction, Record, RecordKind, Thinking, ToolResult, ToolUse
 from leftoff.platform import clock
 from leftoff.sessions.lineage import read_origin
@@ -35,6 +35,14 @@ _SENT = frozenset(
         *(RecordKind.COMPACTION, RecordKind.REPEATED),
     }
 )
+
+
+@runtime_checkable
+class CanLookBack(Protocol):
+    """An agent whose transcript says how full the window was at an earlier time; every ``JsonlAgent`` is one."""
+
+    def occupancy_at(self, transcript: Path, end_bytes: int) -> Occupancy:
+        """Return how full the window was when the transcript ended at that byte; the compaction point may be a later one."""
 
 
 class CurvePoint(NamedTuple):
