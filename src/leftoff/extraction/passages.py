@@ -173,10 +173,9 @@ def choose(
 ) -> set[tuple[int, int]]:
     """Return the group and number of the paragraphs that tell most within ``room``, measured by ``cost``.
 
-    ``known`` are words that the reader has already. The same text is chosen once. A group takes at most ``group_share`` of the room,
-    and the more of that it has taken, the less its other paragraphs count. ``with_leads``: a paragraph comes with the first
-    one of its group, if that is short, because that says what it is about. ``labels`` are the words that come before the
-    paragraphs of a group.
+    ``known`` are words that the reader has already. The same text is chosen once. A group takes at most ``group_share`` of the room.
+    ``with_leads``: a paragraph comes with the first one of its group, if that is short, because that says what it is about.
+    ``labels`` are the words that come before the paragraphs of a group.
     """
     choice = _Choice(
         paragraphs=paragraphs,
@@ -186,7 +185,7 @@ def choose(
         leads=_short_leads(paragraphs) if with_leads else {},
         covered=set(known),
         room=room,
-        group_room=max(1, int(room * group_share)),
+        group_room=int(room * group_share),
     )
     queue = [(-choice.gain(number), number) for number in range(len(paragraphs))]
     heapq.heapify(queue)
@@ -236,8 +235,7 @@ class _Choice:
         new = math.fsum([values[word] for word in self.word_sets[number] - self.covered])
         if new < paragraph.novelty * total:
             return 0.0
-        share_left = 1.0 - self.taken[paragraph.group] / self.group_room
-        return share_left * paragraph.weight * (new + _REPEATED_VALUE * total) / self.costs[number]
+        return paragraph.weight * (new + _REPEATED_VALUE * total) / self.costs[number]
 
     def fits(self, number: int) -> bool:
         """Return whether there is room for a paragraph and what must come with it."""
