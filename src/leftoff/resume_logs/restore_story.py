@@ -18,7 +18,7 @@ from leftoff.extraction.story import OPENINGS
 _ORIGINS = {
     **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
     "summary": 1.0,
-    **dict.fromkeys(("objected", "report", "note", "document", "output", "edit"), 0.4),
+    **dict.fromkeys(("objected", "report", "note", "document", "template", "output", "edit"), 0.4),
 }
 
 
