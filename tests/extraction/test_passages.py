@@ -24,6 +24,8 @@ LIST = "- first the parser\n- then the writer\n  with its tests\n\n"
         ("One.\n\nTwo.\n \n\nThree.", ["One.", "Two.", "Three."]),
         (f"We cover:\n\n{TABLE}\n\nAfter.", [f"We cover:\n{TABLE}", "After."]),
         (f"Profile startup with:\n\n{CODE}\n\nAfter.", [f"Profile startup with:\n\n{CODE}", "After."]),
+        (f"Prioritized plan (2 iterations)\n\n{LIST}", [f"Prioritized plan (2 iterations)\n{LIST.strip()}"]),
+        (f"It was fixed.\n\n{LIST}", ["It was fixed.", LIST.strip()]),
         (f"次の表のとおり:\n\n{TABLE}", [f"次の表のとおり:\n{TABLE}"]),
         (f"## Plan\n\n{LIST}After.", [f"**Plan**\n{LIST.strip()}", "After."]),
         (f"**Nächste Schritte**\n\n{LIST}Danach.", [f"**Nächste Schritte**\n{LIST.strip()}", "Danach."]),

@@ -10,7 +10,9 @@ from tests.extraction.builders import folded, rules_of, session_state_of
 
 OUTLINE = (
     "# Release a package\n\n"
-    + "\n".join(f"{n}. Step {n} of the outline names the script that it runs and says why." for n in range(12))
+    + "\n".join(
+        f"{n}. Step {n} of the outline names the script that it runs and says why." for n in range(12)
+    )
     + "\n\n## Key rules\n\n- Never publish without a tag that was signed.\n"
     + "\n".join(f"- Finding {n} of the reviewers goes into the table as a row of its own." for n in range(12))
 )
@@ -88,7 +90,9 @@ def test_a_request_that_is_typed_again_stays_the_users() -> None:
     assert rules_of(story_with_prompts(expanded("parser"), expanded("parser"))) == rule
     unanswered = Story().asked(expanded("parser")).asked(expanded("writer")).replied("Done.")
     assert rules_of(unanswered) == rule
-    log = "\n".join(f"10:11:{n:02} request {n} to the server took longer than it was allowed" for n in range(30))
+    log = "\n".join(
+        f"10:11:{n:02} request {n} to the server took longer than it was allowed" for n in range(30)
+    )
     assert templates.separate_shared(f"Fix it\n{log}", f"Still there\n{log}") is None
 
 
