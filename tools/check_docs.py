@@ -47,6 +47,7 @@ _FENCED = re.compile(r"^```.*?^```\n?", re.MULTILINE | re.DOTALL)
 _GENERATED = re.compile(r"<!-- (generated|measured|figures): .*?<!-- /\1 -->", re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
+
 def main() -> int:
     """Print what is wrong; return 1 when anything is."""
     wrong = [*unusual_texts(), *unusual_pages(), *dead_links(), *too_long()]
@@ -55,9 +56,11 @@ def main() -> int:
     print(f"docs: {len(wrong)} problems" if wrong else "docs: in order")
     return 1 if wrong else 0
 
+
 def pages() -> list[Path]:
     """Return the pages that people read, without records of decisions and examples of logs."""
     return [ROOT / "README.md", ROOT / "SECURITY.md", *sorted(DOCS.glob("*.md"))]
+
 
 def unusual_texts() -> Iterator[str]:
     """Find unusual words in what the program says."""
@@ -67,6 +70,7 @@ def unusual_texts() -> Iterator[str]:
             continue
         for line, text in user_texts(ast.parse(path.read_text(encoding="utf-8"))):
             yield from (f"{shown}:{line}: {word}" for word in unusual_words(text))
+
 
 def user_texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield strings with a space in them, with their lines; of docstrings only those of commands."""
@@ -86,6 +90,7 @@ def user_texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
         ):
             yield node.lineno, node.value
 
+
 def unusual_pages() -> Iterator[str]:
     """Find unusual words in the pages."""
     for page in [*pages(), *sorted((ROOT / "integrations").rglob("*.md"))]:
@@ -93,11 +98,13 @@ def unusual_pages() -> Iterator[str]:
             for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
                 yield from (f"{page.relative_to(ROOT)}:{number}: {word}" for word in unusual_words(line))
 
+
 def unusual_words(text: str) -> Iterator[str]:
     """Yield each unusual word with what to write instead."""
     for pattern, instead in UNUSUAL.items():
         for found in re.finditer(pattern, text, re.IGNORECASE):
             yield f"{found[0]!r} reads strangely; better: {instead}"
+
 
 def dead_links() -> Iterator[str]:
     """Find links to files or headings that do not exist, and links to other hosts that the docs do not need."""
@@ -113,10 +120,12 @@ def dead_links() -> Iterator[str]:
             elif anchor and anchor not in anchors(target):
                 yield f"{page.relative_to(ROOT)}: no such heading: {link}"
 
+
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as GitHub and mkdocs make them."""
     headings = re.findall(r"^#+ (.*)$", _FENCED.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
 
 def too_long() -> Iterator[str]:
     """Find docs that nobody would read to the end."""
@@ -128,9 +137,11 @@ def too_long() -> Iterator[str]:
     if lines > MOST_README_LINES:
         yield f"README.md: {lines} lines; {MOST_README_LINES} at most."
 
+
 def count_words(text: str) -> int:
     """Return the words of a page without generated parts and code."""
     return len(_FENCED.sub("", _GENERATED.sub("", text)).split())
+
 
 if __name__ == "__main__":
     sys.exit(main())
