@@ -177,15 +177,6 @@ def test_weight_decides_between_equals() -> None:
     assert choose(offered, 30) == {(0, 1)}
 
 
-def test_the_second_paragraph_of_an_answer_gives_way_to_another_answer() -> None:
-    """One that says a little less: a bit of every answer is worth more than all of one."""
-    first = Paragraph(0, 0, "The importer reads rows one by one now.", 1.2)
-    second = Paragraph(0, 1, "Totals hold cents and rounding differs.", 1.2)
-    other = Paragraph(1, 0, "Release notes mention migrated accounts.", 1.0)
-    room = sum(len(each.text) + 16 for each in (first, second))
-    assert choose([first, second, other], room, overhead=8) == {(0, 0), (1, 0)}
-
-
 def test_words_are_names_and_their_parts_and_pairs_of_characters() -> None:
     assert words("`src/store.py` Über MAX_SIZE") >= {"src/store.py", "src", "store", "py", "über"}
     assert words("日本語") == {"日本", "本語"}
