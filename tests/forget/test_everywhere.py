@@ -370,10 +370,10 @@ def test_in_home_only_its_own_documents_are_forgotten(planted):
 def test_a_plan_names_what_would_be_deleted_and_what_would_be_cleaned(planted):
     """A dry run does not sound as if anything had been done."""
     shown = planted.machine.leftoff("forget", "--text", NAME, "--dry-run").stdout
-    assert "  to be cleaned of it:\n" in shown
+    assert "  to be removed from these files:\n" in shown
     assert "  cleaned:" not in shown
     shown = planted.machine.leftoff("forget", SESSION, "--dry-run").stdout
-    to_delete = shown.partition("to be deleted:")[2].partition("to be cleaned")[0]
+    to_delete = shown.partition("to be deleted:")[2].partition("to be removed")[0]
     assert f"session-{SESSION}.md\n" in to_delete
     assert shown.count(f"session-{SESSION}.md\n") == 1
 

@@ -140,7 +140,8 @@ def lost_body(log: ResumeLog, summary: str | None, given: str, max_chars: int) -
     room = max_chars - sum(utf16_length(part) + 2 for part in parts)
     novelty = _LOST_NOVELTY if summary else 0.0
     told = restore_story.tell(log, room, known="\n".join([known, *parts]), novelty=novelty)
-    if not (wrong or rules or new or told):
+    only_place = all(line.startswith(_WHERE) for line in new)  # not worth a text by itself
+    if only_place and not (wrong or rules or told):
         return ""
     return _truncate("\n\n".join([*parts, *told]), max_chars)
 
