@@ -107,8 +107,8 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
     if options.first_project and not query.project:
         of_project = query._replace(project=options.first_project)
         scores |= _piece_scores(connection, searched, of_project, newest=options.newest)
-    if not scores and any(term.is_phrase for term in query.terms):
-        return find_sessions(connection, query.without_phrases, options)._replace(complete=False)
+    if not scores and (words_alone := query.without_phrases) != query:
+        return find_sessions(connection, words_alone, options)._replace(complete=False)
     candidates = _rank(_candidates(connection, words, scores, places, options), options)
     sessions = []
     for each in candidates[: options.limit]:
@@ -293,22 +293,3 @@ def read_hits(connection: sqlite3.Connection, pieces: Iterable[int]) -> list[Hit
         ended = None if failed is None else bool(failed)
         found.append(Hit(piece, line, start, kind, unpack_text(data, slot), 0.0, at, tool, ended, exit_code))
     return found
-
-
-def pieces_around(connection: sqlite3.Connection, source_path: str, line: int, around: int) -> list[Hit]:
-    """Return the pieces of the record at a line, or before it, and of so many records before and after it, in order."""
-    row = connection.execute("SELECT id FROM sources WHERE path = ?", (source_path,)).fetchone()
-    if row is None:
-        return []
-    own = piece_range(row[0])
-    lines = "SELECT DISTINCT line FROM pieces WHERE id BETWEEN ? AND ? AND line"
-    before = connection.execute(
-        f"{lines} <= ? ORDER BY line DESC LIMIT ?", (*own, line, around + 1)
-    ).fetchall()
-    after = connection.execute(f"{lines} > ? ORDER BY line LIMIT ?", (*own, line, around)).fetchall()
-    near = [each for (each,) in (*before, *after)] or [line]
-    rows = connection.execute(
-        "SELECT id FROM pieces WHERE id BETWEEN ? AND ? AND line BETWEEN ? AND ? ORDER BY id",
-        (*own, min(near), max(near)),
-    )
-    return read_hits(connection, [piece for (piece,) in rows.fetchall()])

@@ -100,12 +100,14 @@ class Query(NamedTuple):
 
     @property
     def without_phrases(self) -> Query:
-        """The query with the words of its phrases in any order."""
+        """The query with the words of its phrases and of names such as ``cart.py:42`` in any order."""
         groups = [
             group
             for each in self.groups
             for group in (
-                ((word,) for term in each for word in plain_terms(term.text)) if each[0].is_phrase else [each]
+                [each]
+                if each[0].is_prefix
+                else ((word,) for term in each for word in plain_terms(re.sub(r"[\W_]+", " ", term.text)))
             )
         ]
         return self._replace(groups=tuple(groups))
@@ -316,7 +318,8 @@ def _source_conditions(query: Query) -> Iterator[tuple[str, list[object]]]:
     if query.agent is not None:
         yield "s.agent = ?", [query.agent]
     if query.project is not None:
-        yield "s.project LIKE ? ESCAPE '!'", [f"%{_escaped(query.project.rstrip('/'))}%"]
+        # A slash at the end ends the name of a folder: work/ does not mean workshop.
+        yield "s.project || '/' LIKE ? ESCAPE '!'", [f"%{_escaped(query.project)}%"]
 
 
 def _piece_conditions(query: Query) -> Iterator[tuple[str, list[object]]]:

@@ -222,6 +222,8 @@ def _build_query(request: SearchRequest, now: datetime) -> Query:
 
 def _as_phrase(words: str) -> Query:
     """Return a query for a command or an error: its words in their order."""
+    if not any(map(str.isalnum, words)):
+        raise UsageError(f"{words[:40]!r} has no word to search for.")
     return Query(groups=((Term(words, is_phrase=" " in words.strip()),),))
 
 
