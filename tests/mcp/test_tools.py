@@ -16,10 +16,13 @@ from leftoff.mcp import history
 from leftoff.mcp.history import Happening
 from leftoff.mcp.server import MIN_BUDGET_TOKENS, TOOLS, answer, tools_to_dict
 from leftoff.mcp.texts import Cleaner
-from leftoff.platform import paths
+from leftoff.platform import clock, paths
+from leftoff.search.search import SearchRequest, search
+from leftoff.shrink.placeholder import parse_placeholder
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import Workspace
 from tests.mcp.conftest import SESSION
+from tests.support.long_sessions import FIRST, results, trimmed, write_long_session
 
 
 def ask(tool, **arguments):
@@ -274,3 +277,14 @@ def test_the_reason_is_found_in_a_very_long_turn_without_reading_each_text_for_e
     near, far = turn.finish(cleaner)
     assert "because threads would share it" in near.reason
     assert far.reason == "Step."
+
+
+def test_a_session_and_its_trimmed_copy_are_one_hit_and_its_originals_can_be_forgotten(home):
+    path = write_long_session(home, "claude")
+    derived = trimmed(path)
+    placeholder = next(filter(None, map(parse_placeholder, results(derived.output_file))))
+    (found,) = search(Workspace.open(), SearchRequest(query='"step 3"'), clock.now()).sessions
+    assert {found.source.path, *found.copies} == {str(path), str(derived.output_file)}
+    assert "the ledger keeps its amounts" in ask("expand", id=placeholder.key)
+    Forgotten(library_folder()).add_sessions([FIRST])
+    assert answer("expand", {"id": placeholder.key}) == (f"leftoff: Session {FIRST} was forgotten.", True)

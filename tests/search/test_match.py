@@ -159,8 +159,8 @@ def test_a_question_finds_the_piece_with_the_answer_beside_it(tmp_path):
     assert names(ask(tmp_path, "What is the password of the staging server called?"))[0] == "beside"
 
 
-def test_the_newest_session_and_the_first_project_are_found_among_thousands_of_pieces(tmp_path):
-    """Only the best pieces are ranked, and theirs are not."""
+def test_the_newest_session_is_found_among_thousands_of_pieces(tmp_path):
+    """Only the best pieces are ranked, and its are not."""
     fill(tmp_path, {"many": [piece("koala", line) for line in range(1, 2200)]})
     new = source("new", modified_ns=NOW_NS, project="/p")
     writer = IndexWriter(str(tmp_path))
@@ -168,7 +168,6 @@ def test_the_newest_session_and_the_first_project_are_found_among_thousands_of_p
     writer.close()
     assert names(ask(tmp_path, "koala")) == ["many"]
     assert names(ask(tmp_path, "koala", newest=True)) == ["new", "many"]
-    assert names(ask(tmp_path, "koala", first_project="/p")) == ["new", "many"]
 
 
 def test_of_very_many_pieces_a_sample_is_ranked_and_a_rare_word_decides(tmp_path, monkeypatch):
@@ -181,18 +180,6 @@ def test_of_very_many_pieces_a_sample_is_ranked_and_a_rare_word_decides(tmp_path
     assert {*names(many)} >= {*sessions}
     assert {each.places for each in many.sessions} <= {1, 40}
     assert names(ask(tmp_path, "where is the numbat of koala")) == ["rare"]
-
-
-def test_the_sessions_of_one_project_come_first(tmp_path):
-    """Whatever the others are worth."""
-    fill(tmp_path, {"there": [piece("retry retry of payments")]})
-    writer = IndexWriter(str(tmp_path))
-    writer.add(
-        source("here", project="/p"), [piece("a long text with one retry")], before=None, after=reached(1)
-    )
-    writer.close()
-    assert names(ask(tmp_path, "retry payments")) == ["there", "here"]
-    assert names(ask(tmp_path, "retry payments", first_project="/p")) == ["here", "there"]
 
 
 def test_the_best_places_are_returned_and_all_are_counted(tmp_path):
