@@ -390,3 +390,9 @@ def test_a_slash_ends_the_name_of_a_project(tmp_path):
     writer.close()
     assert {*names(ask(tmp_path, "voucher project:/home/dev/shop/"))} == {"shop", "shop/api"}
     assert {*names(ask(tmp_path, "voucher project:shop"))} == {"shop", "shop2", "shop/api"}
+
+
+def test_a_command_with_its_options_can_be_searched(tmp_path):
+    fill(tmp_path, {"a": [piece("pytest -q --tb short tests", kind="command")], "b": [piece("else")]})
+    assert names(ask(tmp_path, "pytest -q --tb short")) == ["a"]
+    assert names(ask(tmp_path, "pytest -short")) == []

@@ -17,8 +17,8 @@ from leftoff.search.pieces import KINDS
 from leftoff.search.words import COMMON_WORDS, name_parts, pairs, runs, without_runs
 
 FILTERS = ("agent", "project", "tool", "file", "kind", "since", "before", "errors")
-# A second minus is part of the word: --force is searched, -force is excluded.
-_PART = r'((?:-(?!-))?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))'
+# -force is excluded. Before a second minus or a single letter it is part of a command and is searched: --force, -q.
+_PART = r'((?:-(?!-|[0-9A-Za-z](?:\s|$)))?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))'
 _AGO = r"(\d{1,5})(min|h|d|w|m|y)"
 _UNIT_HOURS = {"min": 1 / 60, "h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 _MAX_QUERY_CHARS = 2000
