@@ -24,6 +24,8 @@ LIST = "- first the parser\n- then the writer\n  with its tests\n\n"
         ("One.\n\nTwo.\n \n\nThree.", ["One.", "Two.", "Three."]),
         (f"We cover:\n\n{TABLE}\n\nAfter.", [f"We cover:\n{TABLE}", "After."]),
         (f"Profile startup with:\n\n{CODE}\n\nAfter.", [f"Profile startup with:\n\n{CODE}", "After."]),
+        (f"Prioritized plan (2 iterations)\n\n{LIST}", [f"Prioritized plan (2 iterations)\n{LIST.strip()}"]),
+        (f"It was fixed.\n\n{LIST}", ["It was fixed.", LIST.strip()]),
         (f"次の表のとおり:\n\n{TABLE}", [f"次の表のとおり:\n{TABLE}"]),
         (f"## Plan\n\n{LIST}After.", [f"**Plan**\n{LIST.strip()}", "After."]),
         (f"**Nächste Schritte**\n\n{LIST}Danach.", [f"**Nächste Schritte**\n{LIST.strip()}", "Danach."]),
@@ -173,15 +175,6 @@ def test_weight_decides_between_equals() -> None:
     light, heavy = numbered("Alpha beta gamma."), numbered("Delta epsilon zeta.", weight=2)
     offered = [*light, heavy[0]._replace(number=1)]
     assert choose(offered, 30) == {(0, 1)}
-
-
-def test_the_second_paragraph_of_an_answer_gives_way_to_another_answer() -> None:
-    """One that says a little less: a bit of every answer is worth more than all of one."""
-    first = Paragraph(0, 0, "The importer reads rows one by one now.", 1.2)
-    second = Paragraph(0, 1, "Totals hold cents and rounding differs.", 1.2)
-    other = Paragraph(1, 0, "Release notes mention migrated accounts.", 1.0)
-    room = sum(len(each.text) + 16 for each in (first, second))
-    assert choose([first, second, other], room, overhead=8) == {(0, 0), (1, 0)}
 
 
 def test_words_are_names_and_their_parts_and_pairs_of_characters() -> None:

@@ -52,7 +52,7 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
 
 def quote_prompt(prompt: Prompt, max_chars: int) -> str:
     """Quote a prompt with its lines; of one that is too long, the paragraphs that say most."""
-    text = wording.typed_text(prompt.text).strip() or prompt.text
+    text = prompt.text.strip()
     return f"“{passages.fit_paragraphs(text, max_chars).replace(chr(10) * 2, chr(10))}”"
 
 

@@ -27,6 +27,8 @@ _LIST_ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s|\|")
 _HEADING = re.compile(r"#{1,6}\s+(\S.*?)\s*#*\Z")
 _NUMBERED = re.compile(r"^\d{1,3}[.)]\s", re.MULTILINE)
 _INTRODUCES = re.compile(r".*[::]\s*\**\Z|\s*#{1,6}\s.*\Z|\s*\*\*[^*]+\*\*:?\s*\Z", re.DOTALL)
+# Before a list also a short line that does not end like a sentence, which is a heading without a mark.
+_INTRODUCES_LIST = re.compile(rf"{_INTRODUCES.pattern}|(?=[^\W\d])[^\n|]{{2,59}}[\w)]\Z", re.DOTALL)
 _REPEATED_VALUE = 0.15  # of a word that is known already: more of the same is better than unused space
 _CODE_WORTH = 0.4
 _FIRST_WEIGHT = 3.0  # of the first paragraph of a text that is made to fit
@@ -68,8 +70,10 @@ def split(text: str) -> list[str]:
             blocks.append([])
     joined: list[str] = []
     for block in ("\n".join(lines) for lines in blocks if lines):
-        if joined and _INTRODUCES.match(joined[-1].rpartition("\n")[2]) and len(joined[-1]) < _LONG_CHARS:
-            joined[-1] += f"\n\n{block}" if not _LIST_ITEM.match(block.lstrip()) else f"\n{block}"
+        is_list = _LIST_ITEM.match(block.lstrip())
+        introduces = _INTRODUCES if not is_list else _INTRODUCES_LIST
+        if joined and introduces.match(joined[-1].rpartition("\n")[2]) and len(joined[-1]) < _LONG_CHARS:
+            joined[-1] += f"\n{block}" if is_list else f"\n\n{block}"
         else:
             joined.append(block)
     return [piece for block in joined for piece in _split_long_list(block)]

@@ -61,6 +61,7 @@ class Prompt(NamedTuple):
     tail: tuple[str, ...] = ()  # ids of the last records of the turn, once it has ended
     project: str = ""  # the project that it continues, as the user called it
     by_agent: bool = False  # written by another agent of a team, not by the user
+    template: str = ""  # the rest of the prompt, if a command was expanded to it
 
     @property
     def is_for_leftoff(self) -> bool:

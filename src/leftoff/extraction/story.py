@@ -66,6 +66,7 @@ OPENINGS = {
     "outcome": "Asked “{}”",
     "reply": "On “{}”",
     "request": "The user wrote",
+    "template": "The template of a command that the user ran says",
     "approved": "The plan that the user approved",
     "rejected": "A plan that the user rejected",
     "proposed": "The plan that the agent proposed",
@@ -138,6 +139,9 @@ def _candidates(state: State, known: str) -> Iterator[tuple[Passage, list[str], 
                 weight *= _PASSING_WEIGHT
             yield each, parts, weight
     yield from _requests(state, known)
+    for template in _templates(state):
+        weight = _WEIGHTS["document"] * _weight_of_age(template, template.turn / state.turns)
+        yield template, _told_parts(template, template.text), weight
     for fact in (
         *_changed_files(state, known),
         *_commits(state),
@@ -185,7 +189,7 @@ def _is_objection(state: State, prompt: Prompt) -> bool:
 def _requests(state: State, known: str) -> Iterator[tuple[Passage, list[str], float]]:
     """Yield the long requests, which the mission and the next steps shorten."""
     for prompt in state.prompts:
-        text = wording.typed_text(prompt.text).strip()
+        text = prompt.text.strip()
         if _HEADING_LINE.search(text[:_HEAD_CHARS]) is None:
             # No plan or specification: without the output that was pasted into it.
             text = "\n\n".join(wording.typed_paragraphs(text))
@@ -193,6 +197,19 @@ def _requests(state: State, known: str) -> Iterator[tuple[Passage, list[str], fl
             parts = _without_known(passages.split(text), text, known)
             request = Passage(prompt.ref, "reply", text, "request", prompt.turn, prompt.call)
             yield request, parts, _WEIGHTS["request"]
+
+
+def _templates(state: State) -> Iterator[Passage]:
+    """Yield the templates of the user's commands, each with the last prompt that has it: documents to follow."""
+    for prompt in {prompt.template: prompt for prompt in state.prompts if prompt.template}.values():
+        yield Passage(
+            prompt.ref.with_excerpt(prompt.template),
+            "document",
+            prompt.template,
+            "template",
+            prompt.turn,
+            prompt.call,
+        )
 
 
 def _without_known(parts: list[str], text: str, known: str) -> list[str]:
@@ -256,8 +273,8 @@ def _as_item(state: State, passage: Passage, text: str, seen_turns: set[int]) ->
         return _with_request(state, passage, text, "accomplishments", seen_turns, 300 if is_recent else 160)
     if about in _FACTS:
         return Item(_FACTS[about], text, [passage.ref])
-    if about == "request":
-        return Item("key_findings", f"{OPENINGS['request']}: “{text}”", [passage.ref])
+    if about in ("request", "template"):
+        return Item("key_findings", f"{OPENINGS[about]}: “{text}”", [passage.ref])
     if passage.kind != "reply":
         opening = OPENINGS[about or "proposed" if passage.kind == "plan" else passage.kind]
         named = opening.format(shorten(relative_path(about, state.project), _ABOUT_CHARS))

@@ -33,13 +33,6 @@ _LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _SENTENCE_START = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+")
 GO_AHEAD = re.compile(rf"(?:{any_of('go ahead')}|[ ,.!:)])+\Z", re.IGNORECASE)
 FILE_NAME = re.compile(r"(?<![\w@/])[\w.~/-]*\w\.[A-Za-z]\w{0,7}\b(?!\()")
-_USER_INPUT = re.compile(r"^#+ user input\s+```\w*\n(.*?)\n?```", re.DOTALL | re.MULTILINE | re.IGNORECASE)
-
-
-def typed_text(prompt: str) -> str:
-    """Return what the user typed: of a command that expands to a form, the content of the field "User input"."""
-    found = _USER_INPUT.search(prompt) if "#" in prompt and "```" in prompt else None
-    return found[1] if found and found[1].strip() else prompt
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -53,9 +46,9 @@ def title(prompt: str) -> str:
     """Return the first thing that the user typed in a prompt, without what was pasted; the whole prompt if that is nothing."""
     first, second = [*islice(typed_paragraphs(prompt), 2), "", ""][:2]
     if len(first) < _SHORT_TITLE_CHARS and (second or first.endswith(":")):
-        rest = second or typed_text(prompt)[len(first) :].strip("#* \n")
+        rest = second or prompt[len(first) :].strip("#* \n")
         first = f"{first} {rest}"
-    return first or typed_text(prompt)
+    return first or prompt
 
 
 def essence(prompt: str, max_chars: int) -> str:
@@ -105,7 +98,7 @@ def announced_rules(prompt: str) -> set[str]:
     """Return the sentences of lists below a line such as "Ground rules:"."""
     found: set[str] = set()
     is_announced = False
-    for line in typed_text(prompt).splitlines():
+    for line in prompt.splitlines():
         if _BULLET.match(line):
             found.update(_sentences(line) if is_announced else ())
         elif line.strip():
@@ -115,7 +108,7 @@ def announced_rules(prompt: str) -> set[str]:
 
 def typed_paragraphs(prompt: str) -> Iterator[str]:
     """Yield the paragraphs of a prompt that were typed and not pasted. Where much of a prompt is output, only what is before and after it."""
-    lines = _without_code(typed_text(prompt)).splitlines()
+    lines = _without_code(prompt).splitlines()
     pasted = [number for number, line in enumerate(lines) if _PASTED.match(line)]
     if len(pasted) * 3 > len(lines) or len(pasted) > 8:
         lines = [*lines[: pasted[0]], "", *lines[pasted[-1] + 1 :]]

@@ -18,7 +18,7 @@ from leftoff.extraction.story import OPENINGS
 _ORIGINS = {
     **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
     "summary": 1.0,
-    **dict.fromkeys(("objected", "report", "note", "document", "output", "edit"), 0.4),
+    **dict.fromkeys(("objected", "report", "note", "document", "template", "output", "edit"), 0.4),
 }
 
 
@@ -49,6 +49,8 @@ _FIRST_REQUEST_CHARS = 900  # where others followed it
 _READ, _SAYS_NO_RESULT = ": read ", ("→ worked", "→ outcome not shown")
 _SAYS_LITTLE = 0.35  # of a file that was only read, a command that checks nothing, a mere "yes"
 _ANSWER = re.compile(r"the user answered “([^”]*)”\Z")
+_COURTESY_BYTES = 100  # in Japanese, fewer characters say as much
+_NAMES_SOMETHING = re.compile(r"[\d`/_]")
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
 _LATER_COUNTS = "Oldest first: where entries disagree, the later one holds."
 
@@ -115,13 +117,24 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
             for unit in units
             if unit.group == group and (group, unit.number) in chosen
         ]
-        if parts:
-            body = passages.join(parts, len(entry.parts))
+        body = passages.join(parts, len(entry.parts))
+        if parts and not _is_courtesy(entry, body):
             label = entry.label.rstrip() + "\n" if entry.label and body.startswith("```") else entry.label
             sections[entry.section].append(f"- {markdown.escape_item((label + body).removeprefix('- '))}")
     if sections[_HAPPENED]:
         sections[_HAPPENED].insert(0, f"{_LATER_COUNTS}\n")
     return [section(heading, lines) for heading, lines in sections.items() if lines]
+
+
+def _is_courtesy(entry: _Entry, body: str) -> bool:
+    """Return whether all that is told of an answer is a short line that names nothing, such as "Great callout!"."""
+    said = body.replace(passages.GAP, "").strip()
+    return (
+        passages.GAP in body
+        and entry.label.startswith(OPENINGS["outcome"].partition("{}")[0])
+        and len(said.encode()) < _COURTESY_BYTES
+        and _NAMES_SOMETHING.search(said) is None
+    )
 
 
 def _cost(text: str) -> int:
