@@ -83,6 +83,7 @@ def test_history_lists_changes_and_with_reads_also_those(sessions):
         (["why", "src/cart.py:1"], 3, "No session is known to have written line 1"),
         (["why", "src/cart.py:99"], 2, "has no line 99"),
         (["why", "src/none.py:3"], 1, "cannot be read"),
+        (["why", "/dev/zero:1"], 1, "pipe, socket or device"),
         (["why", "src/none.py"], 3, "leftoff search none.py"),
         (["history", "src/none.py"], 3, "No session is known to have changed src/none.py"),
         (["history", ""], 2, "Which file?"),

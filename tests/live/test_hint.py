@@ -1,13 +1,17 @@
 """``recall.hint``: one line with the record to expand, when a command fails again and when a decided file is opened."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from leftoff.catalogue.database import FILE_NAME, library_folder
 from leftoff.config import load, save
-from leftoff.live import fast
+from leftoff.live import fast, hint
 from leftoff.mcp.server import answer
 from leftoff.platform import paths
+from leftoff.platform.log import log_path
 from leftoff.search.update_index import rebuild_library
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import Workspace
@@ -102,3 +106,37 @@ def test_without_an_index_none_is_built(live, isolated_home):
     begin(live)
     assert agent_context(tools(live, failed())) == ""
     assert not [*isolated_home.rglob("*.sqlite*")]
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE facts SET value = 1 WHERE name = 'words'", "DELETE FROM facts WHERE name = 'built'"]
+)
+def test_an_old_or_incomplete_index_is_not_built_by_a_hook(earlier, live, change):
+    switch_on()
+    begin(live)
+    index = f"{library_folder()}/{FILE_NAME}"
+    with closing(sqlite3.connect(index)) as connection, connection:
+        connection.execute(change)
+        before = connection.execute("SELECT * FROM facts").fetchall()
+    assert agent_context(tools(live, failed())) == ""
+    with closing(sqlite3.connect(index)) as connection:
+        assert connection.execute("SELECT * FROM facts").fetchall() == before
+
+
+def test_earlier_sessions_are_read_once_for_a_file_that_has_no_reason(earlier, live, monkeypatch):
+    """What a hook may read is limited too: of sessions that are larger, nothing is said."""
+    switch_on()
+    begin(live)
+    reading = READING | {"tool_input": {"file_path": earlier}}
+    monkeypatch.setattr(hint, "_MOST_BYTES", 100)
+    assert agent_context(tools(live, reading)) == ""
+    monkeypatch.undo()
+    assert agent_context(tools(live, reading)) == ""
+
+
+def test_a_hint_that_fails_is_logged_and_the_hook_answers(earlier, live, monkeypatch):
+    switch_on()
+    begin(live)
+    monkeypatch.setattr(hint, "_SESSIONS", "four")
+    assert agent_context(tools(live, failed())) == ""
+    assert "hint: TypeError: " in log_path().read_text("utf-8")

@@ -10,10 +10,19 @@ from hypothesis import strategies as st
 
 from leftoff.catalogue.database import library_folder
 from leftoff.catalogue.forgotten import Forgotten
+from leftoff.config import load, save
 from leftoff.core.budget import estimate_tokens
+from leftoff.mcp import history
+from leftoff.mcp.history import Happening
 from leftoff.mcp.server import MIN_BUDGET_TOKENS, TOOLS, answer, tools_to_dict
+from leftoff.mcp.texts import Cleaner
+from leftoff.platform import clock, paths
+from leftoff.search.search import SearchRequest, search
+from leftoff.shrink.placeholder import parse_placeholder
 from leftoff.testing.builders import Story, call
+from leftoff.workspace import Workspace
 from tests.mcp.conftest import SESSION
+from tests.support.long_sessions import FIRST, results, trimmed, write_long_session
 
 
 def ask(tool, **arguments):
@@ -177,3 +186,105 @@ def test_the_list_of_tools_is_short():
     listed = json.dumps(tools_to_dict())
     assert len(TOOLS) == 3
     assert len(listed) <= 3600
+
+
+def test_a_text_that_is_cut_at_its_end_is_not_half_forgotten(home):
+    Forgotten(library_folder()).add_text("Amarantha Quill")
+    room = " " * (200 * 20 - len("parcel") - len("Amaran"))
+    session = Story(session_id="44444444-4444-4444-8444-444444444444", project=str(Path.cwd()))
+    home.claude(session.asked(f"parcel{room}Amarantha Quill"))
+    text = ask("timeline", session="44444444")
+    assert "parcel" in text
+    assert "Amar" not in text
+
+
+def test_nothing_of_excluded_tools_and_forgotten_sessions_is_returned(story):
+    found = ids_in(ask("timeline", session=SESSION))
+    save.save_setting(paths.config_folder() / load.FILE_NAME, "capture.exclude_tools", ["Bash"])
+    for text in (
+        ask("timeline", session=SESSION),
+        *(ask("expand", id=each, around=3) for each in found),
+        ask("recall", query="pytest tests"),
+    ):
+        assert "pytest tests" not in text
+    Forgotten(library_folder()).add_sessions([SESSION])
+    assert not ids_in(ask("timeline", session=SESSION))
+    assert not ids_in(ask("timeline", file="cart.py"))
+    assert not [each for each in ids_in(ask("recall", query="voucher")) if each[:8] == SESSION[:8]]
+    assert answer("expand", {"id": found[0]}) == (f"leftoff: Session {SESSION} was forgotten.", True)
+
+
+def test_questions_to_these_tools_are_not_hits(home):
+    asked = Story(project=str(Path.cwd())).asked("Where is the ledger?")
+    asked.replied("", call("mcp__leftoff__recall", {"query": "zebra ledger"}, "zebra ledger: nothing"))
+    home.claude(asked)
+    assert "zebra" not in ask("recall", query="zebra ledger")
+
+
+def test_a_file_is_not_mistaken_for_one_of_the_same_name(home):
+    """Neither of another folder nor of a project whose name begins so; the end of a path means any of them."""
+    project = str(Path.cwd())
+    for number, (root, name) in enumerate(
+        ((project, "README.md"), (project, "docs/README.md"), (f"{project}2", "README.md")), 1
+    ):
+        changed = Story(session_id=f"{number:08d}-1111-4111-8111-111111111111", project=root).asked(
+            f"Write {number}"
+        )
+        home.claude(changed.replied("", call("edit", {"path": f"{root}/{name}", "old": "a", "new": "b"})))
+    for file in ("README.md", "./README.md", f"{project}/README.md"):
+        assert [each[:8] for each in ids_in(ask("timeline", file=file))] == ["00000001"]
+    assert [each[:8] for each in ids_in(ask("timeline", file="docs/README.md"))] == ["00000002"]
+    assert {each[:8] for each in ids_in(ask("recall", query="Write", scope="project"))} == {
+        "00000001",
+        "00000002",
+    }
+
+
+@pytest.mark.parametrize("kind", ["command", "error"])
+def test_without_a_word_nothing_can_be_looked_for(story, kind):
+    assert answer("timeline", {kind: "!!!"}) == ("leftoff: '!!!' has no word to search for.", True)
+
+
+def test_an_id_is_one_word_and_a_long_record_costs_more_than_its_indexed_part(home):
+    hostile = Story(session_id="mine\nis this", project=str(Path.cwd())).asked("parcel " + "word " * 5000)
+    transcript = home.codex(hostile)
+    transcript.rename(transcript.with_name("rollout-2026-01-06T12-00-00-mine.jsonl"))
+    (hit,) = [each for each in ask("recall", query="parcel").splitlines() if " · codex · " in each]
+    assert " · >1" in hit
+    assert "parcel word" in ask("expand", id=hit.split(" · ")[0])
+
+
+def test_the_reason_is_found_in_a_very_long_turn_without_reading_each_text_for_each_change():
+    cleaner = Cleaner(Workspace.open())
+    turn = history._Turn("go")
+    turn.texts = ["Step."] * 4000
+    turn.texts[1990] = "I use a queue in cart.py, because threads would share it."
+    happening = Happening(
+        session_id="s",
+        agent="claude",
+        project=None,
+        transcript="t",
+        line=1,
+        at=None,
+        what="changed",
+        about="src/cart.py",
+        said="",
+        prompt="",
+        reason="",
+        added="",
+    )
+    turn.steps = [(happening, 2000), (happening, 100)]
+    near, far = turn.finish(cleaner)
+    assert "because threads would share it" in near.reason
+    assert far.reason == "Step."
+
+
+def test_a_session_and_its_trimmed_copy_are_one_hit_and_its_originals_can_be_forgotten(home):
+    path = write_long_session(home, "claude")
+    derived = trimmed(path)
+    placeholder = next(filter(None, map(parse_placeholder, results(derived.output_file))))
+    (found,) = search(Workspace.open(), SearchRequest(query='"step 3"'), clock.now()).sessions
+    assert {found.source.path, *found.copies} == {str(path), str(derived.output_file)}
+    assert "the ledger keeps its amounts" in ask("expand", id=placeholder.key)
+    Forgotten(library_folder()).add_sessions([FIRST])
+    assert answer("expand", {"id": placeholder.key}) == (f"leftoff: Session {FIRST} was forgotten.", True)

@@ -60,9 +60,9 @@ def opened(folder):
         connection.close()
 
 
-def ask(folder, words, *, limit=10, hits=3, newest=False, first_project=None):
+def ask(folder, words, *, limit=10, hits=3, newest=False):
     """Return the answers to a query."""
-    order = SearchOptions(limit, hits, newest, int(NOW.timestamp()), first_project)
+    order = SearchOptions(limit, hits, newest, int(NOW.timestamp()))
     with opened(folder) as connection:
         return find_sessions(connection, parse_query(words, NOW), order)
 

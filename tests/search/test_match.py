@@ -8,7 +8,6 @@ from leftoff.catalogue import database
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
 from leftoff.search import match
 from leftoff.search.index_writer import BLOCK_BYTES, IndexWriter
-from leftoff.search.match import pieces_around
 from leftoff.search.pieces import KINDS, PendingCall, Touch
 from leftoff.search.query import parse_query
 from leftoff.search.search import suggest_word
@@ -160,8 +159,8 @@ def test_a_question_finds_the_piece_with_the_answer_beside_it(tmp_path):
     assert names(ask(tmp_path, "What is the password of the staging server called?"))[0] == "beside"
 
 
-def test_the_newest_session_and_the_first_project_are_found_among_thousands_of_pieces(tmp_path):
-    """Only the best pieces are ranked, and theirs are not."""
+def test_the_newest_session_is_found_among_thousands_of_pieces(tmp_path):
+    """Only the best pieces are ranked, and its are not."""
     fill(tmp_path, {"many": [piece("koala", line) for line in range(1, 2200)]})
     new = source("new", modified_ns=NOW_NS, project="/p")
     writer = IndexWriter(str(tmp_path))
@@ -169,7 +168,6 @@ def test_the_newest_session_and_the_first_project_are_found_among_thousands_of_p
     writer.close()
     assert names(ask(tmp_path, "koala")) == ["many"]
     assert names(ask(tmp_path, "koala", newest=True)) == ["new", "many"]
-    assert names(ask(tmp_path, "koala", first_project="/p")) == ["new", "many"]
 
 
 def test_of_very_many_pieces_a_sample_is_ranked_and_a_rare_word_decides(tmp_path, monkeypatch):
@@ -182,29 +180,6 @@ def test_of_very_many_pieces_a_sample_is_ranked_and_a_rare_word_decides(tmp_path
     assert {*names(many)} >= {*sessions}
     assert {each.places for each in many.sessions} <= {1, 40}
     assert names(ask(tmp_path, "where is the numbat of koala")) == ["rare"]
-
-
-def test_the_sessions_of_one_project_come_first(tmp_path):
-    """Whatever the others are worth."""
-    fill(tmp_path, {"there": [piece("retry retry of payments")]})
-    writer = IndexWriter(str(tmp_path))
-    writer.add(
-        source("here", project="/p"), [piece("a long text with one retry")], before=None, after=reached(1)
-    )
-    writer.close()
-    assert names(ask(tmp_path, "retry payments")) == ["there", "here"]
-    assert names(ask(tmp_path, "retry payments", first_project="/p")) == ["here", "there"]
-
-
-def test_the_records_around_a_line(tmp_path):
-    """All pieces of so many records before and after it."""
-    pieces = [piece("a", 1), piece("b", 3), piece("c", 3, "command"), piece("d", 6), piece("e", 8)]
-    fill(tmp_path, {"s": pieces, "t": [piece("other", 3)]})
-    with opened(tmp_path) as connection:
-        for line, around, found in ((3, 0, "bc"), (3, 1, "abcd"), (7, 1, "bcde"), (1, 9, "abcde")):
-            near = pieces_around(connection, "/home/dev/s.jsonl", line, around)
-            assert "".join(each.text for each in near) == found, line
-        assert pieces_around(connection, "/nowhere", 1, 1) == []
 
 
 def test_the_best_places_are_returned_and_all_are_counted(tmp_path):
@@ -387,3 +362,37 @@ def test_a_session_indexed_in_several_updates_counts_as_one(tmp_path):
     writer.close()
     found_now = {each.session_id: (each.places, len(each.hits)) for each in ask(tmp_path, "koala").sessions}
     assert found_now == {"a": (2, 2), "b": (1, 1)}
+
+
+def test_a_piece_beside_others_that_match_is_worth_more(tmp_path):
+    """An answer is often in the message after the question, so a session whose matching pieces are together comes first."""
+    filler = [piece("nothing of the kind here", line) for line in range(2, 9)]
+    apart = [piece("the voucher ledger", 1), *filler, piece("the voucher ledger", 9)]
+    together = [piece("the voucher ledger", 1), piece("the voucher ledger", 2), *filler]
+    fill(tmp_path, {"together": together, "apart": apart, "other": [piece("else")]})
+    first, second = ask(tmp_path, "voucher ledger").sessions
+    assert first.session_id == "together"
+    assert first.score > second.score
+
+
+def test_a_place_in_a_file_is_found_by_its_words(tmp_path):
+    fill(tmp_path, {"a": [piece("edited src/http_client.py")], "b": [piece("else")]})
+    assert names(ask(tmp_path, "http_client.py:42")) == ["a"]
+    assert not ask(tmp_path, "http_client.py:42").complete
+    assert names(ask(tmp_path, "nothing.rs:7")) == []
+
+
+def test_a_slash_ends_the_name_of_a_project(tmp_path):
+    writer = IndexWriter(str(tmp_path))
+    for name in ("shop", "shop2", "shop/api"):
+        where = source(name, project=f"/home/dev/{name}")
+        assert writer.add(where, [piece("voucher")], before=None, after=reached(1))
+    writer.close()
+    assert {*names(ask(tmp_path, "voucher project:/home/dev/shop/"))} == {"shop", "shop/api"}
+    assert {*names(ask(tmp_path, "voucher project:shop"))} == {"shop", "shop2", "shop/api"}
+
+
+def test_a_command_with_its_options_can_be_searched(tmp_path):
+    fill(tmp_path, {"a": [piece("pytest -q --tb short tests", kind="command")], "b": [piece("else")]})
+    assert names(ask(tmp_path, "pytest -q --tb short")) == ["a"]
+    assert names(ask(tmp_path, "pytest -short")) == []

@@ -111,9 +111,9 @@ def test_pasted_output_is_not_parsed_as_a_query():
 
 def test_a_flag_is_searched_and_one_minus_excludes():
     """``git push --force`` finds the sessions with that flag."""
-    query = parse_query("push --force --no-verify -x", NOW)
-    assert query.terms == (Term("push"), Term("--force"), Term("--no-verify"))
-    assert query.without == (Term("x"),)
+    query = parse_query("push --force --no-verify -q -word", NOW)
+    assert query.terms == (Term("push"), Term("--force"), Term("--no-verify"), Term("-q"))
+    assert query.without == (Term("word"),)
 
 
 def test_common_words_are_left_out_unless_there_are_no_others():

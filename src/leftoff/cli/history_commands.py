@@ -16,6 +16,7 @@ from leftoff.errors import LeftoffError, NothingToDoError, StorageError, UsageEr
 from leftoff.extraction.wording import relative_path
 from leftoff.mcp.history import CHANGES, Happening, Target, change_of_line, what_happened
 from leftoff.platform import clock, paths
+from leftoff.platform.files import open_regular_file
 from leftoff.workspace import Workspace
 
 _LINE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})")
@@ -116,11 +117,11 @@ def _parse(place: str) -> tuple[str, int | None]:
 
 def _line_of(file: Path, number: int) -> str:
     try:
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            text = next(islice(opened, number - 1, None), None)
+        with open_regular_file(file) as opened:
+            text = next(islice(opened, number - 1, None), b"").decode("utf-8", "replace")
     except OSError as error:
         raise StorageError(f"{file}: cannot be read: {describe_os_error(error)}.", path=file) from error
-    if text is None:
+    if not text:
         raise UsageError(f"{file} has no line {number:,}.")
     if not text.strip():
         raise NothingToDoError(f"Line {number:,} of {file} is empty.")

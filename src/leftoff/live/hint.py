@@ -1,17 +1,17 @@
 """A word to the agent at the right moment, where the user wants it (``recall.hint``): one line with the record to expand.
 
 Said when a command fails that failed before and was fixed, and when a file is opened that an earlier session changed for a reason;
-once for each command and file of a session. Without a search index nothing is said: building one takes too long for a hook.
+once for each command and file of a session. Without a search index of this version nothing is said: building one takes too long
+for a hook.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
+from contextlib import closing, suppress
 
-from leftoff.catalogue.database import FILE_NAME, library_folder
+from leftoff.catalogue.database import library_folder, open_for_search
 from leftoff.core import markdown
 from leftoff.core.actions import Changed, Looked, Ran
 from leftoff.core.hook_event import CalledTool
@@ -22,25 +22,36 @@ from leftoff.errors import LeftoffError
 from leftoff.extraction.checks import read_outcome
 from leftoff.live.events import EventContext
 from leftoff.mcp.history import CHANGES, Happening, Target, gives_reason, what_happened
+from leftoff.search.changes import is_built
 
 MAX_CHARS = 200
 _SESSIONS = 4  # that are read, the newest: a hook must be quick
+_MOST_BYTES = 20_000_000  # that they may have together
 _MAX_HINTED = 200
 
 
 def hint(context: EventContext) -> str | None:
     """Return the line for the calls of an event; None where there is nothing to say."""
-    if context.event.actor is not None or not Path(library_folder(), FILE_NAME).exists():
+    if context.event.actor is not None or not _has_index():
         return None
     for target in (target for call in context.event.tools for target in _targets(context, call)):
         mark = hashlib.sha256(f"{target.kind} {target.words}".encode("utf-8", "replace")).hexdigest()[:12]
         if mark in context.state.hinted:
             continue
+        _remember(context, mark)  # also where nothing is known: earlier sessions are read once
         with suppress(LeftoffError):
             if line := _line(context, target):
-                _remember(context, mark)
                 return line
     return None
+
+
+def _has_index() -> bool:
+    """Return whether there is a complete search index of this version."""
+    connection = open_for_search(library_folder())
+    if connection is None:
+        return False
+    with closing(connection):
+        return is_built(connection)
 
 
 def _remember(context: EventContext, mark: str) -> None:
@@ -68,7 +79,9 @@ def _targets(context: EventContext, call: CalledTool) -> Iterator[Target]:
 
 
 def _line(context: EventContext, target: Target) -> str | None:
-    happened = what_happened(context.workspace, target, context.at, sessions=_SESSIONS)
+    happened = what_happened(
+        context.workspace, target, context.at, sessions=_SESSIONS, most_bytes=_MOST_BYTES
+    )
     earlier = [each for each in happened if each.session_id != context.event.session_id]
     found = _fix(earlier) if target.kind == "command" else _reason(earlier)
     if found is None:

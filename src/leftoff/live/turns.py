@@ -20,6 +20,7 @@ from leftoff.live import project_events, saving
 from leftoff.live.events import EventContext
 from leftoff.live.fast import FOLD_BYTES
 from leftoff.pause.journal import Origin
+from leftoff.platform import log
 from leftoff.sessions.live_state import LiveState
 from leftoff.sessions.status import status_of
 
@@ -34,7 +35,12 @@ def on_tools(context: EventContext) -> HookResponse:
         return response
     from leftoff.live.hint import hint  # few users want it
 
-    return response._replace(to_agent="\n\n".join(filter(None, [response.to_agent, hint(context)])) or None)
+    try:
+        said = hint(context)
+    except Exception as error:  # noqa: BLE001 - a hint is worth less than the warnings that it would take with it
+        log.write_line(f"hint: {type(error).__name__}: {error}")
+        return response
+    return response._replace(to_agent="\n\n".join(filter(None, [response.to_agent, said])) or None)
 
 
 def on_stop(context: EventContext) -> HookResponse:

@@ -6,12 +6,13 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from leftoff.core.quantities import count
 from leftoff.core.records import Record, RecordKind, ToolResult, ToolUse
 from leftoff.errors import NotFoundError, UsageError
 from leftoff.mcp.texts import Cleaner, fenced_text
-from leftoff.sessions.find import find_session
+from leftoff.sessions.find import find_session, session_at
 from leftoff.sessions.show import describe_record
 from leftoff.shrink import expand as originals
 from leftoff.shrink.placeholder import parse_key
@@ -36,8 +37,9 @@ def expand(workspace: Workspace, what: str, around: int, budget_tokens: int) -> 
 
     Of a text that does not fit, the beginning is returned, and the id that continues it.
     """
-    found = _find(workspace, what.strip(), max(0, min(around, MAX_AROUND)))
-    rest = Cleaner(workspace).clean(found.text)[found.skip :]
+    cleaner = Cleaner(workspace)
+    found = _find(workspace, what.strip(), max(0, min(around, MAX_AROUND)), cleaner)
+    rest = cleaner.clean(found.text)[found.skip :]
     if not rest:
         raise NotFoundError(f"{what[:80]}: nothing is left to read there.")
     answer, shown = fenced_text(f"leftoff: {found.name}; {_DATA}.", rest, budget_tokens)
@@ -50,10 +52,11 @@ def expand(workspace: Workspace, what: str, around: int, budget_tokens: int) -> 
     return answer.replace(unknown, f"{found.base}+{found.skip + shown}", 1)
 
 
-def _find(workspace: Workspace, what: str, around: int) -> _Found:
+def _find(workspace: Workspace, what: str, around: int, cleaner: Cleaner) -> _Found:
     key, _, skip = what.partition("+")
     if parse_key(key) is not None and (not skip or skip.isdecimal()):
         original = originals.expand(key)
+        _check_remembered(session_at(Path(original.transcript)), cleaner)
         return _Found(
             name=f"line {original.line} of {original.transcript}",
             text=original.text,
@@ -66,7 +69,8 @@ def _find(workspace: Workspace, what: str, around: int) -> _Found:
             f"{what[:80]!r} is not an id. Ids come from recall and timeline (SESSION:LINE), keys from placeholders."
         )
     ref = find_session(parsed["session"], workspace)
-    records = _records(ref, int(parsed["line"]), around, workspace, Cleaner(workspace))
+    _check_remembered(ref, cleaner)
+    records = _records(ref, int(parsed["line"]), around, workspace.capture.exclude_tools)
     return _Found(
         name=f"{count(len(records), 'record')} of session {ref.session_id} ({ref.agent.id})",
         text="\n\n".join(records),
@@ -75,13 +79,17 @@ def _find(workspace: Workspace, what: str, around: int) -> _Found:
     )
 
 
-def _records(ref: SessionRef, line: int, around: int, workspace: Workspace, cleaner: Cleaner) -> list[str]:
-    """Return the records of that line with those around it, without the agent's bookkeeping."""
+def _check_remembered(ref: SessionRef, cleaner: Cleaner) -> None:
+    """Raise NotFoundError if the user had the session forgotten."""
     if cleaner.is_forgotten_session(ref.session_id):
         raise NotFoundError(f"Session {ref.session_id} was forgotten.")
+
+
+def _records(ref: SessionRef, line: int, around: int, excluded: frozenset[str]) -> list[str]:
+    """Return the records of that line with those around it, without the agent's bookkeeping."""
     before: deque[str] = deque(maxlen=around)
     found, after = list[str](), list[str]()
-    for record, text in _texts(ref, line, workspace.capture.exclude_tools):
+    for record, text in _texts(ref, line, excluded):
         at = record.place.line_idx + 1
         if len(after) == around and at > line:
             break

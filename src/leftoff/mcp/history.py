@@ -27,6 +27,7 @@ What = Literal["read", "changed", "created", "deleted", "moved", "passed", "fail
 CHANGES: tuple[What, ...] = ("changed", "created", "deleted", "moved")
 MAX_SESSIONS = 12  # read for one answer, the newest
 _MAX_ABOUT_CHARS, _MAX_PROMPT_CHARS, _MAX_REASON_CHARS = 200, 200, 240
+_NEAR_TEXTS = 20  # before and after a change, among which its reason is looked for
 _REASON = re.compile(
     r"\b(because|since|so that|in order to|to avoid|to prevent|instead of|otherwise|due to|the reason|root cause|weil|damit|car|porque)\b|因为|ため|から",
     re.IGNORECASE,
@@ -85,23 +86,27 @@ def what_happened(
     *,
     since: str | None = None,
     sessions: int = MAX_SESSIONS,
+    most_bytes: int | None = None,
 ) -> list[Happening]:
     """Return what happened to the target, newest first; in this project if anything did, else in any.
 
-    Only so many ``sessions`` are read, the newest.
+    Only so many ``sessions`` are read, the newest, and only so many bytes.
     """
     if not target.words.strip():
         raise UsageError(f"Which {target.kind}? It is empty.")
     cleaner, found = Cleaner(workspace), list[Happening]()
-    for within in (f'project:"{workspace.project.root}"', ""):
-        transcripts = _sessions_with(workspace, target, f"{within} {f'since:{since}' if since else ''}", now)[
-            :sessions
-        ]
+    for within in (f'project:"{workspace.project.root}/"', ""):
+        filters = f"{within} {f'since:{since}' if since else ''}"
+        transcripts = _sessions_with(workspace, target, filters, now)[:sessions]
         found = [
-            each for path in transcripts for each in _select(_in_transcript(path, cleaner), target, workspace)
+            each
+            for path in _up_to(most_bytes, transcripts)
+            for each in _select(_in_transcript(path, cleaner), target, workspace)
         ]
         if found:
             break
+    if target.kind == "file":
+        found = _of_that_very_file(found, target.words, workspace) or found
     oldest = datetime.min.replace(tzinfo=now.tzinfo)
     # A copy of a session repeats what happened, at the same moments.
     once = {(each.at or each.line, each.what, each.about): each for each in reversed(found)}
@@ -141,6 +146,16 @@ def _sessions_with(workspace: Workspace, target: Target, filters: str, now: date
     return [path for path in paths if path.is_file()]
 
 
+def _up_to(most_bytes: int | None, transcripts: list[Path]) -> Iterator[Path]:
+    """Yield transcripts that together have no more than so many bytes."""
+    read = 0
+    for each in transcripts:
+        size = each.stat().st_size
+        if most_bytes is None or read + size <= most_bytes:
+            read += size
+            yield each
+
+
 def _in_transcript(transcript: Path, cleaner: Cleaner) -> list[Happening]:
     """Return what happened in a transcript; nothing where it cannot be read, because others can."""
     try:
@@ -167,6 +182,13 @@ def _select(steps: list[Happening], target: Target, workspace: Workspace) -> Ite
             if is_meant or each.about in failing:
                 (failing.add if each.what == "failed" else failing.discard)(each.about)
                 yield each
+
+
+def _of_that_very_file(found: list[Happening], words: str, workspace: Workspace) -> list[Happening]:
+    """Return what happened to the file at this path of the project, without files of the same name in other folders."""
+    root = str(workspace.project.root)
+    wanted = wording.relative_path(words.removeprefix("./"), root)
+    return [each for each in found if wording.relative_path(each.about, root) == wanted]
 
 
 def _is_file(step: Happening, words: str, workspace: Workspace) -> bool:
@@ -196,7 +218,8 @@ class _Turn:
         name = path.rpartition("/")[2]
         stem = name.partition(".")[0]
         best, worth = "", 0.0
-        for number, text in enumerate(self.texts):
+        first = max(0, said - _NEAR_TEXTS)
+        for number, text in enumerate(self.texts[first : said + _NEAR_TEXTS], first):
             distance = said - 1 - number  # 0: the last text before the change; negative: after it
             near = 1.0 / (1 + distance) if distance >= 0 else 0.5 / -distance
             sentences = [*wording.sentences(text)]
@@ -219,6 +242,7 @@ class _SessionReader:
 
     def __init__(self, ref: SessionRef, cleaner: Cleaner) -> None:
         self._ref, self._cleaner = ref, cleaner
+        self._excluded_tools = cleaner.excluded_tools
         self._turn, self._asked = _Turn(""), dict[str, _Asked]()
         self._known = set[str]()  # files that were there: writing one again changes it
 
@@ -241,7 +265,7 @@ class _SessionReader:
             match block:
                 case Text(text) if record.actor is None and text.strip():
                     self._turn.texts.append(text)
-                case ToolUse(call_id=call_id):
+                case ToolUse(call_id=call_id) if block.tool not in self._excluded_tools:
                     self._asked[call_id] = _Asked(record, block)
                 case ToolResult(call_id=call_id) if call_id in self._asked:
                     self._add_call(self._asked.pop(call_id), block)

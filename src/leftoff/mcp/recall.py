@@ -11,6 +11,7 @@ from leftoff.core.quantities import age, count
 from leftoff.core.session import short_id
 from leftoff.errors import UsageError
 from leftoff.mcp.texts import Cleaner, fenced_lines
+from leftoff.search.pieces import HEAD_CHARS
 from leftoff.search.search import HitResult, SearchRequest, SessionResult, search
 from leftoff.workspace import Workspace
 
@@ -34,12 +35,12 @@ def recall(workspace: Workspace, query: str, scope: Scope, budget_tokens: int, n
         raise UsageError("query is empty. Give words that occur in what you look for.")
     cleaner = Cleaner(workspace)
     words = " ".join(query[:_MAX_QUERY_CHARS].split())
-    here = f'project:"{workspace.project.root}"'
+    here = f'project:"{workspace.project.root}/"'
     lines: dict[tuple[str, str], str] = {}  # by what they show: a command that ran often is one hit
     for filters in (here,) if scope == "project" else (here, ""):
         request = SearchRequest(query=f"{filters} {words}", limit=_MAX_SESSIONS, hits=_HITS_OF_SESSION)
         for session in search(workspace, request, now).sessions:
-            hits = session.hits if _can_be_read(session) else ()
+            hits = session.hits if _can_be_read(session, cleaner) else ()
             for hit in (each for each in hits if not _is_question(each)):
                 lines.setdefault((hit.hit.kind, hit.snippet.text), _line(session, hit, cleaner, now))
     if not lines:
@@ -54,12 +55,15 @@ def _is_question(found: HitResult) -> bool:
     return found.hit.tool is not None and _OWN_TOOL.fullmatch(found.hit.tool) is not None
 
 
-def _can_be_read(session: SessionResult) -> bool:
-    return session.source.type == "session" and session.number is not None
+def _can_be_read(session: SessionResult, cleaner: Cleaner) -> bool:
+    is_there = session.source.type == "session" and session.number is not None
+    return is_there and not cleaner.is_forgotten_session(session.source.session_id)
 
 
 def _id(session: SessionResult, found: HitResult) -> str:
-    return f"{short_id(session.source.session_id or session.source.path)}:{found.hit.line}"
+    named = short_id(session.source.session_id or session.source.path)
+    # An id that cannot be typed in one word is replaced by the path, which expand accepts too.
+    return f"{named if named.isprintable() and ' ' not in named else session.source.path}:{found.hit.line}"
 
 
 def _line(session: SessionResult, found: HitResult, cleaner: Cleaner, now: datetime) -> str:
@@ -74,7 +78,7 @@ def _line(session: SessionResult, found: HitResult, cleaner: Cleaner, now: datet
             source.agent or "?",
             cleaner.one_line(project, 30),
             f"{hit.kind}{ended}",
-            f"~{estimate_tokens(hit.text)} tokens",
+            f"{'>' if len(hit.text) >= HEAD_CHARS else '~'}{estimate_tokens(hit.text)} tokens",
             cleaner.one_line(found.snippet.text, _MAX_SNIPPET_CHARS),
         ]
     )

@@ -25,14 +25,22 @@ class Cleaner:
         self._workspace = workspace
         self._forgotten = Forgotten(str(library_folder()))
 
+    @property
+    def excluded_tools(self) -> frozenset[str]:
+        """The tools of which nothing may be handed on."""
+        return self._workspace.capture.exclude_tools
+
     def clean(self, text: str) -> str:
         """Return the text as it may be handed on, with its lines."""
         return markdown.clean_text(self._forgotten.mask(self._workspace.redact(_ESCAPES.sub("", text))))
 
     def one_line(self, text: str, max_chars: int) -> str:
         """Return the text on one line of at most ``max_chars``."""
-        # Credentials are recognised by what is around them, so more is cleaned than is shown.
+        # Credentials are recognised by what is around them, so more is cleaned than is shown; and all where little is left of it,
+        # because what was cut at its end is not recognised.
         line = " ".join(self.clean(text[: max_chars * 20]).split())
+        if len(line) < max_chars * 10 and len(text) > max_chars * 20:
+            line = " ".join(self.clean(text).split())
         return line if len(line) <= max_chars else f"{line[: max_chars - 1]}…"
 
     def is_forgotten_session(self, session_id: str | None) -> bool:

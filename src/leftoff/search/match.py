@@ -72,13 +72,12 @@ class Answers(NamedTuple):
 
 
 class SearchOptions(NamedTuple):
-    """How many results are wanted, their order, and the project whose sessions come first."""
+    """How many results are wanted, and their order."""
 
     limit: int
     hits: int
     newest: bool
     now: int  # seconds since 1970
-    first_project: str | None = None
 
 
 class _Candidate(NamedTuple):
@@ -89,7 +88,6 @@ class _Candidate(NamedTuple):
     pieces: Mapping[int, float]
     has_all: bool
     modified_ns: int
-    project: str | None
 
 
 def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchOptions) -> Answers:
@@ -104,11 +102,8 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
     scores = _piece_scores(connection, searched, query, newest=options.newest)
     if searched != full:  # which may be ranked lower where there are many pieces
         scores |= _piece_scores(connection, full, query, newest=options.newest)
-    if options.first_project and not query.project:
-        of_project = query._replace(project=options.first_project)
-        scores |= _piece_scores(connection, searched, of_project, newest=options.newest)
-    if not scores and any(term.is_phrase for term in query.terms):
-        return find_sessions(connection, query.without_phrases, options)._replace(complete=False)
+    if not scores and (words_alone := query.without_phrases) != query:
+        return find_sessions(connection, words_alone, options)._replace(complete=False)
     candidates = _rank(_candidates(connection, words, scores, places, options), options)
     sessions = []
     for each in candidates[: options.limit]:
@@ -165,19 +160,17 @@ def _candidates(
     for piece, score in scores.items():
         by_source.setdefault(piece >> PIECE_BITS, {})[piece] = score
     sources = {
-        source: (modified_ns, project, chars)
-        for source, modified_ns, project, chars in connection.execute(
-            "SELECT id, modified_ns, project, chars FROM sources"
-        )
+        source: (modified_ns, chars)
+        for source, modified_ns, chars in connection.execute("SELECT id, modified_ns, chars FROM sources")
     }
-    whole = _session_scores(words, {source: row[2] for source, row in sources.items()})
+    whole = _session_scores(words, {source: chars for source, (_, chars) in sources.items()})
     total = sum(each.rarity for each in words) or 1
     for source, pieces in by_source.items():
-        modified_ns, project, _ = sources[source]
+        modified_ns, _ = sources[source]
         best = max(_window_score(piece, pieces, words, total) for piece in pieces)
         score = (best + _SESSION_SHARE * whole.get(source, 0)) * _freshness(modified_ns, options.now)
         factor = _ALL_WORDS_FACTOR if source in places else 1
-        yield _Candidate(source, score * factor, pieces, source in places, modified_ns, project)
+        yield _Candidate(source, score * factor, pieces, source in places, modified_ns)
 
 
 def _window_score(
@@ -233,13 +226,12 @@ def _freshness(modified_ns: int, now: int) -> float:
 
 
 def _rank(candidates: Iterable[_Candidate], options: SearchOptions) -> list[_Candidate]:
-    """Return the candidates best first, or newest first, those of the first project before all others."""
+    """Return the candidates best first, or newest first."""
 
     def order(each: _Candidate) -> tuple[object, ...]:
-        is_elsewhere = options.first_project is not None and each.project != options.first_project
         if options.newest:
-            return is_elsewhere, not each.has_all, -each.modified_ns
-        return is_elsewhere, -each.score, -each.modified_ns
+            return not each.has_all, -each.modified_ns
+        return -each.score, -each.modified_ns
 
     return sorted(candidates, key=order)
 
@@ -254,8 +246,8 @@ def _list_filtered(
         values.append(term.expression)
     rows = connection.execute(
         f"SELECT s.id, count(*) FROM {_JOINED} WHERE {filters} GROUP BY s.id"
-        " ORDER BY s.project IS NOT coalesce(?, s.project), s.modified_ns DESC LIMIT ?",
-        [*values, options.first_project, options.limit],
+        " ORDER BY s.modified_ns DESC LIMIT ?",
+        [*values, options.limit],
     ).fetchall()
     for source, count in rows:
         pieces = connection.execute(
@@ -293,22 +285,3 @@ def read_hits(connection: sqlite3.Connection, pieces: Iterable[int]) -> list[Hit
         ended = None if failed is None else bool(failed)
         found.append(Hit(piece, line, start, kind, unpack_text(data, slot), 0.0, at, tool, ended, exit_code))
     return found
-
-
-def pieces_around(connection: sqlite3.Connection, source_path: str, line: int, around: int) -> list[Hit]:
-    """Return the pieces of the record at a line, or before it, and of so many records before and after it, in order."""
-    row = connection.execute("SELECT id FROM sources WHERE path = ?", (source_path,)).fetchone()
-    if row is None:
-        return []
-    own = piece_range(row[0])
-    lines = "SELECT DISTINCT line FROM pieces WHERE id BETWEEN ? AND ? AND line"
-    before = connection.execute(
-        f"{lines} <= ? ORDER BY line DESC LIMIT ?", (*own, line, around + 1)
-    ).fetchall()
-    after = connection.execute(f"{lines} > ? ORDER BY line LIMIT ?", (*own, line, around)).fetchall()
-    near = [each for (each,) in (*before, *after)] or [line]
-    rows = connection.execute(
-        "SELECT id FROM pieces WHERE id BETWEEN ? AND ? AND line BETWEEN ? AND ? ORDER BY id",
-        (*own, min(near), max(near)),
-    )
-    return read_hits(connection, [piece for (piece,) in rows.fetchall()])

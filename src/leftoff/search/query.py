@@ -17,8 +17,8 @@ from leftoff.search.pieces import KINDS
 from leftoff.search.words import COMMON_WORDS, name_parts, pairs, runs, without_runs
 
 FILTERS = ("agent", "project", "tool", "file", "kind", "since", "before", "errors")
-# A second minus is part of the word: --force is searched, -force is excluded.
-_PART = r'((?:-(?!-))?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))'
+# -force is excluded. Before a second minus or a single letter it is part of a command and is searched: --force, -q.
+_PART = r'((?:-(?!-|[0-9A-Za-z](?:\s|$)))?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))'
 _AGO = r"(\d{1,5})(min|h|d|w|m|y)"
 _UNIT_HOURS = {"min": 1 / 60, "h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 _MAX_QUERY_CHARS = 2000
@@ -100,12 +100,14 @@ class Query(NamedTuple):
 
     @property
     def without_phrases(self) -> Query:
-        """The query with the words of its phrases in any order."""
+        """The query with the words of its phrases and of names such as ``cart.py:42`` in any order."""
         groups = [
             group
             for each in self.groups
             for group in (
-                ((word,) for term in each for word in plain_terms(term.text)) if each[0].is_phrase else [each]
+                [each]
+                if each[0].is_prefix
+                else ((word,) for term in each for word in plain_terms(re.sub(r"[\W_]+", " ", term.text)))
             )
         ]
         return self._replace(groups=tuple(groups))
@@ -316,7 +318,8 @@ def _source_conditions(query: Query) -> Iterator[tuple[str, list[object]]]:
     if query.agent is not None:
         yield "s.agent = ?", [query.agent]
     if query.project is not None:
-        yield "s.project LIKE ? ESCAPE '!'", [f"%{_escaped(query.project.rstrip('/'))}%"]
+        # A slash at the end ends the name of a folder: work/ does not mean workshop.
+        yield "s.project || '/' LIKE ? ESCAPE '!'", [f"%{_escaped(query.project)}%"]
 
 
 def _piece_conditions(query: Query) -> Iterator[tuple[str, list[object]]]:

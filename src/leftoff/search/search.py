@@ -55,7 +55,6 @@ class SearchRequest(NamedTuple):
     newest: bool = False
     limit: int = 10
     hits: int = 3
-    first_project: str | None = None  # whose sessions come before all others
 
 
 class FollowUp(NamedTuple):
@@ -129,7 +128,6 @@ def search(
             hits=request.hits,
             newest=request.newest,
             now=int(now.timestamp()),
-            first_project=request.first_project,
         )
         answers = find_sessions(connection, query, options)
         sessions = _add_snippets(connection, answers, query, request)
@@ -222,6 +220,8 @@ def _build_query(request: SearchRequest, now: datetime) -> Query:
 
 def _as_phrase(words: str) -> Query:
     """Return a query for a command or an error: its words in their order."""
+    if not any(map(str.isalnum, words)):
+        raise UsageError(f"{words[:40]!r} has no word to search for.")
     return Query(groups=((Term(words, is_phrase=" " in words.strip()),),))
 
 
