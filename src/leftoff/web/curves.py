@@ -12,7 +12,7 @@ from leftoff.core.records import Place, Record
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError
 from leftoff.pause.list_pauses import ListedPause, list_pauses
-from leftoff.platform import clock
+from leftoff.platform import clock, files
 from leftoff.sessions.curve import KINDS, CurveFold, CurveMark, CurvePoint, origin_marks, request_at
 from leftoff.sessions.status import Status, status_of
 from leftoff.workspace import SessionRef, Workspace
@@ -106,7 +106,7 @@ class CurveReader:
 
 def pause_marks(ref: SessionRef, workspace: Workspace, points: list[CurvePoint]) -> list[CurveMark]:
     """Return a mark for each pause that was recorded in the session."""
-    if ref.project is None or not Path(ref.project).is_dir():
+    if ref.project is None or not files.is_folder(ref.project):
         return []
     try:
         listed = list_pauses(workspace.at(Path(ref.project)))
