@@ -40,9 +40,8 @@ def web(*, port: int | None, opens: bool, read_only: bool, as_json: bool) -> int
             output.as_json({"address": address})
         else:
             output.say(f"{address}\nCtrl-C to quit")
-        if opens:
-            if not webbrowser.open(address):
-                output.hint("No browser could be started: open the address above in one.")
+        if opens and not webbrowser.open(address) and not as_json:
+            output.say("No browser could be started: open the address in one.")
 
     serve(Workspace.open(), port or 0, is_read_only=read_only, announce=announce)
     return 0
