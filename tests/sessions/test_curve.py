@@ -136,9 +136,10 @@ def test_cleared_results_are_marked_and_do_not_empty_the_window(home, story):
     }
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(cleared) + "\n")
-    assert [(each.kind, each.request, each.before_tokens, each.after_tokens) for each in context_curve(session_at(path)).marks] == [
-        ("results cleared", 1, 150_000, 110_000)
-    ]
+    assert [
+        (each.kind, each.request, each.before_tokens, each.after_tokens)
+        for each in context_curve(session_at(path)).marks
+    ] == [("results cleared", 1, 150_000, 110_000)]
 
 
 def test_the_requests_of_subagents_are_not_in_the_curve(real_transcripts):

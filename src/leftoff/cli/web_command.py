@@ -21,7 +21,11 @@ _HIGHEST_PORT = 65535
     help="The port on 127.0.0.1. Default: a free one.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
-@click.option("--read-only", is_flag=True, help="Refuse every action, such as writing a smaller copy. The search index is still updated.")
+@click.option(
+    "--read-only",
+    is_flag=True,
+    help="Refuse every action, such as writing a smaller copy.",
+)
 @arguments.with_json
 def web(*, port: int | None, opens: bool, read_only: bool, as_json: bool) -> int:
     """Show what happened to the context window of every session, as a page in your browser. Ctrl-C stops it.

@@ -227,7 +227,9 @@ class PieceExtractor:
             touch._replace(path=self._redact(touch.path)) for action in actions for touch in _touches(action)
         )
         is_command = bool(actions) and isinstance(actions[0], Ran)
-        piece = self._piece(record, "command" if is_command else "call", _call_text(use, actions, self._capture))
+        piece = self._piece(
+            record, "command" if is_command else "call", _call_text(use, actions, self._capture)
+        )
         return piece._replace(tool=use.tool, call_id=use.call_id, touches=touches)
 
     def _result(self, record: Record, result: ToolResult) -> Piece | None:
