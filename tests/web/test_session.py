@@ -6,6 +6,7 @@ import json
 import pytest
 
 from leftoff.agents.registry import agent_of
+from leftoff.pause.finalize import Ending, finalize
 from leftoff.pause.folders import session_pause
 from leftoff.pause.journal import Origin
 from leftoff.pause.lifecycle import start
@@ -56,7 +57,8 @@ def test_the_curve_has_the_line_the_parts_and_the_marks(address, transcript, web
     ]  # of the point where it compacted
 
 
-def test_a_pause_of_the_session_is_marked_where_it_began(address, web, tmp_path):
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_a_pause_of_the_session_is_marked_where_it_began(address, web, tmp_path, is_finished):
     project = tmp_path / "work"
     project.mkdir(exist_ok=True)
     first, second = map(clock.parse_rfc3339, json.loads(web.get(f"{address}/curve"))["at"])
@@ -64,6 +66,8 @@ def test_a_pause_of_the_session_is_marked_where_it_began(address, web, tmp_path)
         home = session_pause("claude", session_id, Workspace.open(project))
         origin = Origin(agent="claude", session_id=session_id, project=str(project))
         start(home, 0.9, {}, origin=origin, at=first + (second - first) / 2)
+        if is_finished:
+            finalize(home, Ending())
     marks = json.loads(web.get(f"{address}/curve"))["marks"]
     assert [mark["request"] for mark in marks if mark["kind"] == "pause"] == [1]
 
