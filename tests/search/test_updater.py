@@ -210,3 +210,14 @@ def test_an_append_to_any_old_session_is_noticed(home):
         file.write(last.replace(b'"ok"', b'"echidna"'))
     os.utime(transcript, ns=(before, before))
     assert finds("echidna")
+
+
+def test_a_password_is_known_by_its_name_in_the_input_of_a_call(home):
+    """The name is not in the text that is stored, so the input is redacted before."""
+    story = Story(session_id=SESSION, project=str(Path.cwd())).asked("Sign in.")
+    signed_in = call("mcp__vault__login", {"user": "wombat", "password": "hunter2hunter2"}, "ok")
+    home.claude(story.replied("", signed_in))
+    update_library(Workspace.open())
+    text = indexed_text()
+    assert "wombat" in text
+    assert "hunter2" not in text

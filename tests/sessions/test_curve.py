@@ -2,6 +2,8 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,41 @@ def test_a_compaction_empties_the_window_and_is_marked(home, story):
     before, after = curve.points
     replies = KINDS.index("replies")
     assert before.parts[replies] > after.parts[replies]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "automatic", "kind"),
+    [
+        (31, True, "idle compaction"),
+        (29, True, "compaction"),
+        (31, False, "compaction"),
+    ],
+)
+def test_an_automatic_compaction_after_half_an_hour_of_silence_is_an_idle_one(
+    home, story, minutes, automatic, kind
+):
+    story.replied("a", used=160_000).compacted("We fixed it.", automatic=automatic)
+    *events, compacted = story.events
+    silence = timedelta(minutes=minutes)
+    story.events = [*events, replace(compacted, at=events[-1].at + silence)]
+    (mark,) = context_curve(session_at(home.claude(story))).marks
+    assert mark.kind == kind
+
+
+def test_cleared_results_are_marked_and_do_not_empty_the_window(home, story):
+    path = home.claude(story.replied("a" * 5_000, used=160_000))
+    cleared = {
+        "type": "system",
+        "subtype": "microcompact_boundary",
+        "sessionId": SESSION,
+        "microcompactMetadata": {"preTokens": 150_000, "tokensSaved": 40_000},
+    }
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(cleared) + "\n")
+    assert [
+        (each.kind, each.request, each.before_tokens, each.after_tokens)
+        for each in context_curve(session_at(path)).marks
+    ] == [("results cleared", 1, 150_000, 110_000)]
 
 
 def test_the_requests_of_subagents_are_not_in_the_curve(real_transcripts):

@@ -36,6 +36,17 @@ def test_it_prints_its_address_and_ctrl_c_stops_it_even_while_a_page_is_live(two
     assert (process.returncode, errors) == (0, "")
 
 
+def test_without_a_browser_it_says_so_and_keeps_running(isolated_home, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("BROWSER", "/bin/false")
+    process, _ = start("--open")
+    assert process.stdout.readline() == "Ctrl-C to quit\n"
+    assert process.stdout.readline().startswith("No browser could be started")
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+
 def test_it_listens_on_this_machine_alone(two_sessions):
     process, address = start()
     port = int(address.split(":")[2].split("/")[0])

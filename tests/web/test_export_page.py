@@ -122,7 +122,7 @@ def test_in_a_browser_the_file_works_by_itself(transcript, tmp_path, browser, wi
     assert "owned" not in browser.chrome.title.partition("'")[0]
     assert browser.all("main script, main img, main meta, main a[href^=javascript]") == []
     assert browser.accessibility_problems() == []
-    assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert browser.run("return document.documentElement.scrollWidth") <= width
     browser.read_logs()
     assert {url.partition(":")[0] for url in browser.asked[before:]} == {"file"}
     del browser.asked[before:]

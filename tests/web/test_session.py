@@ -6,6 +6,10 @@ import json
 import pytest
 
 from leftoff.agents.registry import agent_of
+from leftoff.pause.finalize import Ending, finalize
+from leftoff.pause.folders import session_pause
+from leftoff.pause.journal import Origin
+from leftoff.pause.lifecycle import start
 from leftoff.platform import clock
 from leftoff.sessions.status import status
 from leftoff.testing.builders import Story, call
@@ -51,6 +55,21 @@ def test_the_curve_has_the_line_the_parts_and_the_marks(address, transcript, web
         135_000,
         142_500,
     ]  # of the point where it compacted
+
+
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_a_pause_of_the_session_is_marked_where_it_began(address, web, tmp_path, is_finished):
+    project = tmp_path / "work"
+    project.mkdir(exist_ok=True)
+    first, second = map(clock.parse_rfc3339, json.loads(web.get(f"{address}/curve"))["at"])
+    for session_id in (SESSION, SESSION.replace("0b54", "1b54")):  # the other is of another session
+        home = session_pause("claude", session_id, Workspace.open(project))
+        origin = Origin(agent="claude", session_id=session_id, project=str(project))
+        start(home, 0.9, {}, origin=origin, at=first + (second - first) / 2)
+        if is_finished:
+            finalize(home, Ending())
+    marks = json.loads(web.get(f"{address}/curve"))["marks"]
+    assert [mark["request"] for mark in marks if mark["kind"] == "pause"] == [1]
 
 
 def test_the_log_says_what_to_do_next_and_how_to_resume(address, web):

@@ -21,7 +21,11 @@ _HIGHEST_PORT = 65535
     help="The port on 127.0.0.1. Default: a free one.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
-@click.option("--read-only", is_flag=True, help="Refuse everything that would write a file.")
+@click.option(
+    "--read-only",
+    is_flag=True,
+    help="Refuse every action, such as writing a smaller copy.",
+)
 @arguments.with_json
 def web(*, port: int | None, opens: bool, read_only: bool, as_json: bool) -> int:
     """Show what happened to the context window of every session, as a page in your browser. Ctrl-C stops it.
@@ -40,8 +44,8 @@ def web(*, port: int | None, opens: bool, read_only: bool, as_json: bool) -> int
             output.as_json({"address": address})
         else:
             output.say(f"{address}\nCtrl-C to quit")
-        if opens:
-            webbrowser.open(address)
+        if opens and not webbrowser.open(address) and not as_json:
+            output.say("No browser could be started: open the address in one.")
 
     serve(Workspace.open(), port or 0, is_read_only=read_only, announce=announce)
     return 0

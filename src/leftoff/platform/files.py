@@ -47,6 +47,11 @@ def make_folder(folder: Path) -> None:
         raise not_written(folder, error) from error
 
 
+def is_folder(path: str | Path) -> bool:
+    """Say whether a folder is there; False also for one that is behind a locked folder, or whose name no folder can have."""
+    return os.path.isdir(path)
+
+
 def write_file(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Replace the file at ``path``: readers see the old file or the new one.
 

@@ -22,7 +22,7 @@ from leftoff.core.session import Session
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NothingToDoError, UsageError
 from leftoff.extraction import State, is_finished, render
-from leftoff.platform import clock, git, paths
+from leftoff.platform import clock, files, git, paths
 from leftoff.platform.register import Judgement
 from leftoff.resume_logs import build, pins
 from leftoff.resume_logs.build import USUAL_STOP_REASON
@@ -206,7 +206,7 @@ def _gather_for_save(ref: SessionRef, workspace: Workspace) -> SessionFacts:
 def _session_workspace(session: Session, workspace: Workspace) -> Workspace | None:
     """Return the workspace of the folder that the session ran in; None where that is gone or not known."""
     folder = Path(session.project) if session.project else None
-    return workspace.at(folder) if folder is not None and folder.is_dir() else None
+    return workspace.at(folder) if folder is not None and files.is_folder(folder) else None
 
 
 def _touched_files(state: State, workspace: Workspace) -> list[str]:

@@ -227,7 +227,9 @@ class PieceExtractor:
             touch._replace(path=self._redact(touch.path)) for action in actions for touch in _touches(action)
         )
         is_command = bool(actions) and isinstance(actions[0], Ran)
-        piece = self._piece(record, "command" if is_command else "call", _call_text(use, actions))
+        piece = self._piece(
+            record, "command" if is_command else "call", _call_text(use, actions, self._capture)
+        )
         return piece._replace(tool=use.tool, call_id=use.call_id, touches=touches)
 
     def _result(self, record: Record, result: ToolResult) -> Piece | None:
@@ -278,14 +280,15 @@ def _first_gap(text: str) -> int:
     return min(gaps, default=0)
 
 
-def _call_text(use: ToolUse, actions: tuple[Action, ...]) -> str:
+def _call_text(use: ToolUse, actions: tuple[Action, ...], capture: Capture) -> str:
     """Return a command as it was typed, or the input of any other call."""
     if actions and isinstance(actions[0], Ran):
         purpose = actions[0].purpose
         return f"{actions[0].command}\n# {purpose}" if purpose else actions[0].command
     if isinstance(use.input, str):
         return f"{use.tool} {use.input}"
-    return " ".join([use.tool, *(_value_text(value) for value in use.input.values())])
+    # Redacted with their names, which are not in the text: a password may look like any word.
+    return " ".join([use.tool, _value_text(capture.clean(use.input))])
 
 
 def _value_text(value: object) -> str:

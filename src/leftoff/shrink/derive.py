@@ -13,7 +13,7 @@ from leftoff.core.session import Derivation, Session
 from leftoff.core.trim_plan import Change, Copy, CopyOrder, FreshOrder, LivePieces, NotCopied, Savings
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import LeftoffError, StorageError
-from leftoff.platform import clock
+from leftoff.platform import clock, files
 from leftoff.sessions.ancestry import DerivedEntry, Family, load_family
 from leftoff.sessions.learned_windows import load_window, save_window
 from leftoff.sessions.lineage import fingerprint, lineage_block, moved_metadata, oldest_first, read_origin
@@ -200,4 +200,4 @@ def resume_command(agent: Agent, session_id: str) -> tuple[str, ...] | None:
 def workspace_of(ref: SessionRef, workspace: Workspace) -> Workspace:
     """Return the workspace of the session's own folder; ``workspace`` if that folder is gone or not known."""
     folder = Path(ref.project) if ref.project else None
-    return workspace.at(folder) if folder is not None and folder.is_dir() else workspace
+    return workspace.at(folder) if folder is not None and files.is_folder(folder) else workspace

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from leftoff.errors import LeftoffError, NotFoundError, UsageError
 from leftoff.web import compaction, home, lineage, reader, report, search, session, shrink
-from leftoff.web.access import Access, Guard
+from leftoff.web.access import Access
 from leftoff.web.site import Site, serve_static, site_of
 from leftoff.workspace import Workspace
 
@@ -19,13 +18,12 @@ PAGES = (home, search, report, session, compaction, reader, lineage, shrink)
 
 
 def create_app(workspace: Workspace, access: Access) -> Starlette:
-    """Return the application; every request passes the guard."""
+    """Return the pages, without the guard that every request must pass."""
     app = Starlette(
         routes=[
             *(route for page in PAGES for route in page.routes),
             Route("/static/{name:path}", serve_static),
         ],
-        middleware=[Middleware(Guard, access)],
         exception_handlers={LeftoffError: _show_error, HTTPException: _show_http_error, Exception: _show_bug},
     )
     app.state.site = Site(workspace, access)

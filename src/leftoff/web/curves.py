@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
 
@@ -12,7 +13,7 @@ from leftoff.core.records import Place, Record
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError
 from leftoff.pause.list_pauses import ListedPause, list_pauses
-from leftoff.platform import clock
+from leftoff.platform import clock, files
 from leftoff.sessions.curve import KINDS, CurveFold, CurveMark, CurvePoint, origin_marks, request_at
 from leftoff.sessions.status import Status, status_of
 from leftoff.workspace import SessionRef, Workspace
@@ -105,15 +106,24 @@ class CurveReader:
 
 
 def pause_marks(ref: SessionRef, workspace: Workspace, points: list[CurvePoint]) -> list[CurveMark]:
-    """Return a mark for each pause that was recorded in the session."""
-    if ref.project is None or not Path(ref.project).is_dir():
+    """Return a mark where each pause that was recorded in the session began."""
+    if ref.project is None or not files.is_folder(ref.project):
         return []
     try:
         listed = list_pauses(workspace.at(Path(ref.project)))
     except LeftoffError:
         return []  # the curve is shown without them
     own = [each for each in listed if _agent_session(each) == ref.session_id]
-    return [CurveMark("pause", request_at(points, each.at), 1, each.at) for each in own]
+    return [CurveMark("pause", request_at(points, at), 1, at) for at in map(_began_at, own)]
+
+
+def _began_at(pause: ListedPause) -> datetime:
+    """Return when a pause began; when it ended where that is not known."""
+    if pause.running is not None:
+        return clock.parse_rfc3339(pause.running.summary.pause_started_at) or pause.at
+    recorded = (pause.finished.state or {}).get("incremental_pause") if pause.finished else None
+    seconds = recorded.get("duration_seconds") if isinstance(recorded, dict) else None
+    return pause.at - timedelta(seconds=seconds) if isinstance(seconds, int) else pause.at
 
 
 def _agent_session(pause: ListedPause) -> str | None:

@@ -21,6 +21,7 @@ from leftoff.sessions.find import find_session
 from leftoff.sessions.status import status_of
 from leftoff.version import VERSION
 from leftoff.web.access import Access
+from leftoff.web.library import read_entry, title_of
 from leftoff.web.line_index import Line
 from leftoff.web.site import STATIC, Site
 from leftoff.web.transcript import TranscriptReader
@@ -40,14 +41,15 @@ def export_html(selector: str, workspace: Workspace, *, most_bytes: int = MOST_B
     style, script = _static("app.css", "reader.css"), _static("reader.js")
     log = build_log(ref, workspace)
     own = [each for each in log.sources if each.place.transcript == str(ref.transcript)]
-    status = status_of(ref, workspace)
+    status, entry = status_of(ref, workspace), read_entry(ref, workspace.redact)
     yield from site.stream(
         "export.html",
         {
             "policy": f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'",
             "style": style,
             "script": script,
-            "entry": ref.agent.entry(ref.transcript),
+            "entry": entry,
+            "title": title_of(entry),
             "short_id": short_id(ref.session_id),
             "status": status,
             "version": VERSION,

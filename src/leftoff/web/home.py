@@ -15,14 +15,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from leftoff.core.session import SessionEntry, short_id
+from leftoff.core.session import SessionEntry
 from leftoff.errors import ConfigWarning, LeftoffError
-from leftoff.platform import clock
+from leftoff.platform import clock, files
 from leftoff.resume_logs.list_logs import show_log
 from leftoff.resume_logs.restore import logs_to_offer
 from leftoff.sessions.grouping import group_copies
 from leftoff.sessions.status import ListedSession, Status
-from leftoff.web.library import key_of
+from leftoff.web.library import key_of, title_of
 from leftoff.web.site import Site, site_of
 from leftoff.workspace import Workspace
 
@@ -31,7 +31,6 @@ _LIVE = timedelta(minutes=2)  # since the last change: an agent is probably work
 _MAX_CARDS = 3
 _LOOKED_AT = 6  # projects, the latest first, whose logs are looked at for the cards
 _MAX_PROJECTS = 60  # in the list at the side; the search finds the others
-_TITLE_CHARS = 240
 
 
 class Row(NamedTuple):
@@ -108,7 +107,7 @@ def _rows(shown: Sequence[ListedSession], now: datetime) -> list[Row]:
     return [
         Row(
             key=key_of(entry.transcript),
-            title=_title(entry),
+            title=title_of(entry),
             project=Path(entry.project).name if entry.project else None,
             agent=entry.agent,
             derivation=entry.parent.derivation if entry.parent else None,
@@ -119,10 +118,6 @@ def _rows(shown: Sequence[ListedSession], now: datetime) -> list[Row]:
         )
         for (entry, status), is_copy in grouped
     ]
-
-
-def _title(entry: SessionEntry) -> str:
-    return " ".join((entry.first_prompt or short_id(entry.session_id))[:_TITLE_CHARS].split())
 
 
 def _projects(sessions: Sequence[SessionEntry]) -> list[ProjectLink]:
@@ -170,7 +165,7 @@ def _left_off(site: Site, sessions: Sequence[SessionEntry]) -> list[Card]:
 
 
 def _card(site: Site, folder: str, by_id: Mapping[str, SessionEntry]) -> Card | None:
-    if not Path(folder).is_dir():
+    if not files.is_folder(folder):
         return None
     try:
         workspace = site.workspace.at(Path(folder))
@@ -181,7 +176,7 @@ def _card(site: Site, folder: str, by_id: Mapping[str, SessionEntry]) -> Card | 
         steps = _next_steps(offered.session_id, workspace)
     except LeftoffError:
         return None  # the list is shown without it
-    return Card(key_of(entry.transcript), Path(folder).name, offered.left_at, _title(entry), steps)
+    return Card(key_of(entry.transcript), Path(folder).name, offered.left_at, title_of(entry), steps)
 
 
 def _next_steps(session_id: str, workspace: Workspace) -> str | None:

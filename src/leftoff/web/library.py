@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 
-from leftoff.core.session import SessionEntry
+from leftoff.core.session import MAX_PROMPT_CHARS, SessionEntry, short_id
 from leftoff.errors import NotFoundError
 from leftoff.sessions.listing import TranscriptFile, entries, list_transcripts
 from leftoff.sessions.status import ListedSession, list_sessions
 from leftoff.workspace import SessionRef, Workspace
+
+_TITLE_CHARS = 240
 
 
 class Library:
@@ -48,6 +50,18 @@ class Library:
             raise NotFoundError("There is no such session. Its file may have been moved or deleted.")
         found = self._files[key]
         return SessionRef(agent=found.agent, transcript=found.transcript)
+
+
+def read_entry(ref: SessionRef, redact: Callable[[str], str]) -> SessionEntry:
+    """Return what is known of one session, its prompt redacted and then cut, as in the list."""
+    entry = ref.agent.entry(ref.transcript)
+    prompt = entry.first_prompt and redact(entry.first_prompt)[:MAX_PROMPT_CHARS]
+    return entry._replace(first_prompt=prompt)
+
+
+def title_of(entry: SessionEntry) -> str:
+    """Return what a session is called: its first prompt on one line."""
+    return " ".join((entry.first_prompt or short_id(entry.session_id))[:_TITLE_CHARS].split())
 
 
 def key_of(transcript: str) -> str:

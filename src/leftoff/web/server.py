@@ -10,7 +10,7 @@ from threading import Thread
 import uvicorn
 
 from leftoff.errors import LeftoffError
-from leftoff.web.access import Access
+from leftoff.web.access import Access, Guard
 from leftoff.web.app import create_app
 from leftoff.workspace import Workspace
 
@@ -31,7 +31,7 @@ def create_server(workspace: Workspace, access: Access) -> uvicorn.Server:
     """Return the server, which a test runs in a thread."""
     app = create_app(workspace, access)
     config = uvicorn.Config(
-        app,
+        Guard(app, access),  # around everything, so that the page about a bug has its headers, too
         access_log=False,
         log_level="error",
         lifespan="off",

@@ -15,10 +15,12 @@ from starlette.routing import Route
 from leftoff.core.protocols import CanResume
 from leftoff.core.provenance import Source
 from leftoff.core.session import short_id
+from leftoff.errors import LeftoffError
 from leftoff.platform import paths
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.status import status_of
 from leftoff.web.curves import CurveReader
+from leftoff.web.library import read_entry, title_of
 from leftoff.web.site import Site, site_of
 from leftoff.workspace import SessionRef
 
@@ -34,11 +36,11 @@ def show_session(request: Request) -> Response:
 
 def session_values(ref: SessionRef, key: str, site: Site) -> dict[str, object]:
     """Return what the head of every page about a session shows."""
-    entry = ref.agent.entry(ref.transcript)
+    entry = read_entry(ref, site.workspace.redact)
     return {
         "key": key,
         "entry": entry,
-        "title": entry.first_prompt or short_id(entry.session_id),
+        "title": title_of(entry),
         "short_id": short_id(entry.session_id),
         "project": Path(entry.project).name if entry.project else None,
         "status": status_of(ref, site.workspace),
@@ -86,7 +88,8 @@ def _lines(ref: SessionRef, sources: list[Source]) -> dict[str, int]:
 async def send_live(request: Request) -> Response:
     """Send the new end of the curve whenever the transcript has grown."""
     site, ref = await to_thread.run_sync(_find, request)
-    first = int(request.query_params.get("first", "0")[:9] or 0)
+    given = request.query_params.get("first", "")[:9]
+    first = int(given) if given.isdecimal() else 0
     events = _events(request, site, site.curves.reader(ref), first)
     return StreamingResponse(events, media_type="text/event-stream")
 
@@ -94,11 +97,14 @@ async def send_live(request: Request) -> Response:
 async def _events(request: Request, site: Site, reader: CurveReader, first: int) -> AsyncIterator[bytes]:
     size, quiet = -1, 0.0
     while not site.is_stopping() and not await request.is_disconnected():
-        if reader.size_bytes() != size:
-            size, quiet = reader.size_bytes(), 0.0
-            grown = await to_thread.run_sync(
-                reader.to_json, max(0, first - 1)
-            )  # the last request may have grown, too
+        if (now := reader.size_bytes()) != size:
+            size, quiet = now, 0.0
+            try:
+                grown = await to_thread.run_sync(
+                    reader.to_json, max(0, first - 1)
+                )  # the last request may have grown, too
+            except (LeftoffError, OSError):
+                continue  # deleted, or being replaced: the page keeps what it shows
             tokens = grown["tokens"]
             first = max(0, first - 1) + (len(tokens) if isinstance(tokens, list) else 0)
             data = orjson.dumps(site.workspace.capture.clean(grown))
