@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from drive import Agent
-from installation import check_nothing_logged, install, restored_texts, run_leftoff_json, saved_logs
+from installation import (
+    check_nothing_logged,
+    ends_to_save,
+    install,
+    restored_texts,
+    run_leftoff_json,
+    saved_logs,
+)
 from sandbox import Sandbox
 from scenario import require_success, scenario
 from screens import ANSWER_MARK, as_json, open_client, request_with, submit
@@ -65,6 +72,7 @@ def open_work_is_not_hidden(agent: Agent, sandbox: Sandbox) -> None:
     sent = as_json(request_with(sandbox, "What is the weather like?"))
     assert "Mission: Migrate billing" in sent
     assert "France" not in sent
+    sandbox.wait_until(lambda: not ends_to_save(sandbox), "that the last session is saved")
     assert run_leftoff_json(sandbox, "resume")["session_id"] == unfinished
     assert run_leftoff_json(sandbox)["left_off"]["session_id"] == unfinished
 
@@ -90,6 +98,7 @@ def run_headless(agent: Agent, sandbox: Sandbox, number: int) -> None:
 
 def make_older(agent: Agent, sandbox: Sandbox) -> None:
     """Make logs and transcripts two days older, in their order: those of the last hour are never cleaned up."""
+    sandbox.wait_until(lambda: not ends_to_save(sandbox), "that nothing is written in the background")
     for path in (*(sandbox.project / ".leftoff" / "resume-logs").iterdir(), *agent.transcripts(sandbox)):
         moment = path.stat().st_mtime - TWO_DAYS
         os.utime(path, (moment, moment))
