@@ -66,6 +66,13 @@ def test_short_columns_that_do_not_fit_side_by_side_are_folded(capsys, monkeypat
     assert {"summary", "lost", "would", "have", "kept", "12", "20", "11", "commands"} <= {*out.split()}
 
 
+def test_of_equally_wide_columns_all_give_way(capsys, monkeypatch):
+    monkeypatch.setattr(output, "width", lambda: 43)
+    output.table(["x", "y"], [("word " * 6, "noun " * 6)])
+    row = capsys.readouterr().out.splitlines()[3]
+    assert row.split() == ["word"] * 4 + ["noun"] * 4
+
+
 def test_a_table_without_rows_has_its_headings(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     output.table(["a", "b"], [])

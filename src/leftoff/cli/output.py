@@ -266,7 +266,10 @@ def _widths(wanted: list[int], room: int) -> list[int]:
         least = _FOLDED_COLUMNS if max(widths) > _FOLDED_COLUMNS else 1
         widest = widths.index(max(widths))
         next_widest = max([least, *(each for each in widths if each < widths[widest])])
-        less = max(1, min(over, widths[widest] - next_widest))
+        is_single = (
+            widths.count(widths[widest]) == 1
+        )  # of several equally wide ones, each becomes narrower in turn
+        less = max(1, min(over, widths[widest] - next_widest)) if is_single else 1
         widths[widest] -= less
         over -= less
     return widths
