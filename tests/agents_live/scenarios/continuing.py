@@ -65,14 +65,16 @@ def open_work_is_not_hidden(agent: Agent, sandbox: Sandbox) -> None:
     sandbox.wait_until(lambda: len(saved_logs(sandbox)) <= 3, "old logs of one-liners are cleaned up")
     assert load_log(sandbox, unfinished), "the log of open work was cleaned up"
     session_on_screen(agent, sandbox, "What is the capital of France?", "Paris.")
+    known = {*saved_logs(sandbox)}
     with open_client(agent, sandbox) as screen:
         shown = submit(agent, screen, "What is the weather like?", "cloudy")
         assert "Migrate billing" in shown, shown
         assert "more: >pickup" not in shown, shown
+        screen.type(EXIT[agent.name])  # a session that is killed counts as open until its log is made
+        sandbox.wait_until(lambda: {*saved_logs(sandbox)} - known, "the log of the last session")
     sent = as_json(request_with(sandbox, "What is the weather like?"))
     assert "Mission: Migrate billing" in sent
     assert "France" not in sent
-    sandbox.wait_until(lambda: not ends_to_save(sandbox), "that the last session is saved")
     assert run_leftoff_json(sandbox, "resume")["session_id"] == unfinished
     assert run_leftoff_json(sandbox)["left_off"]["session_id"] == unfinished
 
