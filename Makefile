@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run browser web-pictures test test-all lint docs site compare bench bench-quick check clients live replays turns frameworks stress fuzz clean
+.PHONY: run browser web-pictures test test-all test-again lint docs site compare bench bench-quick check clients live replays turns frameworks stress fuzz clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -19,6 +19,11 @@ test: $(VENV)/ready ## the tests for every day: a few minutes
 
 test-all: $(VENV)/ready browser ## these and the slow ones, with coverage, as in CI
 	$(SEALED) $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
+
+test-again: $(VENV)/ready ## the few tests that just failed, once more and one at a time: a browser or an agent may starve on a busy machine
+	@failed=$$(grep -c '": true' .pytest_cache/v/cache/lastfailed 2>/dev/null || true); \
+	if [ "$${failed:-0}" -gt 5 ]; then echo "$$failed tests failed: too many to blame the machine"; exit 1; fi
+	$(SEALED) $(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none -rA $(ARGS)
 
 lint: $(VENV)/ready ## ruff, mypy --strict, import contracts; docs and pictures up to date, links, words
 	$(SEALED) $(BIN)/ruff check --no-cache src tests tools bench
