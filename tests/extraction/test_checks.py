@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.core.actions import Answer, Changed, Ran
+from leftoff.core.actions import Answer, Ran
 from leftoff.extraction import State, checks, render
 from leftoff.testing.builders import Story, call
 from tests.extraction.builders import add_call, session_state_of, through_json
@@ -214,26 +214,6 @@ def test_a_failure_is_gone_once_a_check_of_its_kind_passes() -> None:
 
 def test_a_failed_search_is_nothing_to_fix() -> None:
     assert failing_steps(("cat nothing", True), ("rg test", True), ("node seed.js", True)) == []
-
-
-def test_a_fix_is_told_with_the_failure_and_the_files_changed_in_between() -> None:
-    """Files that were changed before it failed are no part of the fix, which stays known after more runs."""
-    state = add_call(State(project="/p"), Changed("/p/old.py", "", "x"), answer=Answer("ok", failed=False))
-    run(state, "make test", "E   AssertionError: 1 != 2\n1 failed", failed=True)
-    add_call(state, Changed("/p/a.py", "x", "y"), answer=Answer("ok", failed=False))
-    for _ in range(2):
-        run(state, "make test", "1 passed")
-        (found,) = render(state)["key_findings"]
-        assert found == (
-            "Fixed after changes in `a.py`: `make test` had failed with “E AssertionError: 1 != 2” and passes now."
-        )
-    assert state.errors == 1
-
-
-def test_a_fix_without_a_change_names_no_file() -> None:
-    state = run(State(), "make test", "error: flaky", failed=True)
-    (found,) = render(run(state, "make test", "3 passed"))["key_findings"]
-    assert found.startswith("Fixed: `make test` had failed with “error: flaky”")
 
 
 def test_a_command_that_did_not_work_is_told_with_its_error() -> None:

@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.extraction import passages
-from leftoff.extraction.passages import GAP, GAP_CHARS, Paragraph, choose, fit_paragraphs, join, split, words
+from leftoff.extraction.passages import (
+    GAP,
+    GAP_CHARS,
+    Entry,
+    Paragraph,
+    choose,
+    fit_paragraphs,
+    join,
+    split,
+    tell,
+    words,
+)
 from tests.support import strategies
 
 TABLE = "| domain | covered |\n|---|---|\n| logs | yes |\n| traces | no |"
@@ -18,28 +29,29 @@ CODE = "```sh\nmake trace\n\ngo tool trace out\n```"
 LIST = "- first the parser\n- then the writer\n  with its tests\n\n"
 
 
+LONG = "This is a paragraph that says enough to be read alone." + " It goes on like that." * 25
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("One.\n\nTwo.\n \n\nThree.", ["One.", "Two.", "Three."]),
-        (f"We cover:\n\n{TABLE}\n\nAfter.", [f"We cover:\n{TABLE}", "After."]),
-        (f"Profile startup with:\n\n{CODE}\n\nAfter.", [f"Profile startup with:\n\n{CODE}", "After."]),
-        (f"Prioritized plan (2 iterations)\n\n{LIST}", [f"Prioritized plan (2 iterations)\n{LIST.strip()}"]),
-        (f"It was fixed.\n\n{LIST}", ["It was fixed.", LIST.strip()]),
-        (f"次の表のとおり:\n\n{TABLE}", [f"次の表のとおり:\n{TABLE}"]),
-        (f"## Plan\n\n{LIST}After.", [f"**Plan**\n{LIST.strip()}", "After."]),
-        (f"**Nächste Schritte**\n\n{LIST}Danach.", [f"**Nächste Schritte**\n{LIST.strip()}", "Danach."]),
-        (
-            "```md\n~~~\n\n```\n\nA fence of another kind closes nothing.",
-            ["```md\n~~~\n\n```", "A fence of another kind closes nothing."],
-        ),
+        (f"{LONG}\n \n\n{LONG}", [LONG, LONG]),
+        (f"Great question!\n\n{LONG}\n\n{LONG}", [f"Great question!\n\n{LONG}", LONG]),
+        ("One.\n\nTwo.\n \n\nThree.", ["One.\n\nTwo.\n\nThree."]),
+        (f"{LONG} We cover:\n\n{TABLE}\n\n{LONG}", [f"{LONG} We cover:\n{TABLE}", LONG]),
+        (f"{LONG} Profile with:\n\n{CODE}\n\n{LONG}", [f"{LONG} Profile with:\n\n{CODE}", LONG]),
+        (f"{LONG}\n\n{LIST}", [LONG, LIST.strip()]),
+        (f"{LONG}次の表のとおり:\n\n{TABLE}", [f"{LONG}次の表のとおり:\n{TABLE}"]),
+        (f"## Plan\n\n{LIST}{LONG}", [f"**Plan**\n{LIST.strip()}", LONG]),
+        (f"{LONG}\n\n**Schritte**\n\n{LIST}", [LONG, f"**Schritte**\n{LIST.strip()}"]),
+        (f"```md\n~~~\n\n```\n\n{LONG}", [f"```md\n~~~\n\n```\n\n{LONG}"]),
         ("```\nnever closed\n\n\nstill code", ["```\nnever closed\n\n\nstill code"]),
         ("", []),
         (" \n\n ", []),
     ],
 )
 def test_a_text_is_split_into_paragraphs_that_make_sense_alone(text: str, parts: list[str]) -> None:
-    """Tables, lists and code stay whole, with the line that introduces them."""
+    """Tables, lists and code stay whole, with the line that introduces them; what is short stays with what follows."""
     assert split(text) == parts
 
 
@@ -80,22 +92,15 @@ paragraphs = st.lists(
 )
 
 
-@given(paragraphs, st.integers(-10, 400), st.floats(0, 1), st.booleans(), st.booleans())
-def test_what_is_chosen_fits_the_room(
-    offered: list[Paragraph], room: int, share: float, labelled: bool, with_leads: bool
-) -> None:
-    """The whole of it with its labels, and each group within its share."""
+@given(paragraphs, st.integers(-10, 400), st.booleans())
+def test_what_is_chosen_fits_the_room(offered: list[Paragraph], room: int, labelled: bool) -> None:
+    """The whole of it with its labels."""
     labels = {0: "Asked “x”: ", 2: "On “a longer request”: "} if labelled else {}
-    chosen = choose(offered, room, labels=labels, group_share=share, with_leads=with_leads)
-    taken = dict.fromkeys({group for group, _ in chosen}, 0)
-    for each in offered:
-        if each[:2] in chosen:
-            taken[each.group] += len(each.text) + GAP_CHARS
-    for group in taken:
-        taken[group] += len(labels.get(group, ""))
+    chosen = choose(offered, room, labels=labels)
+    taken = sum(len(each.text) + GAP_CHARS for each in offered if each[:2] in chosen)
+    taken += sum(len(labels.get(group, "")) for group in {group for group, _ in chosen})
     assert chosen <= {each[:2] for each in offered}
-    assert sum(taken.values()) <= max(0, room)
-    assert all(chars <= room * share for chars in taken.values())
+    assert taken <= max(0, room)
 
 
 @given(paragraphs, st.integers(0, 400))
@@ -152,18 +157,15 @@ def test_what_was_said_before_gives_way_to_what_is_new_in_any_language(
     assert choose(mostly_new, room, known=words(first)) == {(0, 2)}
 
 
-def test_a_short_first_paragraph_comes_with_any_other_of_its_group() -> None:
-    """It says what the others are about; both must fit, and a long one is not dragged along."""
-    lead, detail = (
-        "Two causes were found:",
-        "The listener leaks handles whenever sockets are reopened by workers.",
-    )
-    offered = numbered(lead, *FILLER, detail)
-    room = len(lead) + len(detail) + 2 * GAP_CHARS
-    assert choose(offered, room, known=words(" ".join(FILLER)), with_leads=True) >= {(0, 0), (0, 4)}
-    assert (0, 4) not in choose(offered, room - 1, known=words(" ".join(FILLER)), with_leads=True)
-    long = numbered("A long introduction. " * 30, detail)
-    assert choose(long, room, with_leads=True) == {(0, 1)}
+def test_an_entry_is_told_with_what_is_chosen_of_it_and_not_known_yet() -> None:
+    entries = [
+        Entry("Asked “x”", [LONG, "The parser drops a row."], 1.0),
+        Entry("", ["Totals are cents."], 2.0),
+    ]
+    assert tell(entries, 70, known="") == [(0, f"{GAP}\n\nThe parser drops a row."), (1, "Totals are cents.")]
+    assert tell(entries, 70, known="So: totals are cents. Totals are cents. And so on") == [
+        (0, f"{GAP}\n\nThe parser drops a row.")
+    ]
 
 
 def test_the_same_text_is_chosen_once_however_much_room_there_is() -> None:
@@ -204,10 +206,10 @@ def test_a_single_long_paragraph_is_cut_and_never_dropped() -> None:
 
 def test_a_text_with_many_gaps_fits_too() -> None:
     """The marks of what was left out count."""
-    text = "\n\n".join(f"p{number:02}" if number % 2 else f"p{number} " * 30 for number in range(80))
-    fitted = fit_paragraphs(text, 150)
-    assert fitted.count(GAP) > 5
-    assert len(fitted) <= 150
+    text = "\n\n".join(LONG.replace("This", f"p{n}") if n % 2 else f"p{n} " * 300 for n in range(40))
+    fitted = fit_paragraphs(text, 4_000)
+    assert fitted.count(GAP) > 3
+    assert len(fitted) <= 4_000
 
 
 def test_entries_of_a_list_are_joined_without_blank_lines() -> None:

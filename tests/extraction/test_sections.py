@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -197,36 +196,6 @@ def test_a_guess_is_never_told_in_place_of_a_fact(fact: str, guess: str) -> None
     state = folded(story.replied("It is fixed.").asked("Thanks"))
     told = [str(render(state, max_tokens=tokens)["key_findings"]) for tokens in range(250, 1_000, 5)]
     assert {(fact in text, guess in text) for text in told} == {(False, False), (True, False), (True, True)}
-
-
-@pytest.mark.parametrize("prompt", ["No, that's wrong.", "that's not what I meant"])
-def test_what_the_user_objected_to_gives_way(prompt: str) -> None:
-    """The outcome of a turn that the user rejected is told after one that was not, although it is newer."""
-    held = (
-        "The export writes one line for every booking, with its date, amount and currency, sorted by account."
-    )
-    rejected = (
-        "The report shows a chart for every month, with its total, average and trend, coloured by category."
-    )
-    story = Story().asked("Export it").replied(held).asked("Report it").replied(rejected).asked(prompt)
-    state = folded(story.replied("I see."))
-    told = [str(render(state, max_tokens=tokens)["accomplishments"]) for tokens in range(250, 1_000, 5)]
-    assert f"Asked “Report it”, to which the user then said “{prompt}”: {rejected}" in told[-1]
-    seen = {(held in text, rejected in text) for text in told}
-    assert (True, False) in seen
-    assert (False, True) not in seen
-
-
-def test_but_is_an_objection_only_if_the_agent_admits_it() -> None:
-    """It may as well lead on to the next question."""
-    story = Story().asked("Which store do we take?").replied("I would start with SQLite.")
-    for reply, is_objection in (
-        ("You're right, that does not work.", True),
-        ("That depends on the load.", False),
-    ):
-        state = folded(deepcopy(story).asked("but what about many writers?").replied(reply))
-        told = str(render(state)["accomplishments"])
-        assert ("to which the user then said" in told) == is_objection
 
 
 def test_a_question_at_the_end_of_a_turn_was_answered_by_the_next_prompt() -> None:

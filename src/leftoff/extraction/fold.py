@@ -156,7 +156,7 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     state.tip = state.turns
     has_read = _has_read_last_reply(state, typed)
     state.queued = ""
-    typed, template = templates.Parts(typed, "") if by_agent else _separate_template(state, typed)
+    typed, template = templates.Parts(typed, "") if by_agent else templates.separate(typed)
     project = continued_project(typed) or ""
     state.prompts.append(
         Prompt(
@@ -174,26 +174,6 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
         rewinds.update_rewinds(state, record.place)
     if not by_agent and not project and not only_saves(typed):
         user_rules.add_prompt(state, ref, typed, has_read_last_reply=has_read)
-
-
-def _separate_template(state: State, typed: str) -> templates.Parts:
-    """Return the parts of a prompt; an earlier one with the same template, which was taken for the user's words, is corrected."""
-    found = templates.separate_field(typed)
-    if found is not None:
-        return found
-    kept = _clip_prompt(typed)
-    answered = {each.turn for each in state.passages if each.kind == "outcome"}  # others may be typed again
-    for number in range(len(state.prompts) - 1, -1, -1):
-        earlier = state.prompts[number]
-        if earlier.by_agent or earlier.turn not in answered:
-            continue
-        shared = templates.separate_shared(kept, earlier.template or earlier.text)
-        if shared is not None and (earlier.template or kept != earlier.text):
-            if not earlier.template:
-                state.prompts[number] = earlier._replace(text=shared[1].typed, template=shared[1].template)
-                user_rules.drop_rules(state, earlier.ref, but=shared[1].typed)
-            return shared[0]
-    return templates.Parts(typed, "")
 
 
 def _has_read_last_reply(state: State, typed: str) -> bool:

@@ -66,7 +66,7 @@ def _words_around(state: State) -> Iterator[Step]:
         for each in reversed(state.passages)
         if each.kind in ("reply", "outcome")
         and each.turn < state.turns
-        and len(wording.without_announcements(each.text)) >= (_MIN_BEFORE_CHARS if said else 1)
+        and len(_without_announcements(each.text)) >= (_MIN_BEFORE_CHARS if said else 1)
     )
     before = next(earlier, None)
     if before is not None and not (said and len(state.prompts[-1].text) > _CLEAR_ALONE_CHARS):
@@ -76,7 +76,7 @@ def _words_around(state: State) -> Iterator[Step]:
     kept: list[Passage] = []
     room = _LAST_REPLY_CHARS
     for each in reversed(said):
-        text = each.text if each is said[-1] else wording.without_announcements(each.text)
+        text = each.text if each is said[-1] else _without_announcements(each.text)
         text = fit_reply(text, min(room, _LAST_REPLY_CHARS * 2 // 3))
         if kept and len(text) > room:
             break
@@ -85,6 +85,10 @@ def _words_around(state: State) -> Iterator[Step]:
             room -= len(text)
     if kept:
         yield f"{WAS_AT} " + "\n\n".join(each.text for each in kept), [each.ref for each in kept]
+
+
+def _without_announcements(text: str) -> str:
+    return wording.without_last_announcement(wording.without_announcements(text))
 
 
 def _calls_since(state: State) -> Iterator[Step]:

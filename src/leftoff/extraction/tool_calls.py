@@ -169,33 +169,28 @@ def _update_todos(state: State, ref: Ref, action: Planned | TodoSet, answer: Ans
     if isinstance(action, Planned):
         _replace_todos(state, ref, action)
     elif action.id is None:
-        text = action.text or ""
-        state.todos.append(
-            TodoFact(
-                ref.with_excerpt(text), answer.todo_id or "", text, action.status or "pending", state.calls
-            )
-        )
+        text, status = action.text or "", action.status or "pending"
+        state.todos.append(TodoFact(ref.with_excerpt(text), answer.todo_id or "", text, status, state.calls))
     else:
-        for number, todo in enumerate(state.todos):
-            if todo.id == action.id:
-                state.todos[number] = todo._replace(
-                    text=action.text or todo.text, status=action.status or todo.status, call=state.calls
-                )
-                return
+        state.todos[:] = [
+            todo._replace(
+                text=action.text or todo.text, status=action.status or todo.status, call=state.calls
+            )
+            if todo.id == action.id
+            else todo
+            for todo in state.todos
+        ]
 
 
 def _replace_todos(state: State, ref: Ref, plan: Planned) -> None:
     """Take over a new list. What was finished before stays known; what is no longer on it was given up."""
     named = {todo.text for todo in plan.todos}
-    earlier = {todo.text: todo for todo in state.todos}
-    finished = [todo for todo in state.todos if todo.status == "completed" and todo.text not in named]
-    state.todos[:] = finished
-    for todo in plan.todos:
-        known = earlier.get(todo.text)
-        if known is not None and known.status == todo.status:
-            state.todos.append(known)  # unchanged: its source is where it was first written
-        else:
-            state.todos.append(TodoFact(ref.with_excerpt(todo.text), "", todo.text, todo.status, state.calls))
+    earlier = {(todo.text, todo.status): todo for todo in state.todos}
+    state.todos[:] = [todo for todo in state.todos if todo.status == "completed" and todo.text not in named]
+    for text, status in ((todo.text, todo.status) for todo in plan.todos):
+        # What did not change has its source where it was first written.
+        fact = TodoFact(ref.with_excerpt(text), "", text, status, state.calls)
+        state.todos.append(earlier.get((text, status), fact))
 
 
 def _add_command(state: State, call: Call, ran: Ran) -> None:
@@ -209,13 +204,9 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         return
     folder = _folder_elsewhere(state, ran)
     name = f"{checks.name_of(text)} @ {folder}" if folder else checks.name_of(text)
-    earlier = state.commands.pop(name, None)
     outcome, said = checks.read_outcome(command, answer)
     has_failed = outcome == "failed"
-    earlier_failure = (
-        (earlier.said if earlier.outcome == "failed" else earlier.failed_before) if earlier else ""
-    )
-    result_ref = call.answer_ref(said) if said else None
+    earlier = state.commands.pop(name, None)
     state.commands[name] = Command(
         ref=call.asked,
         name=name,
@@ -226,25 +217,15 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         call=state.calls,
         said=said,
         purpose=truncate(ran.purpose or "", 120) or (earlier.purpose if earlier else ""),
-        failed_before="" if has_failed else earlier_failure,
-        fixed_by=_files_changed_since(state, earlier) if earlier and not has_failed else (),
-        result_ref=result_ref,
-        failure_ref=None
-        if has_failed or not earlier
-        else earlier.result_ref
-        if earlier.outcome == "failed"
-        else earlier.failure_ref,
+        result_ref=call.answer_ref(said) if said else None,
         folder=folder,
     )
-    if not has_failed:
-        _add_git_state(state, call, command)
-        if (
-            _MIN_OUTPUT_CHARS <= len(answer.text) <= _MAX_OUTPUT_CHARS
-            and not said
-            and not checks.looks_around(command)
-            and "git " not in command
-        ):
-            _add_passage(state, call.answer_ref(answer.text), "output", answer.text, text)
+    if has_failed:
+        return
+    _add_git_state(state, call, command)
+    is_short = _MIN_OUTPUT_CHARS <= len(answer.text) <= _MAX_OUTPUT_CHARS
+    if is_short and not said and not checks.looks_around(command) and "git " not in command:
+        _add_passage(state, call.answer_ref(answer.text), "output", answer.text, text)
 
 
 def _folder_elsewhere(state: State, ran: Ran) -> str:
@@ -291,10 +272,3 @@ def _is_near(folder: str, project: str) -> bool:
     """Return whether a folder is in the project or around it; relative ones are."""
     one, other = folder.rstrip("/") + "/", project.rstrip("/") + "/"
     return not folder.startswith(("/", "~")) or one.startswith(other) or other.startswith(one)
-
-
-def _files_changed_since(state: State, earlier: Command) -> tuple[str, ...]:
-    """Return the last files changed since the command failed: the fix is among them."""
-    if earlier.outcome != "failed":
-        return earlier.fixed_by
-    return tuple(file.path for file in state.files.values() if file.edited_at > earlier.call)[-3:]

@@ -90,14 +90,6 @@ def add_prompt(state: State, ref: Ref, typed: str, *, has_read_last_reply: bool)
         cancel_todos(state, said)
 
 
-def drop_rules(state: State, prompt: Ref, *, but: str) -> None:
-    """Drop what was taken for rules in a prompt, but for those in its part that the user typed."""
-    place = (prompt.transcript, prompt.line_idx)
-    state.rules[:] = [
-        rule for rule in state.rules if (rule.ref.transcript, rule.ref.line_idx) != place or rule.text in but
-    ]
-
-
 def _add_correction_or_choice(state: State, ref: Ref, typed: str, sentences: list[str]) -> None:
     """Add what a short prompt corrects, or else the first sentence that chooses one way of several."""
     straight, before = wording.straighten_quotes(typed), state.last_reply

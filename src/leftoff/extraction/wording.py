@@ -124,9 +124,8 @@ def typed_paragraphs(prompt: str) -> Iterator[str]:
 
 
 def without_announcements(text: str) -> str:
-    """Return a text said on the way without the paragraphs and the last words that only say what follows."""
-    parts = [part for part in re.split(r"\n{2,}", text) if not only_announces(part)]
-    return without_last_announcement("\n\n".join(parts))
+    """Return a text without the paragraphs that only say what follows."""
+    return "\n\n".join(part for part in re.split(r"\n{2,}", text) if not only_announces(part))
 
 
 def without_last_announcement(text: str) -> str:
