@@ -42,7 +42,7 @@ LONG = "This is a paragraph that says enough to be read alone." + " It goes on l
         (f"{LONG} Profile with:\n\n{CODE}\n\n{LONG}", [f"{LONG} Profile with:\n\n{CODE}", LONG]),
         (f"{LONG}\n\n{LIST}", [LONG, LIST.strip()]),
         (f"{LONG}次の表のとおり:\n\n{TABLE}", [f"{LONG}次の表のとおり:\n{TABLE}"]),
-        (f"## Plan\n\n{LIST}{LONG}", [f"**Plan**\n{LIST.strip()}", LONG]),
+        (f"## Plan\n\n{LIST}{LONG}", [f"**Plan**\n{LIST.strip()}\n\n{LONG}"]),
         (f"{LONG}\n\n**Schritte**\n\n{LIST}", [LONG, f"**Schritte**\n{LIST.strip()}"]),
         (f"```md\n~~~\n\n```\n\n{LONG}", [f"```md\n~~~\n\n```\n\n{LONG}"]),
         ("```\nnever closed\n\n\nstill code", ["```\nnever closed\n\n\nstill code"]),

@@ -37,6 +37,7 @@ _READ, _SAYS_NO_RESULT = ": read ", ("→ worked", "→ outcome not shown")
 _ANSWER = re.compile(r"the user answered “([^”]*)”\Z")
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
 _OVERHEAD = 6  # a bullet, and some of the marks where paragraphs were left out
+_GAPS_CHARS = 100  # for the other marks
 _LATER_COUNTS = "Oldest first: where entries disagree, the later one holds."
 _HOW, _ASKED, _DECIDED, _HAPPENED = "How and Where", "What the User Asked", "Decisions", "What Happened"
 
@@ -61,7 +62,7 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
         flat = " ".join(known.split())
         offered = [each for each in offered if each.heading != _HOW or _name(each.entry.parts[0]) not in flat]
     headings = dict.fromkeys([_DECIDED, _ASKED, _HAPPENED, _HOW, *(each.heading for each in offered)])
-    room -= sum(len(heading) + 10 for heading in headings) + len(_LATER_COUNTS)
+    room -= sum(len(heading) + 10 for heading in headings) + len(_LATER_COUNTS) + _GAPS_CHARS
     told = passages.tell([each.entry for each in offered], room, known=known, cost=_cost, overhead=_OVERHEAD)
     sections: dict[str, list[str]] = {heading: [] for heading in headings}
     for number, text in sorted(told):
