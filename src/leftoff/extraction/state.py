@@ -31,6 +31,7 @@ def truncate(text: str, max_chars: int) -> str:
 
 
 Outcome = Literal["passed", "failed", "unknown"]
+RuleKind = Literal["rule", "correction", "choice", "refusal", "answer", "plan_approved", "plan_rejected"]
 
 
 class Ref(NamedTuple):
@@ -74,7 +75,7 @@ class Rule(NamedTuple):
 
     ref: Ref
     text: str
-    kind: Literal["rule", "correction", "choice", "refusal", "answer", "plan_approved", "plan_rejected"]
+    kind: RuleKind
     about: str  # what it answers or refuses; empty for a rule by itself
     call: int
     superseded_by: str = ""
