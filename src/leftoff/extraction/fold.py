@@ -29,7 +29,6 @@ from leftoff.extraction.state import (
 _MAX_PROMPT_CHARS = 6_000
 _MAX_TEXT_CHARS = 8_000
 _MAX_SUMMARY_CHARS = 20_000
-_MIN_INSTRUCTIONS_CHARS = 200
 _MAX_INPUT_CHARS = 20_000
 _MAX_INPUT_PARTS = 1_000  # of one list or object
 _MAX_INPUT_DEPTH = 20
@@ -156,7 +155,7 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     state.tip = state.turns
     has_read = _has_read_last_reply(state, typed)
     state.queued = ""
-    typed, template = templates.Parts(typed, "") if by_agent else templates.separate(typed)
+    typed = typed if by_agent else templates.without_template(typed)
     project = continued_project(typed) or ""
     state.prompts.append(
         Prompt(
@@ -167,7 +166,6 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
             state.calls,
             project=project,
             by_agent=by_agent,
-            template=_clip_prompt(template),
         )
     )
     if has_rewound:
@@ -202,8 +200,6 @@ def _fold_context(state: State, record: Record, reader: Reader) -> None:
         _fold_continued_project(state)
     elif record.actor is None and (asked := reader.assigned(record)):
         _add_prompt(state, record, asked, by_agent=True)
-    elif record.actor is None:
-        _fold_expanded_command(state, record)
 
 
 def _fold_continued_project(state: State) -> None:
@@ -211,23 +207,6 @@ def _fold_continued_project(state: State) -> None:
     match = CONTINUE_PROJECT.fullmatch(state.prompts[-1].text.strip()) if state.prompts else None
     if match is not None:
         state.prompts[-1] = state.prompts[-1]._replace(project=match["words"])
-
-
-def _fold_expanded_command(state: State, record: Record) -> None:
-    """Keep the instructions that a command such as ``/review`` stands for: the user asked the agent to follow them."""
-    last = state.prompts[-1] if state.prompts else None
-    if (
-        last is None
-        or not last.text.startswith("/")
-        or (state.passages and state.passages[-1].turn == last.turn)
-    ):
-        return
-    text = truncate(record.text.strip(), _MAX_TEXT_CHARS)
-    if len(text) > _MIN_INSTRUCTIONS_CHARS:
-        name = last.text.split(maxsplit=1)[0]
-        state.passages.append(
-            Passage(make_ref(record, text), "document", text, name, state.turns, state.calls)
-        )
 
 
 def _fold_restored(state: State, record: Record) -> None:
@@ -310,13 +289,10 @@ def _fold_compaction(state: State, record: Record) -> None:
     if compaction is None or compaction.trigger == "micro":
         return  # only clears old answers
     if compaction.summary:
-        summary = truncate(compaction.summary.strip(), _MAX_SUMMARY_CHARS)
-        state.passages[:] = [
-            each for each in state.passages if each.kind != "summary"
-        ]  # the new one covers it
-        state.passages.append(
-            Passage(make_ref(record, summary), "summary", summary, "", state.turns, state.calls)
-        )
+        if state.last_reply is None:  # otherwise what it sums up is in the transcript, word for word
+            summary = truncate(compaction.summary.strip(), _MAX_SUMMARY_CHARS)
+            passage = Passage(make_ref(record, summary), "summary", summary, "", state.turns, state.calls)
+            state.passages[:] = [passage]
         if state.last_compaction_call == state.calls:
             return  # the second record of the same compaction
     state.compactions += 1

@@ -105,7 +105,7 @@ def find_open_steps(state: State) -> list[Step]:
 def _open_steps(state: State, *, with_context: bool) -> Iterator[Step]:
     """Yield what is open; ``with_context`` also what the agent said and did last, which is nothing to do by itself."""
     if state.queued and state.queued_ref is not None:
-        yield f"{WAITING} “{passages.fit_paragraphs(state.queued, LAST_REQUEST_CHARS)}”", [state.queued_ref]
+        yield f"{WAITING} “{passages.fit(state.queued, LAST_REQUEST_CHARS)}”", [state.queued_ref]
     if state.prompts and not is_answered(state, state.prompts[-1]):
         yield from open_request(state, with_context=with_context)
     else:

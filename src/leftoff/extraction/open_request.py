@@ -53,7 +53,7 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
 def quote_prompt(prompt: Prompt, max_chars: int) -> str:
     """Quote a prompt with its lines; of one that is too long, the paragraphs that say most."""
     text = prompt.text.strip()
-    return f"“{passages.fit_paragraphs(text, max_chars).replace(chr(10) * 2, chr(10))}”"
+    return f"“{passages.fit(text, max_chars).replace(chr(10) * 2, chr(10))}”"
 
 
 def _words_around(state: State) -> Iterator[Step]:
@@ -118,13 +118,8 @@ def _calls_since(state: State) -> Iterator[Step]:
 
 
 def fit_reply(text: str, max_chars: int = _LAST_REPLY_CHARS) -> str:
-    """Return a reply, or where it is too long its paragraphs about what is left, then those that say most."""
-
-    def weight(_: int, part: str) -> float:
-        return 4.0 if any(map(says_what_is_left, wording.sentences(part))) else 1.0
-
-    with_bold_headings = passages.join(enumerate(passages.split(text)))
-    return passages.fit(with_bold_headings, max_chars, weight, max_chars)
+    """Return a reply, its headings bold, or where it is too long its first paragraphs and the last one."""
+    return passages.fit(passages.join(enumerate(passages.split(text))), max_chars)
 
 
 def says_what_is_left(sentence: str) -> bool:

@@ -1,9 +1,9 @@
 """Choose the paragraphs that tell the most in the space there is, whatever language they are written in.
 
 A text is split into paragraphs, never into sentences: a table, a list or a block of code stays with the line that introduces it, and
-short paragraphs stay together. They are chosen one by one, each time the one that adds most for its length: the words that nothing
-chosen so far has, each counted by how rare it is in the session, times the weight of the place where the paragraph is. What was said
-twice is therefore quoted once, and no list of important words is needed.
+short paragraphs stay together. Of each text the first ones are told: each time those that add most for their length, which is the words
+that nothing told so far has, each counted by how rare it is in the session, times the weight of the place where the text is. What was
+said twice is therefore quoted once, and no list of important words is needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ _HEADING = re.compile(r"#{1,6}\s+(\S.*?)\s*#*\Z")
 _INTRODUCES = re.compile(r".*[:\uff1a]\s*\**\Z|\s*#{1,6}\s.*\Z|\s*\*\*[^*]+\*\*:?\s*\Z", re.DOTALL)
 _REPEATED_VALUE = 0.15  # of a word that is known already: more of the same is better than unused space
 _CODE_WORTH = 0.4
-_FIRST_WEIGHT = 3.0  # of the first paragraph of a text that is made to fit
 _PROSE_BYTES = bytes(
     byte for byte in range(256) if byte >= 0x80 or chr(byte).isalpha() or chr(byte).isspace()
 )
@@ -36,17 +35,6 @@ _TOGETHER_CHARS = 550  # shorter paragraphs that follow each other are one
 _SHORT_CHARS = 100  # what is so short, such as a courtesy, says nothing without what follows
 _LONG_CHARS = 700  # a longer list is split between its entries
 _MAX_PARAGRAPH_CHARS = 1_500
-_NO_LABELS: Mapping[int, str] = {}
-
-
-class Paragraph(NamedTuple):
-    """A paragraph that may be chosen. ``group`` and ``number`` say where it belongs; ``weight`` what its place is worth."""
-
-    group: int
-    number: int
-    text: str
-    weight: float
-    novelty: float = 0.0  # the share of its words that must be new
 
 
 class Entry(NamedTuple):
@@ -121,25 +109,24 @@ def join(chosen: Iterable[tuple[int, str]], total: int = 0) -> str:
     return out
 
 
-def fit_paragraphs(text: str, max_chars: int) -> str:
-    """Return the text, or where it is too long its first paragraph and those that say most."""
-    return fit(text, max_chars, lambda number, _: _FIRST_WEIGHT if number == 0 else 1.0, max_chars // 2)
-
-
-def fit(text: str, max_chars: int, weight: Callable[[int, str], float], longest: int) -> str:
-    """Return the text, or where it is too long the paragraphs that say most; of several, none longer than ``longest``."""
+def fit(text: str, max_chars: int) -> str:
+    """Return the text, or where it is too long its first paragraphs and the last one, which says what is next."""
     if len(text) <= max_chars:
         return text
     parts = split(text)
-    most = max_chars - 2 * GAP_CHARS
-    longest = most if len(parts) == 1 else min(longest, most)
-    units = [
-        Paragraph(0, number, shorten_paragraph(part, longest), weight(number, part))
-        for number, part in enumerate(parts)
-    ]
-    chosen = choose(units, max_chars - GAP_CHARS)  # a gap more than there are paragraphs
-    kept = [(unit.number, unit.text) for unit in units if (0, unit.number) in chosen]
-    return join(kept, len(units))
+    room = max_chars - GAP_CHARS
+    kept = [(0, shorten_paragraph(parts[0], room))]
+    room -= len(kept[0][1])
+    last = len(parts) - 1
+    if last and len(parts[last]) + GAP_CHARS <= room:
+        kept.append((last, parts[last]))
+        room -= len(parts[last]) + GAP_CHARS
+    for number in range(1, last):
+        room -= len(parts[number]) + 2
+        if room < 0:
+            break
+        kept.append((number, parts[number]))
+    return join(kept, len(parts)) if max_chars > GAP_CHARS else ""
 
 
 def shorten_paragraph(text: str, max_chars: int) -> str:
@@ -154,7 +141,7 @@ def shorten_paragraph(text: str, max_chars: int) -> str:
 def worth(paragraph: str) -> float:
     """Return what a paragraph is worth as prose: code, JSON and logs have many rare words and say little by themselves."""
     others = len(paragraph.encode("utf-8", "replace").translate(None, _PROSE_BYTES))
-    is_prose = "```" not in paragraph and others <= _MAX_OTHER_SHARE * len(paragraph)
+    is_prose = "```" not in paragraph and ("\n|" in paragraph or others <= _MAX_OTHER_SHARE * len(paragraph))
     return 1.0 if is_prose else _CODE_WORTH
 
 
@@ -183,79 +170,90 @@ def tell(
 ) -> list[tuple[int, str]]:
     """Return the numbers of the entries that tell most within ``room``, measured by ``cost``, each with what is told of it.
 
+    Of an entry the first paragraphs are told, as many as are worth their room: one from the middle would not be understood alone.
     ``known`` is what the reader has already; paragraphs that are in it word for word are left out.
     """
-    flat = " ".join(known.split())
-    units = [
-        Paragraph(
-            group,
-            number,
-            shorten_paragraph(part, _MAX_PARAGRAPH_CHARS),
-            entry.weight * worth(part),
-            entry.novelty,
-        )
-        for group, entry in enumerate(entries)
-        for number, part in enumerate(entry.parts)
-        if " ".join(part.split()) not in flat
+    flat, has = " ".join(known.split()), words(known)
+
+    def is_new(part: str, novelty: float) -> bool:
+        found = words(part) if novelty else set[str]()
+        return len(found - has) >= novelty * len(found) and " ".join(part.split()) not in flat
+
+    offered = [
+        [
+            (number, shorten_paragraph(part, _MAX_PARAGRAPH_CHARS))
+            for number, part in enumerate(entry.parts)
+            if part.strip() and is_new(part, entry.novelty)
+        ]
+        for entry in entries
     ]
-    labels = {group: entry.label for group, entry in enumerate(entries)}
-    chosen = choose(units, room, known=words(known), cost=cost, overhead=overhead, labels=labels)
-    told: dict[int, list[tuple[int, str]]] = {}
-    for unit in units:
-        if (unit.group, unit.number) in chosen:
-            told.setdefault(unit.group, []).append((unit.number, unit.text))
-    return [(group, join(parts, len(entries[group].parts))) for group, parts in told.items()]
-
-
-def choose(
-    paragraphs: Sequence[Paragraph],
-    room: int,
-    *,
-    known: Iterable[str] = (),
-    cost: Callable[[str], int] = len,
-    overhead: int = GAP_CHARS,
-    labels: Mapping[int, str] = _NO_LABELS,
-) -> set[tuple[int, int]]:
-    """Return the group and number of the paragraphs that tell most within ``room``, measured by ``cost``.
-
-    ``known`` are words that the reader has already. The same text is chosen once. ``labels`` are the words before the first paragraph
-    that is chosen of a group.
-    """
-    word_sets = [words(each.text) for each in paragraphs]
-    values = _word_values(word_sets)
-    # fsum: the order of a set differs from process to process, and the same log must be told alike in all of them.
-    totals = [math.fsum([values[word] for word in found]) for found in word_sets]
-    costs = [cost(each.text) + overhead for each in paragraphs]
-    covered, told = {*known}, set[str]()
-    chosen: set[tuple[int, int]] = set()
-    begun = set[int]()
-
-    def gain(number: int) -> float:
-        paragraph, total = paragraphs[number], totals[number]
-        new = math.fsum([values[word] for word in word_sets[number] - covered])
-        if new < paragraph.novelty * total or paragraph.text in told:
-            return 0.0
-        return paragraph.weight * (new + _REPEATED_VALUE * total) / costs[number]
-
-    queue = [(-gain(number), number) for number in range(len(paragraphs))]
+    choice = _Choice(entries, offered, has, cost, overhead)
+    queue = [(-choice.next_run(number)[0], number) for number in range(len(entries))]
     heapq.heapify(queue)
     while queue:
         _, number = heapq.heappop(queue)
-        now = gain(number)  # less than before, if something chosen since has its words
-        group, place, text, _, _ = paragraphs[number]
-        label = labels.get(group, "") if group not in begun else ""
-        needed = costs[number] + (cost(label) if label else 0)
-        if now <= 0.0 or needed > room:
+        now, length, needed = choice.next_run(
+            number
+        )  # less than before, if something told since has its words
+        if now <= 0.0:
             continue
         if queue and now < -queue[0][0]:
             heapq.heappush(queue, (-now, number))
-            continue
-        chosen.add((group, place))
-        told.add(text)
-        begun.add(group)
-        covered |= word_sets[number] | words(label)
-        room -= needed
-    return chosen
+        elif needed <= room:
+            room -= needed
+            choice.take(number, length)
+            heapq.heappush(queue, (-choice.next_run(number)[0], number))
+    return [
+        (number, join(parts[: choice.told[number]], len(entries[number].parts)))
+        for number, parts in enumerate(offered)
+        if choice.told[number]
+    ]
+
+
+class _Choice:
+    """What is told so far of each entry, and what the next of its paragraphs would add."""
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        offered: Sequence[Sequence[tuple[int, str]]],
+        covered: set[str],
+        cost: Callable[[str], int],
+        overhead: int,
+    ) -> None:
+        self._entries = entries
+        self._words = [[words(text) for _, text in parts] for parts in offered]
+        self._costs = [[cost(text) + overhead for _, text in parts] for parts in offered]
+        self._label_costs = [cost(entry.label) if entry.label else 0 for entry in entries]
+        self._worth = [[worth(text) for _, text in parts] for parts in offered]
+        self._values = _word_values([found for parts in self._words for found in parts])
+        self._covered = covered
+        self.told = [0] * len(entries)  # how many paragraphs
+
+    def next_run(self, number: int) -> tuple[float, int, int]:
+        """Return what the best run of the next paragraphs adds for its length, how many they are, and their cost."""
+        entry, begin = self._entries[number], self.told[number]
+        best, value = (0.0, 0, 0), 0.0
+        needed = 0 if begin else self._label_costs[number]
+        covered = self._covered
+        for at in range(begin, len(self._words[number])):
+            found = self._words[number][at]
+            # fsum: the order of a set differs from process to process, and the same log must be told alike in all of them.
+            total = math.fsum([self._values[word] for word in found])
+            new = math.fsum([self._values[word] for word in found - covered])
+            value += entry.weight * self._worth[number][at] * (new + _REPEATED_VALUE * total)
+            needed += self._costs[number][at]
+            if value / needed > best[0]:
+                best = (value / needed, at + 1 - begin, needed)
+        return best
+
+    def take(self, number: int, length: int) -> None:
+        """Tell the next paragraphs of an entry."""
+        if not self.told[number]:
+            self._covered |= words(self._entries[number].label)
+        for found in self._words[number][self.told[number] :][:length]:
+            self._covered |= found
+        self.told[number] += length
 
 
 def _word_values(word_sets: Sequence[set[str]]) -> Mapping[str, float]:

@@ -62,7 +62,6 @@ class Prompt(NamedTuple):
     tail: tuple[str, ...] = ()  # ids of the last records of the turn, once it has ended
     project: str = ""  # the project that it continues, as the user called it
     by_agent: bool = False  # written by another agent of a team, not by the user
-    template: str = ""  # the rest of the prompt, if a command was expanded to it
 
     @property
     def is_for_leftoff(self) -> bool:
@@ -85,7 +84,7 @@ class Passage(NamedTuple):
     """Prose of the session that may be quoted in its log: whole paragraphs, as they were written."""
 
     ref: Ref
-    kind: Literal["reply", "outcome", "plan", "note", "report", "summary", "document", "output", "edit"]
+    kind: Literal["reply", "outcome", "plan", "note", "report", "summary", "output", "edit"]
     text: str
     about: str  # the file, the task of a subagent or the command that it belongs to; empty for a reply
     turn: int
@@ -267,7 +266,6 @@ _KEPT_LONGER = {
     "output": 0,
     "edit": 0,
     "reply": 1,
-    "document": 1,
     "report": 2,
     "note": 2,
     "plan": 3,

@@ -1,8 +1,8 @@
 """Tell what happened: choose the paragraphs that tell most, and say of each where it is from; and what was decided.
 
 A paragraph counts by where it is: the reply that ends a turn, a plan, a summary, a long request, something said on the way, a report,
-a note, a document to follow, output, an edit. Newer ones count more. A guess, or an announcement of the next call, is left out once the
-turn has an outcome.
+a note, output, an edit. Newer ones count more. Words on progress and announcements of the next call are left out, and a guess counts
+less, once the turn has an outcome.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ _WEIGHTS = {
     "reply": 1.0,
     "fact": 1.0,
     "note": 0.9,
-    "document": 0.7,
     "report": 0.6,
     "edit": 0.3,
     "output": 0.2,
 }
 _OLDEST = 0.4  # what the first passage is worth beside the last one
-_PASSING_WEIGHT = 0.35  # of a guess, or a mere word on progress, in a turn that has an outcome
-_PROGRESS_CHARS = 100
+_GUESS_WEIGHT = 0.35  # in a turn that has an outcome
+_MIN_SAID_CHARS = 100  # what is shorter, said on the way to an outcome, only reports progress
 _LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
-_ASKED_CHARS = 160
+_ASKED_CHARS = 240
 _ABOUT_CHARS = 160
 _MAX_SAID_CHARS = 400
 _MAX_DECISION_CHARS = 600
@@ -53,10 +52,8 @@ OPENINGS = {
     "rejected": "A plan that the user rejected",
     "proposed": "The plan that the agent proposed",
     "summary": "From the agent's summary at an earlier compaction",
-    "template": "The template of a command that the user ran says",
     "report": "A subagent reported on “{}”",
     "note": "Written to `{}`",
-    "document": "`{}`, which the user named, says",
     "output": "`{}` printed",
     "edit": "Edit in `{}`",
 }
@@ -118,7 +115,7 @@ def _between(text: str) -> str:
 
 
 def _passages(state: State) -> Iterator[_Told]:
-    """Yield the agent's texts, and what it wrote, read and was told; each with words that say where it is from."""
+    """Yield the agent's texts, and what it wrote and was told; each with words that say where it is from."""
     finished = {each.turn for each in state.passages if each.kind == "outcome"}
     asked = {prompt.turn: prompt for prompt in state.prompts if not prompt.is_for_leftoff}
     for number, each in enumerate(state.passages):
@@ -131,8 +128,10 @@ def _passages(state: State) -> Iterator[_Told]:
         if each.turn < state.turns and last.endswith(("?", "\uff1f")):
             text = body or text  # the question was answered by the next prompt
         is_over = each.turn < state.turns or each.turn in finished
-        if each.kind == "reply" and is_over and (_SUPPOSES.search(text) or len(text) < _PROGRESS_CHARS):
-            weight *= _PASSING_WEIGHT
+        if each.kind == "reply" and is_over:
+            if len(text) < _MIN_SAID_CHARS:
+                continue
+            weight *= _GUESS_WEIGHT if _SUPPOSES.search(text) else 1.0
         refs, label = [each.ref], ""
         if not is_said:
             about = shorten(relative_path(each.about, state.project), _ABOUT_CHARS)
@@ -146,17 +145,13 @@ def _passages(state: State) -> Iterator[_Told]:
 
 
 def _requests(state: State) -> Iterator[_Told]:
-    """Yield the long requests, which the mission and the next steps shorten, and the templates of commands as documents."""
-    templates = {prompt.template: prompt for prompt in state.prompts if prompt.template}
+    """Yield the long requests, which the mission and the next steps shorten."""
     for prompt in state.prompts:
         text = prompt.text.strip()
         if not text.startswith("#"):  # no plan or specification: without the output that was pasted into it
             text = "\n\n".join(wording.typed_paragraphs(text))
         if len(text) > _LONG_REQUEST_CHARS:
             yield _Told("key_findings", OPENINGS["request"], f"“{text}”", [prompt.ref], _WEIGHTS["request"])
-        if prompt.template and templates[prompt.template] is prompt:
-            ref = prompt.ref.with_excerpt(prompt.template)
-            yield _Told("key_findings", OPENINGS["template"], prompt.template, [ref], _WEIGHTS["document"])
 
 
 def _facts(state: State) -> Iterator[_Told]:

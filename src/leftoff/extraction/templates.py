@@ -6,7 +6,6 @@ Nothing marks a template but its field for the user's words.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from leftoff.extraction.phrases import any_of
 from leftoff.extraction.wording import shorten
@@ -21,20 +20,13 @@ _PLACEHOLDER = re.compile(r"\$\w+|\{\{\w+\}\}")  # in a template that was not ex
 _HEADING = re.compile(r"^#{1,6} +(\S.*)", re.MULTILINE)
 
 
-class Parts(NamedTuple):
-    """A prompt without the template that it was expanded from; ``template`` is empty where the user typed it all."""
-
-    typed: str
-    template: str
-
-
-def separate(prompt: str) -> Parts:
-    """Return the parts of a prompt; one in which the user typed nothing is named by the template's first heading."""
+def without_template(prompt: str) -> str:
+    """Return what the user typed; a prompt in which that is nothing is named by the template's first heading."""
     found = _FIELD.search(prompt) if "```" in prompt else None
     typed = found["typed"].strip() if found else ""
     template = f"{prompt[: found.start()]}{prompt[found.end() :]}".strip() if found else ""
     if not template or _PLACEHOLDER.fullmatch(typed):
-        return Parts(prompt, "")
+        return prompt
     heading = _HEADING.search(template)
     name = heading[1] if heading else template
-    return Parts(typed or f"(command template: {shorten(name, _MAX_NAME_CHARS)})", template)
+    return typed or f"(command template: {shorten(name, _MAX_NAME_CHARS)})"

@@ -10,7 +10,6 @@ from leftoff.core.actions import (
     Answer,
     Changed,
     Delegated,
-    Looked,
     Planned,
     Proposed,
     Ran,
@@ -53,7 +52,6 @@ _PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
 _SHOWS_HOW_IT_ENDED = re.compile(rf"{_COMMITTED.pattern}|{checks.ENDED.pattern}", re.MULTILINE)
 _CHANGES_FOLDER = re.compile(r"\s*cd\s+([^\s;&|]+)\s*&&")
 _FOLDER = re.compile(r"(?:\bcd|\bgit -C)\s+(\S+)")
-_LINE_NUMBER = re.compile(r"^\s*\d+[→\t|]", re.MULTILINE)
 
 
 class Call(NamedTuple):
@@ -109,9 +107,6 @@ def _add_action(state: State, call: Call, action: Action) -> None:
                 state.jobs[job_id] = Job(call.asked.with_excerpt(about), job_id, about)
             elif not call.answer.failed:
                 _add_passage(state, call.answer_ref(report), "report", report, about)
-        case Looked(path, _, _) if path.endswith(checks.PROSE) and _user_named(state, path):
-            document = _LINE_NUMBER.sub("", call.answer.text)
-            _add_passage(state, call.answer_ref(document), "document", document, path)
         case Wrote() | Changed() if not call.answer.failed:
             _add_written(state, call.asked, action)
         case _:
@@ -144,20 +139,14 @@ def _difference(old: str, new: str) -> str:
     return f"```diff\n{lines}\n```" if lines else ""
 
 
-def _user_named(state: State, path: str) -> bool:
-    """Return whether the user spoke of the file, which makes what it says something to follow."""
-    name = path.rsplit("/", 1)[-1]
-    return any(name in prompt.text for prompt in state.prompts)
-
-
 def _add_passage(state: State, ref: Ref, kind: str, text: str, about: str) -> None:
-    """Keep prose that may be quoted; a document that is written or read again replaces what was kept of it."""
+    """Keep prose that may be quoted; a document that is written again replaces what was kept of it."""
     text = truncate(text.strip(), _MAX_TEXT_CHARS)
     if not text:
         return
     if kind == "plan":  # only the last version of a plan counts
         state.passages[:] = [each for each in state.passages if each.kind != "plan"]
-    if kind == "document" or (kind == "note" and len(text) > _WHOLE_NOTE_CHARS):
+    if kind == "note" and len(text) > _WHOLE_NOTE_CHARS:
         state.passages[:] = [each for each in state.passages if (each.kind, each.about) != (kind, about)]
     state.passages.append(Passage(ref.with_excerpt(text), kind, text, about, state.turns, state.calls))  # type: ignore[arg-type]
 

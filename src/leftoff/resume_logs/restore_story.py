@@ -18,7 +18,7 @@ from leftoff.extraction.story import OPENINGS
 _ORIGINS = {
     **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
     **dict.fromkeys(("summary", "reply"), 0.8),
-    **dict.fromkeys(("report", "note", "document", "template", "output", "edit"), 0.4),
+    **dict.fromkeys(("report", "note", "output", "edit"), 0.4),
 }
 _LABEL = re.compile(
     "|".join(
@@ -26,11 +26,11 @@ _LABEL = re.compile(
         for origin in _ORIGINS
     )
 )
-_OLDEST = 0.15  # what the first item is worth beside the last one
+_OLDEST = 0.3  # what the first item is worth beside the last one
 _SHORT_CHARS = 200  # told whole or not at all
 _PROGRESS, _PROGRESS_CHARS = 0.5, 100  # of a text that is too short to say more than how far things are
 _FIRST_REQUEST, _REQUEST, _DECISION, _OTHER = 2.5, 1.0, 1.6, 0.7
-_HOW_WEIGHTS = {"commands": 1.4, "files": 0.8}
+_HOW_WEIGHTS = {"commands": 1.4, "files": 0.4}
 _MAX_ENTRY_CHARS = 1_400  # half a command is worse than none
 _SAYS_LITTLE = 0.35  # of a file that was only read, a command that checks nothing, a mere "yes"
 _READ, _SAYS_NO_RESULT = ": read ", ("→ worked", "→ outcome not shown")

@@ -238,7 +238,7 @@ def _shorten_line(line: str, room: int) -> str:
     """Return a bullet with its paragraphs that say most; they are found in the text as it was before it was indented."""
     text = line.removeprefix("- ").replace("\n  ", "\n")
     indented = len(text) + 2 * text.count("\n")
-    fitting = passages.fit_paragraphs(text, max(0, room) * len(text) // max(1, indented))
+    fitting = passages.fit(text, max(0, room) * len(text) // max(1, indented))
     return f"- {markdown.escape_item(fitting)}" if fitting else ""
 
 
