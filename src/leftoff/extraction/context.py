@@ -22,8 +22,9 @@ _MAX_NAMED_FILES = 15
 _MAX_NAMED_COMMITS = 5  # the last ones
 _MAX_NAMED_RULES = 20  # of those left out
 _HALF_LIFE_CALLS = 60
-_OTHER_VERSION_CONTROL = re.compile(r"(?:^|[;&|]\s*)(?:jj|hg|sl|svn) ", re.MULTILINE)
 
+_OTHER_VERSION_CONTROL = re.compile(r"(?:^|[;&|]\s*)(?:jj|hg|sl|svn) ", re.MULTILINE)
+_SAYS_COMMITTED = re.compile(r"\bcommit(?:ted)?\b[^.\n]{0,40}\b[0-9a-f]{7,40}\b", re.IGNORECASE)
 _T = TypeVar("_T")
 Entries = list[tuple[str, list[Ref]]]
 
@@ -93,13 +94,15 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
 
 
 def _changed_since(state: State, files: Sequence[File], last: Commit | None) -> str:
-    names = _name_files([relative_path(file.path, state.project) for file in reversed(files)])
-    if state.agents or any(each.kind == "report" for each in state.passages):
-        names += "; what subagents changed is not in this list"
+    gone = ("deleted", "moved")
+    left = [file for file in reversed(files) if file.last not in gone or not file.is_new]
+    names = _name_files([relative_path(file.path, state.project) for file in left])
     if last is not None:
         return f"Changed since commit {_name_commit(last)}: {names}"
-    is_git = not any(_OTHER_VERSION_CONTROL.search(each.text) for each in state.commands.values())
-    return f"Changed: {names}" + ("; no commit was seen in this session" if is_git else "")
+    said = (each.text for each in state.passages if each.kind in ("reply", "outcome"))
+    commands = (each.text for each in state.commands.values())
+    may_be = any(map(_SAYS_COMMITTED.search, said)) or any(map(_OTHER_VERSION_CONTROL.search, commands))
+    return f"Changed: {names}" + ("" if may_be else "; no commit was seen in this session")
 
 
 def _name_commit(commit: Commit) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -40,6 +41,8 @@ _PROMPT, _COMPACTION, _BROKEN = RecordKind.PROMPT, RecordKind.COMPACTION, Record
 _CONTEXT = RecordKind.CONTEXT
 _MAY_REPORT_JOBS = (RecordKind.PROMPT, RecordKind.CONTEXT, RecordKind.SIDE)
 _HANDED_OVER = HANDED_OVER.encode()
+# What clients have models put around a part of a reply; if more tags follow at once, it is data for the client.
+_MARKUP = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)>\s*(.*?)\s*</\1>", re.DOTALL)
 _LIMIT_PASSAGES_EVERY = 256  # counting them takes longer
 _LIMIT_EVERY = 8  # lines of the transcript, so that any partition of the records gives the same state
 
@@ -265,8 +268,11 @@ def _drop_interrupted_calls(state: State) -> None:
 
 
 def _fold_text(state: State, ref: Ref, text: str) -> None:
-    text = truncate(text.strip(), _MAX_TEXT_CHARS)
-    state.passages.append(Passage(ref, "reply", text, "", state.turns, state.calls))
+    if "</" in text:
+        text = _MARKUP.sub(lambda found: "" if found[2].startswith("<") else found[2], text)
+    if text.strip():
+        text = truncate(text.strip(), _MAX_TEXT_CHARS)
+        state.passages.append(Passage(ref, "reply", text, "", state.turns, state.calls))
 
 
 def _fold_results(state: State, record: Record, reader: Reader) -> None:

@@ -23,6 +23,7 @@ from leftoff.extraction.state import Passage, Pending, Prompt, Ref, State
 from leftoff.extraction.wording import quote, shorten
 
 _MAX_NEXT_STEPS = 20
+_VERDICTS = ("answer", "refusal", "plan_rejected")
 _FIRST_REQUEST_CHARS = 1_800
 _REQUEST_CHARS = 260  # of each between the first and the last
 _REQUESTS_CHARS = 4_200  # all together
@@ -32,7 +33,7 @@ TEAM_ASKED = "Another agent first asked:"  # the same, in a team of agents
 LATEST = "The latest request:"
 WAITING = "Newest request, not begun:"
 UNDER_WAY = "Call without an answer:"
-LAST_REPLY = "The agent's last reply:"
+LAST_REPLY = "The agent's last reply"
 FAILS = "Failing check:"
 RUNNING = "Running in the background when last seen:"
 TODO_WORDS = {"in_progress": "In progress", "pending": "To do"}
@@ -111,9 +112,26 @@ def _open_steps(state: State, *, with_context: bool) -> Iterator[Step]:
     else:
         said = _reply_with_next_step(state) or (state.last_reply if with_context else None)
         if said is not None:
-            yield f"{LAST_REPLY} {fit_reply(said.text)}", [said.ref]
-    yield from _open_todos(state)
+            yield f"{LAST_REPLY}{_answering(state, said)}: {fit_reply(said.text)}", [said.ref]
+    if not (is_answered(state, state.prompts[-1]) if state.prompts else False) or not _says_done(
+        state.last_reply
+    ):
+        yield from _open_todos(state)  # of which the agent may not have ticked off the last
     yield from _unsettled_calls(state)
+
+
+def _answering(state: State, reply: Passage) -> str:
+    """Say what a reply answers, where that is not the latest request: a mere "yes" and its offer, an answer, a refusal."""
+    said = [(each.ref, each.text) for each in state.prompts if not each.is_for_leftoff]
+    said += [(rule.ref, rule.text) for rule in state.rules if rule.kind in _VERDICTS and rule.text]
+    before = [pair for pair in said if pair[0].line_idx < reply.ref.line_idx]
+    asked = requests(state)
+    ref, text = max(before, key=lambda pair: pair[0].line_idx, default=(None, ""))
+    if ref is None or (asked and ref.line_idx == asked[-1].ref.line_idx):
+        return ""
+    offers = [each for each in state.passages if each.kind == "outcome" and each.ref.line_idx < ref.line_idx]
+    offer = [*wording.sentences(offers[-1].text.rpartition("\n\n")[2])][-1:] if offers else []
+    return f" (to {quote(text, 400)}" + (f", after {quote(offer[0], 300)})" if offer else ")")
 
 
 def _unsettled_calls(state: State) -> Iterator[Step]:

@@ -32,7 +32,7 @@ LAST_REQUEST_CHARS = 1_500
 _LAST_REPLY_CHARS = 2_000
 _LAST_TEXTS = 6
 _CLEAR_ALONE_CHARS = 120  # a shorter request may speak of "those changes", which the reply before it names
-_BEFORE_CHARS = 500
+_BEFORE_CHARS = 2_000  # a short request may be to carry out what was said
 _MIN_BEFORE_CHARS = 80  # less says nothing about what came before
 
 
@@ -70,7 +70,7 @@ def _words_around(state: State) -> Iterator[Step]:
     )
     before = next(earlier, None)
     if before is not None and not (said and len(state.prompts[-1].text) > _CLEAR_ALONE_CHARS):
-        text = fit_reply(before.text, _BEFORE_CHARS if said else _LAST_REPLY_CHARS)
+        text = fit_reply(before.text, _BEFORE_CHARS)
         if not said or len(text) >= _MIN_BEFORE_CHARS:
             yield f"{SAID_BEFORE} {text}", [before.ref]
     kept: list[Passage] = []

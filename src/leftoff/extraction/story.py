@@ -36,6 +36,8 @@ _MIN_SAID_CHARS = 100  # what is shorter, said on the way to an outcome, only re
 _LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
 _ASKED_CHARS = 240
 _ABOUT_CHARS = 160
+_UNDER_WAY = 2.0  # a plan without an outcome yet
+_SHORT_OUTPUT_CHARS = 500  # a longer one is told only until the agent has commented it
 _MAX_SAID_CHARS = 400
 _MAX_DECISION_CHARS = 600
 _MAX_CHOICES = 12
@@ -120,8 +122,15 @@ def _passages(state: State) -> Iterator[_Told]:
     asked = {prompt.turn: prompt for prompt in state.prompts if not prompt.is_for_leftoff}
     for number, each in enumerate(state.passages):
         weight = _WEIGHTS[each.kind]
-        if each.kind not in ("summary", "plan"):  # which do not age
+        if each.kind != "plan":
             weight *= _OLDEST + (1 - _OLDEST) * number / len(state.passages)
+        elif not any(later.kind == "outcome" for later in state.passages[number:]):
+            weight *= _UNDER_WAY  # it is being carried out
+        if each.kind == "output":
+            is_commented = any(later.kind == "reply" for later in state.passages[number:])
+            if len(each.text) > _SHORT_OUTPUT_CHARS and (is_commented or each.turn in finished):
+                continue
+            weight = _WEIGHTS["reply"] if not (is_commented or each.turn in finished) else weight
         is_said = each.kind in ("reply", "outcome")
         text = wording.without_last_announcement(each.text) if each.kind == "reply" else each.text
         body, _, last = text.rpartition("\n\n")

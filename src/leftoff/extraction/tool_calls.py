@@ -22,6 +22,7 @@ from leftoff.extraction.state import (
     Command,
     Commit,
     Job,
+    Outcome,
     Passage,
     Ref,
     State,
@@ -34,6 +35,7 @@ _MAX_COMMAND_CHARS = 600
 _MAX_TEXT_CHARS = 8_000
 _MIN_OUTPUT_CHARS = 40
 _MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
+_MAX_LONG_OUTPUTS, _MAX_LONG_OUTPUT_CHARS = 3, 1_500
 _MAX_EDIT_CHARS = 600
 _WHOLE_NOTE_CHARS = 1_000
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
@@ -48,6 +50,8 @@ _TRAILER = re.compile(
     r"^(?:Co-Authored-By|Signed-off-by|🤖|[A-Z][\w-]+-(?:Id|Checkpoint|Session)): ?.*$|^🤖.*$",
     re.MULTILINE | re.IGNORECASE,
 )
+_PUSH_SHOWN = re.compile(r"^ [ +*] ?\S+(?:\.\.\.?\S+| \[new branch\]) +\S+ -> \S+|^ \* \[new ", re.MULTILINE)
+_ON_BRANCH = re.compile(r"^(?:On branch |## )([\w./-]+?)(?=\.\.\.|\s|\Z)", re.MULTILINE)
 _PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
 _SHOWS_HOW_IT_ENDED = re.compile(rf"{_COMMITTED.pattern}|{checks.ENDED.pattern}", re.MULTILINE)
 _CHANGES_FOLDER = re.compile(r"\s*cd\s+([^\s;&|]+)\s*&&")
@@ -209,12 +213,34 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         result_ref=call.answer_ref(said) if said else None,
         folder=folder,
     )
-    if has_failed:
+    _count_parts(state, command, outcome)
+    _add_git_state(state, call, command, has_failed=has_failed)
+    if not said and len(answer.text) >= _MIN_OUTPUT_CHARS and not has_failed:
+        _add_output(state, call.answer_ref(answer.text), answer.text, text)
+
+
+def _count_parts(state: State, command: str, outcome: Outcome) -> None:
+    """Where all commands of a line passed (``fmt && lint && test``), each of them that is known has passed now."""
+    parts = command.split("&&") if outcome == "passed" else []
+    for name in (checks.name_of(part.strip()) for part in parts[: len(parts) if len(parts) > 1 else 0]):
+        if (known := state.commands.pop(name, None)) is not None:
+            state.commands[name] = known._replace(
+                runs=known.runs + 1, outcome="passed", said="", result_ref=None, call=state.calls
+            )
+
+
+def _add_output(state: State, ref: Ref, output: str, command: str) -> None:
+    """Keep short output, and the end of the last long ones, which the agent may not have commented yet."""
+    if len(output) > _MAX_OUTPUT_CHARS:
+        long = [
+            each for each in state.passages if each.kind == "output" and len(each.text) > _MAX_OUTPUT_CHARS
+        ]
+        dropped = long[: max(0, len(long) - _MAX_LONG_OUTPUTS + 1)]
+        state.passages[:] = [each for each in state.passages if each not in dropped]
+        output = output[-_MAX_LONG_OUTPUT_CHARS:].partition("\n")[2]
+    elif checks.looks_around(command) or "git " in command:
         return
-    _add_git_state(state, call, command)
-    is_short = _MIN_OUTPUT_CHARS <= len(answer.text) <= _MAX_OUTPUT_CHARS
-    if is_short and not said and not checks.looks_around(command) and "git " not in command:
-        _add_passage(state, call.answer_ref(answer.text), "output", answer.text, text)
+    _add_passage(state, ref, "output", output, command)
 
 
 def _folder_elsewhere(state: State, ran: Ran) -> str:
@@ -224,10 +250,13 @@ def _folder_elsewhere(state: State, ran: Ran) -> str:
     return "" if not state.project or folder.rstrip("/") == state.project.rstrip("/") else folder
 
 
-def _add_git_state(state: State, call: Call, command: str) -> None:
-    """Note what was committed and pushed."""
+def _add_git_state(state: State, call: Call, command: str, *, has_failed: bool) -> None:
+    """Note what was committed and pushed; what the output shows was done even if a later command of the line failed."""
+    if "git" in command and (branch := _ON_BRANCH.search(call.answer.text)):
+        state.branch, state.branch_ref = branch[1], call.answer_ref(branch[0])
     if "push" in command and _PUSHED.search(command):
-        state.pushed_at = state.calls
+        is_shown = _PUSH_SHOWN.search(call.answer.text) is not None
+        state.pushed_at = state.pushed_at if has_failed and not is_shown else state.calls
     if "commit" not in command:
         return
     message = _MESSAGE.search(command)
@@ -236,7 +265,7 @@ def _add_git_state(state: State, call: Call, command: str) -> None:
     folder = _FOLDER.search(command)
     is_elsewhere = folder is not None and not _is_near(folder[1].strip("'\""), state.project)
     shown = _COMMITTED.findall(call.answer.text[:4_000])
-    if not shown and _QUIET_COMMIT.search(command):
+    if not shown and not has_failed and _QUIET_COMMIT.search(command):
         texts = (each["heredoc"] or each["quoted"] or "" for each in _MESSAGE.finditer(command))
         shown = [(" ", "", subject) for text in texts if (subject := text.strip().split("\n", 1)[0])]
     if shown and "--amend" in command and state.commits:

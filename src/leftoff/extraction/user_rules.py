@@ -48,7 +48,7 @@ _POINTS_BACK = re.compile(
 )
 _PLAN = re.compile(r"\AImplement the following plan:\s.*", re.DOTALL)
 _CHOICE = re.compile(rf"(?:\b|(?<=\W))(?:{any_of('decides')})", re.IGNORECASE)
-_MAX_ANSWER_CHARS = 200
+_MAX_ANSWER_CHARS = 100
 _OPTION_NAMED = re.compile(
     r"(?:(?:let'?s )?(?:go with|do|take|use) )?(?:option )?([a-z]|\d)[.)!]?", re.IGNORECASE
 )
@@ -82,6 +82,7 @@ def add_prompt(state: State, ref: Ref, typed: str, *, has_read_last_reply: bool)
         len(typed) > _LONG_PROMPT_CHARS
     ):  # the description of a task: "must" says there what is to be done in it
         found = [said for said in found if said in announced or _STRICT.search(said) or not said.isascii()]
+    found = [said for said in found if not any(said in each.text for each in state.passages)]  # pasted back
     for said in dict.fromkeys(found[:_MAX_RULES_PER_PROMPT]):
         _add(state, Rule(ref.with_excerpt(said), said, "rule", "", state.calls))
     if not found and not asked:
