@@ -164,18 +164,19 @@ def _requests(state: State) -> Iterator[_Told]:
 
 
 def _facts(state: State) -> Iterator[_Told]:
-    """Yield commits, finished to-dos and what did not work, which is worth knowing although it is no check."""
+    """Yield commits, to-dos finished since the last answer, and what did not work although it is no check."""
+    answered = max((each.call for each in state.passages if each.kind == "outcome"), default=-1)
     for commit in state.commits:
         name = f"Committed `{commit.sha}`" if commit.sha else "Committed"
         text = f"{name}: {commit.subject}" + (f"\n{commit.body}" if commit.body else "")
         yield _Told("accomplishments", "", text, [commit.ref], _WEIGHTS["fact"])
     for todo in state.todos:
-        if todo.status == "completed" and todo.text:
+        if todo.status == "completed" and todo.text and todo.call > answered:
             text = f"Done: {shorten(todo.text, 200)}"
             yield _Told("accomplishments", "", text, [todo.ref], _WEIGHTS["fact"] / 2)
     last = {each.said: each for each in state.commands.values() if each.outcome == "failed" and each.said}
     for command in [*last.values()][-_MAX_FAILURES:]:
-        if not checks.is_check(command):
+        if not checks.is_check(command) and not checks.looks_around(command.text):
             text = f"Did not work: `{shorten(command.text, 200)}`: {quote(command.said, 160)}"
             yield _Told("key_findings", "", text, command.refs, _WEIGHTS["fact"])
 
@@ -198,7 +199,7 @@ def _verdicts(state: State) -> Iterator[Item]:
 
 def _describe_verdict(rule: Rule) -> str:
     """Return a sentence that tells it; empty for a rule, which is told elsewhere."""
-    said = f"“{wording.essence(rule.text, _MAX_SAID_CHARS)}”" if rule.text else ""
+    said = f"“{shorten(rule.text, _MAX_SAID_CHARS)}”" if rule.text else ""
     match rule.kind:
         case "answer" | "choice" if rule.about:
             return f"Asked {quote(rule.about, 200)}, the user answered {said}"

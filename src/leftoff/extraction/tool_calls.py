@@ -39,7 +39,9 @@ _MAX_LONG_OUTPUTS, _MAX_LONG_OUTPUT_CHARS = 3, 1_500
 _MAX_EDIT_CHARS = 600
 _WHOLE_NOTE_CHARS = 1_000
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
-_COMMITTED = re.compile(r"^\[([^\]\n]*?) ?(?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_COMMITTED = re.compile(
+    r"(?:^|\bstdout: )\[([^\]\n]*?) ?(?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$", re.MULTILINE
+)
 _MESSAGE = re.compile(
     r"<<-?\s*['\"]?(?P<end>\w+)['\"]?\n(?P<heredoc>.*?)\n\s*(?P=end)\b"
     r"|-[a-z]*m\s*(?P<quote>['\"])(?P<quoted>.*?)(?<!\\)(?P=quote)",

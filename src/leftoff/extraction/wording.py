@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from leftoff.extraction.phrases import LISTS, any_of
+from leftoff.extraction.phrases import any_of
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 # Includes Chinese and Japanese full stops, and what a sentence may begin with in their scripts and in Cyrillic.
@@ -25,7 +25,6 @@ _ANNOUNCES = re.compile(
     r"\b(?:rules?|constraints?|conventions?|requirements?|guidelines?|principles?)\b[^.?!]*:\s*\Z",
     re.IGNORECASE,
 )
-_DEMANDS = re.compile("|".join(LISTS["demands"]), re.IGNORECASE)
 _SHORT_TITLE_CHARS = 40
 # Not the one in rules, which introduces a list: what only says that something follows.
 _SAYS_WHAT_FOLLOWS = re.compile(rf"\W*(?:{any_of('announces')})", re.IGNORECASE)
@@ -52,25 +51,8 @@ def title(prompt: str) -> str:
 
 
 def essence(prompt: str, max_chars: int) -> str:
-    """Return what a prompt says first, what it demands and what else fits, in its own sentences and their order."""
-    text = title(prompt)
-    paragraphs = [*typed_paragraphs(prompt)] or [text]
-    said = [sentence for paragraph in paragraphs for sentence in sentences(paragraph)]
-    if len(text) > max_chars or sum(map(len, said)) + len(said) <= max_chars:
-        return shorten(" ".join(said) or text, max_chars)
-    chosen = {0}
-    room = max_chars - len(said[0])
-    demands = [n for n, each in enumerate(said) if n and _DEMANDS.search(straighten_quotes(each))]
-    for number in dict.fromkeys([*demands, *range(1, len(said))]):
-        if len(said[number]) + 3 <= room:
-            chosen.add(number)
-            room -= len(said[number]) + 3
-    parts = [
-        f"… {said[number]}" if number - 1 not in chosen else said[number]
-        for number in sorted(chosen)
-        if number
-    ]
-    return " ".join([said[0], *parts])
+    """Return what the user typed in a prompt and did not paste, on one line, from its beginning."""
+    return shorten(" ".join(typed_paragraphs(prompt)) or prompt, max_chars)
 
 
 def _without_code(text: str) -> str:

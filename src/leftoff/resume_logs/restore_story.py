@@ -58,9 +58,8 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
     for own in log.custom_sections:
         entry = Entry("", passages.split(own.content), _OTHER)
         offered.append(_Told(markdown.escape_inline(own.name)[:100], entry))
-    if novelty:
-        flat = " ".join(known.split())
-        offered = [each for each in offered if each.heading != _HOW or _name(each.entry.parts[0]) not in flat]
+    flat = " ".join(known.split())
+    offered = [each for each in offered if each.heading != _HOW or _name(each.entry.parts[0]) not in flat]
     headings = dict.fromkeys([_DECIDED, _ASKED, _HAPPENED, _HOW, *(each.heading for each in offered)])
     room -= sum(len(heading) + 10 for heading in headings) + len(_LATER_COUNTS) + _GAPS_CHARS
     told = passages.tell([each.entry for each in offered], room, known=known, cost=_cost, overhead=_OVERHEAD)
@@ -68,6 +67,13 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
     for number, text in sorted(told):
         heading, entry = offered[number]
         label = f"{entry.label.rstrip()}\n" if entry.label and text.startswith("```") else entry.label
+        if heading == _HAPPENED:  # its label may have a request that is listed too
+            asked = f"“{label.partition('“')[2].rpartition('”')[0]}"
+            sections[_ASKED] = [
+                line
+                for line in sections[_ASKED]
+                if line.removeprefix("- ")[: len(asked)] != asked or asked == "“"
+            ]
         sections[heading].append(f"- {markdown.escape_item((label + text).removeprefix('- '))}")
     if sections[_HAPPENED]:
         sections[_HAPPENED].insert(0, f"{_LATER_COUNTS}\n")
