@@ -96,6 +96,8 @@ def _git_state(state: State, ground: Ground | None) -> Iterator[tuple[str, list[
 def _changed_since(state: State, files: Sequence[File], last: Commit | None) -> str:
     gone = ("deleted", "moved")
     left = [file for file in reversed(files) if file.last not in gone or not file.is_new]
+    if not left:
+        return "Nothing is changed that was not committed or removed"
     names = _name_files([relative_path(file.path, state.project) for file in left])
     if last is not None:
         return f"Changed since commit {_name_commit(last)}: {names}"

@@ -31,8 +31,8 @@ _WEIGHTS = {
     "output": 0.2,
 }
 _OLDEST = 0.4  # what the first passage is worth beside the last one
-_GUESS_WEIGHT = 0.35  # in a turn that has an outcome
-_MIN_SAID_CHARS = 100  # what is shorter, said on the way to an outcome, only reports progress
+_GUESS_WEIGHT = 0.35  # of a guess, or words on what the agent does now, in a turn that has an outcome
+_MIN_SAID_CHARS = 60  # what is shorter, said on the way to an outcome, only reports progress
 _LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
 _ASKED_CHARS = 240
 _ABOUT_CHARS = 160
@@ -42,7 +42,7 @@ _MAX_SAID_CHARS = 400
 _MAX_DECISION_CHARS = 600
 _MAX_CHOICES = 12
 _MAX_FAILURES = 12
-_SUPPOSES = re.compile(any_of("supposes"), re.IGNORECASE)
+_NARRATES = re.compile(any_of("narrates"), re.IGNORECASE)
 _DECIDES = re.compile(rf"(?:\b|(?<=\W))(?:{any_of('decides')})", re.IGNORECASE)
 _REASON = re.compile(any_of("reason"), re.IGNORECASE)
 # How an item begins that is not the agent's own text, by where it is from; ``{}`` is what it is about.
@@ -118,31 +118,17 @@ def _between(text: str) -> str:
 
 def _passages(state: State) -> Iterator[_Told]:
     """Yield the agent's texts, and what it wrote and was told; each with words that say where it is from."""
-    finished = {each.turn for each in state.passages if each.kind == "outcome"}
     asked = {prompt.turn: prompt for prompt in state.prompts if not prompt.is_for_leftoff}
     for number, each in enumerate(state.passages):
-        weight = _WEIGHTS[each.kind]
-        if each.kind != "plan":
-            weight *= _OLDEST + (1 - _OLDEST) * number / len(state.passages)
-        elif not any(later.kind == "outcome" for later in state.passages[number:]):
-            weight *= _UNDER_WAY  # it is being carried out
-        if each.kind == "output":
-            is_commented = any(later.kind == "reply" for later in state.passages[number:])
-            if len(each.text) > _SHORT_OUTPUT_CHARS and (is_commented or each.turn in finished):
-                continue
-            weight = _WEIGHTS["reply"] if not (is_commented or each.turn in finished) else weight
-        is_said = each.kind in ("reply", "outcome")
+        weight = _weight(state, number)
+        if not weight:
+            continue
         text = wording.without_last_announcement(each.text) if each.kind == "reply" else each.text
         body, _, last = text.rpartition("\n\n")
         if each.turn < state.turns and last.endswith(("?", "\uff1f")):
             text = body or text  # the question was answered by the next prompt
-        is_over = each.turn < state.turns or each.turn in finished
-        if each.kind == "reply" and is_over:
-            if len(text) < _MIN_SAID_CHARS:
-                continue
-            weight *= _GUESS_WEIGHT if _SUPPOSES.search(text) else 1.0
         refs, label = [each.ref], ""
-        if not is_said:
+        if each.kind not in ("reply", "outcome"):
             about = shorten(relative_path(each.about, state.project), _ABOUT_CHARS)
             label = OPENINGS[each.about or "proposed" if each.kind == "plan" else each.kind].format(about)
         elif each.turn in asked:
@@ -151,6 +137,25 @@ def _passages(state: State) -> Iterator[_Told]:
             refs.insert(0, prompt.ref)
         section = "accomplishments" if each.kind in ("outcome", "edit") else "key_findings"
         yield _Told(section, label, text, refs, weight)
+
+
+def _weight(state: State, number: int) -> float:
+    """Return what a passage is worth by its kind, its age, and whether its turn has an outcome; 0 is not told at all."""
+    each, later = state.passages[number], state.passages[number + 1 :]
+    weight = _WEIGHTS[each.kind]
+    is_over = each.turn < state.turns or any(other.kind == "outcome" for other in (each, *later))
+    if each.kind == "plan":
+        return weight if is_over else weight * _UNDER_WAY
+    if each.kind in ("edit", "output"):
+        is_last = not is_over and not any(other.kind == "reply" for other in later)
+        if len(each.text) > _SHORT_OUTPUT_CHARS and each.kind == "output" and not is_last:
+            return 0.0  # the agent has said what matters in it
+        weight = _WEIGHTS["reply"] if is_last else weight
+    elif each.kind == "reply" and is_over:
+        if len(each.text) < _MIN_SAID_CHARS:
+            return 0.0
+        weight *= _GUESS_WEIGHT if _NARRATES.search(wording.straighten_quotes(each.text)) else 1.0
+    return weight * (_OLDEST + (1 - _OLDEST) * number / len(state.passages))
 
 
 def _requests(state: State) -> Iterator[_Told]:
@@ -176,7 +181,7 @@ def _facts(state: State) -> Iterator[_Told]:
             yield _Told("accomplishments", "", text, [todo.ref], _WEIGHTS["fact"] / 2)
     last = {each.said: each for each in state.commands.values() if each.outcome == "failed" and each.said}
     for command in [*last.values()][-_MAX_FAILURES:]:
-        if not checks.is_check(command) and not checks.looks_around(command.text):
+        if not checks.is_check(command) and not checks.only_reads(command.text):
             text = f"Did not work: `{shorten(command.text, 200)}`: {quote(command.said, 160)}"
             yield _Told("key_findings", "", text, command.refs, _WEIGHTS["fact"])
 

@@ -52,7 +52,8 @@ def title(prompt: str) -> str:
 
 def essence(prompt: str, max_chars: int) -> str:
     """Return what the user typed in a prompt and did not paste, on one line, from its beginning."""
-    return shorten(" ".join(typed_paragraphs(prompt)) or prompt, max_chars)
+    typed = " ".join(typed_paragraphs(prompt))
+    return shorten(typed if len(typed) >= _SHORT_TITLE_CHARS else prompt.replace("#", ""), max_chars)
 
 
 def _without_code(text: str) -> str:

@@ -18,7 +18,8 @@ from leftoff.extraction.story import OPENINGS
 _ORIGINS = {
     **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
     **dict.fromkeys(("summary", "reply"), 0.8),
-    **dict.fromkeys(("report", "note", "output", "edit"), 0.4),
+    **dict.fromkeys(("report", "note", "output"), 0.4),
+    "edit": 0.25,
 }
 _LABEL = re.compile(
     "|".join(
@@ -27,13 +28,15 @@ _LABEL = re.compile(
     )
 )
 _OLDEST = 0.3  # what the first item is worth beside the last one
+_FIRST_REQUEST_CHARS = 1_000  # where others followed it
 _SHORT_CHARS = 200  # told whole or not at all
 _PROGRESS, _PROGRESS_CHARS = 0.5, 100  # of a text that is too short to say more than how far things are
 _FIRST_REQUEST, _REQUEST, _DECISION, _OTHER = 2.5, 1.0, 1.6, 0.7
 _HOW_WEIGHTS = {"commands": 1.4, "files": 0.4}
 _MAX_ENTRY_CHARS = 1_400  # half a command is worse than none
-_SAYS_LITTLE = 0.35  # of a file that was only read, a command that checks nothing, a mere "yes"
-_READ, _SAYS_NO_RESULT = ": read ", ("→ worked", "→ outcome not shown")
+_SAYS_LITTLE = 0.35  # of a file without a reason, a command that checks nothing, a mere "yes"
+_SAYS_NO_REASON = (" time", " times", " edit", " edits", ": created", ": searched")
+_SAYS_NO_RESULT = ("→ worked", "→ outcome not shown")
 _ANSWER = re.compile(r"the user answered “([^”]*)”\Z")
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
 _OVERHEAD = 6  # a bullet, and some of the marks where paragraphs were left out
@@ -96,7 +99,10 @@ def _requests(log: ResumeLog) -> Iterator[_Told]:
         between = [] if opening else text.split("\n- “")[1:]
         if not between and text.strip() and not text.startswith(LATEST):
             label = f"{opening} " if opening else ""
-            parts = passages.split(text.removeprefix(opening).strip())
+            asked = text.removeprefix(opening).strip()
+            if opening and LATEST in log.mission_summary:
+                asked = passages.fit(asked, _FIRST_REQUEST_CHARS)
+            parts = passages.split(asked)
             yield _Told(_ASKED, Entry(label, parts, _FIRST_REQUEST))
         for number, request in enumerate(between, 1):
             if not request.rstrip("” ").endswith(":"):  # that introduces what was pasted
@@ -138,7 +144,7 @@ def _how_and_where(log: ResumeLog) -> Iterator[_Told]:
     others = [key for key in log.critical_context if key not in (*_TOLD_ELSEWHERE, *_HOW_WEIGHTS)]
     for key in (*_HOW_WEIGHTS, *others):
         for text in texts_of(log.critical_context.get(key)):
-            says_little = _READ in text if key == "files" else text.endswith(_SAYS_NO_RESULT)
+            says_little = text.endswith(_SAYS_NO_REASON if key == "files" else _SAYS_NO_RESULT)
             named = text if key in _HOW_WEIGHTS else f"{key.replace('_', ' ')}: {text}"
             weight = _HOW_WEIGHTS.get(key, _OTHER) * (_SAYS_LITTLE if says_little else 1.0)
             if len(named) <= _MAX_ENTRY_CHARS:
