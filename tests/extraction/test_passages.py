@@ -10,18 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.extraction import passages
-from leftoff.extraction.passages import (
-    GAP,
-    GAP_CHARS,
-    Entry,
-    Paragraph,
-    choose,
-    fit_paragraphs,
-    join,
-    split,
-    tell,
-    words,
-)
+from leftoff.extraction.passages import GAP, GAP_CHARS, Entry, fit, join, split, tell, words
 from tests.support import strategies
 
 TABLE = "| domain | covered |\n|---|---|\n| logs | yes |\n| traces | no |"
@@ -71,51 +60,31 @@ def test_splitting_loses_nothing_but_blank_lines_and_marks_of_headings(text: str
     assert re.sub(r"[\s#*]+", "", "\n".join(split(text))) == re.sub(r"[\s#*]+", "", text)
 
 
-paragraphs = st.lists(
+told_texts = st.one_of(
+    st.lists(
+        st.sampled_from(["the", "store", "keeps", "cents", "because", "of", "丸め誤差", "für", "Beträge"])
+    ).map(" ".join),
+    strategies.texts,
+)
+entries = st.lists(
     st.builds(
-        Paragraph,
-        st.integers(0, 3),
-        st.integers(0, 8),
-        st.one_of(
-            st.lists(
-                st.sampled_from(
-                    ["the", "store", "keeps", "cents", "because", "of", "丸め誤差", "für", "Beträge"]
-                )
-            ).map(" ".join),
-            strategies.texts,
-        ),
+        Entry,
+        st.sampled_from(["", "Asked “x”: ", "On “a longer request”: "]),
+        st.lists(told_texts, max_size=4),
         st.floats(0.1, 4),
         st.sampled_from([0.0, 0.0, 0.3, 1.0]),
     ),
-    max_size=12,
-    unique_by=lambda each: (each.group, each.number),
+    max_size=8,
 )
 
 
-@given(paragraphs, st.integers(-10, 400), st.booleans())
-def test_what_is_chosen_fits_the_room(offered: list[Paragraph], room: int, labelled: bool) -> None:
-    """The whole of it with its labels."""
-    labels = {0: "Asked “x”: ", 2: "On “a longer request”: "} if labelled else {}
-    chosen = choose(offered, room, labels=labels)
-    taken = sum(len(each.text) + GAP_CHARS for each in offered if each[:2] in chosen)
-    taken += sum(len(labels.get(group, "")) for group in {group for group, _ in chosen})
-    assert chosen <= {each[:2] for each in offered}
-    assert taken <= max(0, room)
-
-
-@given(paragraphs, st.integers(0, 400))
-def test_more_room_is_used_as_far_as_anything_fits(offered: list[Paragraph], room: int) -> None:
-    """Even what only repeats known words is better than unused space, but the same text is never chosen twice."""
-    chosen = choose(offered, room)
-    left = room - sum(len(each.text) + GAP_CHARS for each in offered if each[:2] in chosen)
-    told = {each.text for each in offered if each[:2] in chosen}
-    assert len(told) == len(chosen)
-    rare = [each for each in offered if each.text not in told and words(each.text) and not each.novelty]
-    assert all(len(each.text) + GAP_CHARS > left for each in rare)
-
-
-def numbered(*texts: str, weight: float = 1.0) -> list[Paragraph]:
-    return [Paragraph(0, number, text, weight) for number, text in enumerate(texts)]
+@given(entries, st.integers(-10, 400))
+def test_what_is_told_fits_the_room(offered: list[Entry], room: int) -> None:
+    """With the labels."""
+    told = dict(tell(offered, room, known=""))
+    assert sum(len(text) + len(offered[number].label) for number, text in told.items()) <= max(
+        0, room
+    ) + GAP_CHARS * len(told)
 
 
 FILLER = ["Everything else goes on as before.", "Alles Weitere bleibt, wie es war.", "他はそのままです。"]
@@ -146,37 +115,26 @@ def test_what_was_said_before_gives_way_to_what_is_new_in_any_language(
     first: str, again: str, new: str
 ) -> None:
     """Said twice, told once: with room for two, the repetition is left out."""
-    offered = numbered(first, again, new, *FILLER)
-    room = len(first) + len(again) + len(new) + 2 * GAP_CHARS
-    assert choose(offered[:3], len(max(first, again, key=len)) + len(new) + 2 * GAP_CHARS) in (
-        {(0, 0), (0, 2)},
-        {(0, 1), (0, 2)},
-    )
-    assert (0, 2) in choose(offered, room)
-    mostly_new = [each._replace(novelty=0.3) for each in offered[:3]]
-    assert choose(mostly_new, room, known=words(first)) == {(0, 2)}
+    offered = [Entry("", [text], 1.0) for text in (first, again, new, *FILLER)]
+    room = len(max(first, again, key=len)) + len(new) + 2 * GAP_CHARS
+    assert {number for number, _ in tell(offered[:3], room, known="")} in ({0, 2}, {1, 2})
+    mostly_new = [each._replace(novelty=0.5) for each in offered[:3]]
+    assert [number for number, _ in tell(mostly_new, 500, known=first)] == [2]
 
 
-def test_an_entry_is_told_with_what_is_chosen_of_it_and_not_known_yet() -> None:
-    entries = [
-        Entry("Asked “x”", [LONG, "The parser drops a row."], 1.0),
-        Entry("", ["Totals are cents."], 2.0),
+def test_an_entry_is_told_from_its_beginning_and_without_what_is_known() -> None:
+    answer = Entry("Asked “x”: ", ["The parser drops a row.", "It is the last one.", LONG], 1.0)
+    total = Entry("", ["Totals are cents."], 2.0)
+    assert tell([answer, total], 120, known="") == [
+        (0, f"The parser drops a row.\n\nIt is the last one.\n{GAP}"),
+        (1, "Totals are cents."),
     ]
-    assert tell(entries, 70, known="") == [(0, f"{GAP}\n\nThe parser drops a row."), (1, "Totals are cents.")]
-    assert tell(entries, 70, known="So: totals are cents. Totals are cents. And so on") == [
-        (0, f"{GAP}\n\nThe parser drops a row.")
-    ]
-
-
-def test_the_same_text_is_chosen_once_however_much_room_there_is() -> None:
-    offered = numbered("The listener leaks.", "The listener leaks.", *FILLER, "The listener leaks.")
-    assert len(choose(offered, 10_000)) == 1 + len(FILLER)
+    assert tell([total], 120, known="So: Totals are cents. And so on") == []
 
 
 def test_weight_decides_between_equals() -> None:
-    light, heavy = numbered("Alpha beta gamma."), numbered("Delta epsilon zeta.", weight=2)
-    offered = [*light, heavy[0]._replace(number=1)]
-    assert choose(offered, 30) == {(0, 1)}
+    offered = [Entry("", ["Alpha beta gamma."], 1.0), Entry("", ["Delta epsilon zeta."], 2.0)]
+    assert [number for number, _ in tell(offered, 30, known="")] == [1]
 
 
 def test_words_are_names_and_their_parts_and_pairs_of_characters() -> None:
@@ -196,20 +154,30 @@ def test_chosen_paragraphs_keep_their_order_and_gaps_are_marked(numbers: list[in
 
 @given(strategies.long_texts, st.integers(0, 600))
 def test_a_text_that_is_made_to_fit_is_never_longer_than_asked(text: str, max_chars: int) -> None:
-    assert len(fit_paragraphs(text, max_chars)) <= max_chars
+    assert len(fit(text, max_chars)) <= max_chars
 
 
 def test_a_single_long_paragraph_is_cut_and_never_dropped() -> None:
     for text in ("This one paragraph goes on and on. " * 100, "日本語の段落" * 500):
-        assert 900 < len(fit_paragraphs(text, 1_000)) <= 1_000
+        assert 900 < len(fit(text, 1_000)) <= 1_000
 
 
-def test_a_text_with_many_gaps_fits_too() -> None:
-    """The marks of what was left out count."""
-    text = "\n\n".join(LONG.replace("This", f"p{n}") if n % 2 else f"p{n} " * 300 for n in range(40))
-    fitted = fit_paragraphs(text, 4_000)
-    assert fitted.count(GAP) > 3
-    assert len(fitted) <= 4_000
+def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
+    """The end says what is next; there is one mark for what is left out."""
+    parts = [LONG.replace("This", f"p{n}") for n in range(9)]
+    fitted = fit(
+        "\n\n".join(
+            [
+                *parts,
+                "Next: the docs, then the release, and after that the report that was asked for at first.",
+            ]
+        ),
+        1_000,
+    )
+    assert (
+        fitted
+        == f"{parts[0]}\n{GAP}\n\nNext: the docs, then the release, and after that the report that was asked for at first."
+    )
 
 
 def test_entries_of_a_list_are_joined_without_blank_lines() -> None:
@@ -228,9 +196,9 @@ def test_code_and_logs_are_worth_less_than_prose_of_any_language(noise: str, pro
 def test_every_process_makes_the_same_choice() -> None:
     """The order of a set differs from process to process; a log must read the same each time it is shown."""
     program = (
-        "from leftoff.extraction.passages import fit_paragraphs\n"
+        "from leftoff.extraction.passages import fit\n"
         "parts = [f'Part {n} of it moves the old table {n} and the new view {n} elsewhere.' for n in range(60)]\n"
-        "print(fit_paragraphs('\\n\\n'.join(parts), 1500))"
+        "print(fit('\\n\\n'.join(parts), 1500))"
     )
     texts = {
         subprocess.run(

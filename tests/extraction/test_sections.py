@@ -116,16 +116,14 @@ def test_accomplishments_are_outcomes_commits_and_changes() -> None:
 
 
 def test_findings_are_what_was_said_and_written_on_the_way() -> None:
-    """Each request is named once; the plan, notes and documents say what they are."""
+    """Each request is named once; the plan and notes say what they are."""
     story = Story(project="/p").asked("Follow STYLE.md and write an importer")
-    story.replied("", call("read", {"path": "/p/STYLE.md"}, "Names are never abbreviated in this project."))
     story.replied("The store has no index on the date.", call("shell", {"command": "ls"}, "a"))
     story.replied("Each lookup takes 40 ms because of it.", *[call("shell", {"command": "ls"}, "a")] * 3)
     story.replied("", call("write", {"path": "/p/NOTES.md", "content": "The cache is kept per worker."}))
     story.delegated("Count the files", "There are 7 files in all.")
     story.replied("Done.").asked("Thanks")
     assert session_state_of(story)["key_findings"] == [
-        "`STYLE.md`, which the user named, says: Names are never abbreviated in this project.",
         "On “Follow STYLE.md and write an importer”: The store has no index on the date.",
         "Each lookup takes 40 ms because of it.",
         "Written to `NOTES.md`: The cache is kept per worker.",
@@ -241,13 +239,13 @@ def test_what_was_said_twice_is_told_once() -> None:
     story = Story().asked("Look")
     for _ in range(30):
         story.replied("The importer drops the last row of each file.", call("shell", {"command": "ls"}, "a"))
-    story.replied("Totals are kept in cents.", call("shell", {"command": "ls"}, "a")).replied("So.").asked(
+    story.replied("Totals are kept in cents, not in floats.", call("shell", {"command": "ls"}, "a")).replied("So.").asked(
         "Ok"
     )
     told = session_state_of(story)["key_findings"]
     assert told == [
         "On “Look”: The importer drops the last row of each file.",
-        "Totals are kept in cents.",
+        "Totals are kept in cents, not in floats.",
     ]
 
 

@@ -1,12 +1,10 @@
 """Of a prompt that an agent expanded from a command's template, only what differs from the template is the user's."""
 
-from typing import Any
-
 import pytest
 
-from leftoff.extraction import State, templates
+from leftoff.extraction import templates
 from leftoff.testing.builders import Story
-from tests.extraction.builders import folded, rules_of, session_state_of
+from tests.extraction.builders import rules_of, session_state_of
 
 OUTLINE = (
     "# Release a package\n\n"
@@ -48,20 +46,6 @@ def test_a_template_without_an_argument_is_named_by_its_heading_and_has_no_rules
     assert session_state_of(story)["decisions"] == []
 
 
-def test_a_template_is_quoted_as_a_document_once() -> None:
-    findings = session_state_of(story_with_prompts(with_field("Phase 1"), with_field("Phase 2")))[
-        "key_findings"
-    ]
-    quoted = [each for each in findings if "Never publish without a tag" in each]
-    assert len(quoted) == 1
-    assert quoted[0].startswith("The template of a command that the user ran says: ")
-
-
 def test_a_template_that_was_pasted_with_its_placeholder_is_the_users_text() -> None:
-    assert templates.separate(with_field("$ARGUMENTS")).template == ""
-
-
-def test_a_state_saved_without_templates_is_loaded() -> None:
-    saved: dict[str, Any] = folded(story_with_prompts("Write docs")).to_dict()
-    saved["prompts"] = [prompt[:-1] for prompt in saved["prompts"]]
-    assert [prompt.template for prompt in State.from_dict(saved).prompts] == [""]
+    pasted = with_field("$ARGUMENTS")
+    assert templates.without_template(pasted) == pasted

@@ -113,10 +113,7 @@ def _open_steps(state: State, *, with_context: bool) -> Iterator[Step]:
         said = _reply_with_next_step(state) or (state.last_reply if with_context else None)
         if said is not None:
             yield f"{LAST_REPLY}{_answering(state, said)}: {fit_reply(said.text)}", [said.ref]
-    if not (is_answered(state, state.prompts[-1]) if state.prompts else False) or not _says_done(
-        state.last_reply
-    ):
-        yield from _open_todos(state)  # of which the agent may not have ticked off the last
+    yield from _open_todos(state)
     yield from _unsettled_calls(state)
 
 
@@ -148,9 +145,12 @@ def _unsettled_calls(state: State) -> Iterator[Step]:
 
 
 def _open_todos(state: State) -> Iterator[Step]:
+    # After the agent called the work done, an entry in progress is one that it forgot to tick off.
+    said = state.last_reply if state.prompts and is_answered(state, state.prompts[-1]) else None
+    is_over = said is not None and any(map(is_complete, wording.sentences(said.text)))
     for status, word in TODO_WORDS.items():
         for todo in state.todos:
-            if todo.status == status and todo.text:
+            if todo.status == status and todo.text and not (is_over and status == "in_progress"):
                 yield f"{word}: {shorten(todo.text, 300)}", [todo.ref]
 
 

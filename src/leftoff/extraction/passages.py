@@ -115,6 +115,8 @@ def fit(text: str, max_chars: int) -> str:
         return text
     parts = split(text)
     room = max_chars - GAP_CHARS
+    if room < _SHORT_CHARS:
+        return shorten_paragraph(text, max_chars) if max_chars >= 2 * GAP_CHARS else ""
     kept = [(0, shorten_paragraph(parts[0], room))]
     room -= len(kept[0][1])
     last = len(parts) - 1
@@ -126,7 +128,7 @@ def fit(text: str, max_chars: int) -> str:
         if room < 0:
             break
         kept.append((number, parts[number]))
-    return join(kept, len(parts)) if max_chars > GAP_CHARS else ""
+    return join(kept, len(parts))
 
 
 def shorten_paragraph(text: str, max_chars: int) -> str:
@@ -177,8 +179,11 @@ def tell(
 
     def is_new(part: str, novelty: float) -> bool:
         found = words(part) if novelty else set[str]()
-        return len(found - has) >= novelty * len(found) and " ".join(part.split()) not in flat
+        is_told = part in seen or " ".join(part.split()) in flat
+        seen.add(part)
+        return not is_told and len(found - has) >= novelty * len(found)
 
+    seen = set[str]()
     offered = [
         [
             (number, shorten_paragraph(part, _MAX_PARAGRAPH_CHARS))

@@ -32,7 +32,8 @@ _WEIGHTS = {
 }
 _OLDEST = 0.4  # what the first passage is worth beside the last one
 _GUESS_WEIGHT = 0.35  # of a guess, or words on what the agent does now, in a turn that has an outcome
-_MIN_SAID_CHARS = 60  # what is shorter, said on the way to an outcome, only reports progress
+_MAX_PROGRESS_BYTES = 200  # "Good. All imports are valid."
+_MIN_SAID_BYTES = 33  # what is shorter, said on the way to an outcome, only reports progress
 _LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
 _ASKED_CHARS = 240
 _ABOUT_CHARS = 160
@@ -152,7 +153,10 @@ def _weight(state: State, number: int) -> float:
             return 0.0  # the agent has said what matters in it
         weight = _WEIGHTS["reply"] if is_last else weight
     elif each.kind == "reply" and is_over:
-        if len(each.text) < _MIN_SAID_CHARS:
+        chars = len(each.text.encode())  # of Japanese, fewer say as much
+        if chars < _MIN_SAID_BYTES or (
+            chars < _MAX_PROGRESS_BYTES and wording.begins_by_announcing(each.text)
+        ):
             return 0.0
         weight *= _GUESS_WEIGHT if _NARRATES.search(wording.straighten_quotes(each.text)) else 1.0
     return weight * (_OLDEST + (1 - _OLDEST) * number / len(state.passages))

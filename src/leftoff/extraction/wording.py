@@ -120,6 +120,11 @@ def without_last_announcement(text: str) -> str:
     return f"{body}\n{' '.join(sentences)}".strip().rstrip(":")
 
 
+def begins_by_announcing(text: str) -> bool:
+    """Return whether a text begins with words on what the agent does now, or that all is well so far."""
+    return _SAYS_WHAT_FOLLOWS.match(straighten_quotes(text)) is not None
+
+
 def only_announces(paragraph: str) -> bool:
     """Return whether a paragraph says nothing but that something follows."""
     lines = straighten_quotes(paragraph).split("\n")

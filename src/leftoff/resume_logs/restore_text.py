@@ -33,6 +33,7 @@ _SHORT_BELOW_CHARS = 2000  # a long introduction would leave little space
 _MAX_LINE_CHARS = 120
 _STANDING_SHARE = 0.5  # of the room, for where things stand
 _RULES_SHARE = 0.3
+_ANSWERED_REQUEST_CHARS = 600
 _LOST_NOVELTY = 0.15  # of the words of a paragraph that the summary must lack
 _MIN_NEW_WORDS = 3
 _LOST_STANDING = 0.15  # of a line on where things stand
@@ -175,7 +176,8 @@ def _standing(log: ResumeLog) -> list[str]:
     last = _last_request(log)
     is_told = any(step.startswith(UNFINISHED) or " ".join(last.split()) in step for step in log.next_steps)
     if last and not is_told:
-        steps.insert(0, f"- The last request: {markdown.escape_item(last)}")
+        request = passages.fit(last, _ANSWERED_REQUEST_CHARS)
+        steps.insert(0, f"- The last request: {markdown.escape_item(request)}")
     where = log.critical_context.get("where")
     named = [f"{key} {value}" for key, value in where.items()] if isinstance(where, dict) else []
     at = str(log.metadata.get(LAST_ACTIVITY) or "")[:16].replace("T", " ")
