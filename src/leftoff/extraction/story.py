@@ -32,10 +32,10 @@ _WEIGHTS = {
 }
 _OLDEST = 0.4  # what the first passage is worth beside the last one
 _GUESS_WEIGHT = 0.35  # of a guess, or words on what the agent does now, in a turn that has an outcome
-_MAX_PROGRESS_BYTES = 200  # "Good. All imports are valid."
+_MAX_PROGRESS_BYTES = 120  # such as "Good. All imports are valid."
 _MIN_SAID_BYTES = 33  # what is shorter, said on the way to an outcome, only reports progress
 _LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
-_ASKED_CHARS = 240
+_ASKED_CHARS = 160
 _ABOUT_CHARS = 160
 _UNDER_WAY = 2.0  # a plan without an outcome yet
 _SHORT_OUTPUT_CHARS = 500  # a longer one is told only until the agent has commented it

@@ -17,7 +17,7 @@ from leftoff.extraction.story import OPENINGS
 # What an item is worth by where it is from, which the words at its beginning tell.
 _ORIGINS = {
     **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
-    **dict.fromkeys(("summary", "reply"), 0.8),
+    **dict.fromkeys(("summary", "reply"), 0.9),
     **dict.fromkeys(("report", "note", "output"), 0.4),
     "edit": 0.25,
 }
