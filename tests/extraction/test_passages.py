@@ -57,7 +57,7 @@ def test_a_long_list_is_split_between_its_entries() -> None:
 
 @given(strategies.long_texts)
 def test_splitting_loses_nothing_but_blank_lines_and_marks_of_headings(text: str) -> None:
-    assert re.sub(r"[\s#*]+", "", "\n".join(split(text))) == re.sub(r"[\s#*]+", "", text)
+    assert re.sub(r"[\s#*_-]+", "", "\n".join(split(text))) == re.sub(r"[\s#*_-]+", "", text)
 
 
 told_texts = st.one_of(

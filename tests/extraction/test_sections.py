@@ -239,9 +239,9 @@ def test_what_was_said_twice_is_told_once() -> None:
     story = Story().asked("Look")
     for _ in range(30):
         story.replied("The importer drops the last row of each file.", call("shell", {"command": "ls"}, "a"))
-    story.replied("Totals are kept in cents, not in floats.", call("shell", {"command": "ls"}, "a")).replied("So.").asked(
-        "Ok"
-    )
+    story.replied("Totals are kept in cents, not in floats.", call("shell", {"command": "ls"}, "a")).replied(
+        "So."
+    ).asked("Ok")
     told = session_state_of(story)["key_findings"]
     assert told == [
         "On “Look”: The importer drops the last row of each file.",

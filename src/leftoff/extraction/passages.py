@@ -23,6 +23,7 @@ _PARTS = re.compile(r"[._/@:-]")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _LIST_ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s|\|")
+_RULES = ("---", "***", "___")  # horizontal ones
 _HEADING = re.compile(r"#{1,6}\s+(\S.*?)\s*#*\Z")
 _INTRODUCES = re.compile(r".*[:\uff1a]\s*\**\Z|\s*#{1,6}\s.*\Z|\s*\*\*[^*]+\*\*:?\s*\Z", re.DOTALL)
 _REPEATED_VALUE = 0.15  # of a word that is known already: more of the same is better than unused space
@@ -59,7 +60,7 @@ def split(text: str) -> list[str]:
             fence = mark[1]
         elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
-        if line.strip() or fence:
+        if (line.strip() and line.strip() not in _RULES) or fence:
             heading = _HEADING.match(line) if line[:1] == "#" and not fence else None
             blocks[-1].append(f"**{heading[1].strip('* ')}**" if heading else line)
         elif blocks[-1]:

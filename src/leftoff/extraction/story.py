@@ -94,11 +94,7 @@ class _Told(NamedTuple):
 def tell(state: State, room: int, *, known: str) -> list[Item]:
     """Choose the paragraphs that tell most beside what is ``known``, and return them as items, oldest first."""
     offered = [*_passages(state), *_requests(state), *_facts(state)]
-    texts = (wording.without_announcements(each.text) for each in offered)
-    entries = [
-        Entry(each.label, passages.split(text), each.weight)
-        for each, text in zip(offered, texts, strict=True)
-    ]
+    entries = [Entry(each.label, passages.split(each.text), each.weight) for each in offered]
     told = passages.tell(entries, room, known=known, cost=count_quarters, overhead=16)
     items = []
     last_label = ""
@@ -121,10 +117,11 @@ def _passages(state: State) -> Iterator[_Told]:
     """Yield the agent's texts, and what it wrote and was told; each with words that say where it is from."""
     asked = {prompt.turn: prompt for prompt in state.prompts if not prompt.is_for_leftoff}
     for number, each in enumerate(state.passages):
-        weight = _weight(state, number)
+        text = wording.without_announcements(each.text)
+        text = wording.without_last_announcement(text) if each.kind == "reply" else text
+        weight = _weight(state, number, text)
         if not weight:
             continue
-        text = wording.without_last_announcement(each.text) if each.kind == "reply" else each.text
         body, _, last = text.rpartition("\n\n")
         if each.turn < state.turns and last.endswith(("?", "\uff1f")):
             text = body or text  # the question was answered by the next prompt
@@ -140,7 +137,7 @@ def _passages(state: State) -> Iterator[_Told]:
         yield _Told(section, label, text, refs, weight)
 
 
-def _weight(state: State, number: int) -> float:
+def _weight(state: State, number: int, text: str) -> float:
     """Return what a passage is worth by its kind, its age, and whether its turn has an outcome; 0 is not told at all."""
     each, later = state.passages[number], state.passages[number + 1 :]
     weight = _WEIGHTS[each.kind]
@@ -153,12 +150,10 @@ def _weight(state: State, number: int) -> float:
             return 0.0  # the agent has said what matters in it
         weight = _WEIGHTS["reply"] if is_last else weight
     elif each.kind == "reply" and is_over:
-        chars = len(each.text.encode())  # of Japanese, fewer say as much
-        if chars < _MIN_SAID_BYTES or (
-            chars < _MAX_PROGRESS_BYTES and wording.begins_by_announcing(each.text)
-        ):
+        chars = len(text.encode())  # of Japanese, fewer say as much
+        if chars < _MIN_SAID_BYTES or (chars < _MAX_PROGRESS_BYTES and wording.begins_by_announcing(text)):
             return 0.0
-        weight *= _GUESS_WEIGHT if _NARRATES.search(wording.straighten_quotes(each.text)) else 1.0
+        weight *= _GUESS_WEIGHT if _NARRATES.search(wording.straighten_quotes(text)) else 1.0
     return weight * (_OLDEST + (1 - _OLDEST) * number / len(state.passages))
 
 
