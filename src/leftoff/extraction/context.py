@@ -99,6 +99,7 @@ def _changed_since(state: State, files: Sequence[File], last: Commit | None) -> 
     if not left:
         return "Nothing is changed that was not committed or removed"
     names = _name_files([relative_path(file.path, state.project) for file in left])
+    names += "; subagents may have changed more" if state.agents else ""
     if last is not None:
         return f"Changed since commit {_name_commit(last)}: {names}"
     said = (each.text for each in state.passages if each.kind in ("reply", "outcome"))

@@ -110,7 +110,7 @@ def _open_steps(state: State, *, with_context: bool) -> Iterator[Step]:
     if state.prompts and not is_answered(state, state.prompts[-1]):
         yield from open_request(state, with_context=with_context)
     else:
-        said = _reply_with_next_step(state) or (state.last_reply if with_context else None)
+        said = _reply_with_next_step(state) or (_last_words(state) if with_context else None)
         if said is not None:
             yield f"{LAST_REPLY}{_answering(state, said)}: {fit_reply(said.text)}", [said.ref]
     yield from _open_todos(state)
@@ -176,6 +176,12 @@ def is_answered(state: State, prompt: Prompt) -> bool:
     return reply is not None and reply.call == state.calls and not state.pending and reply.turn == prompt.turn
 
 
+def _last_words(state: State) -> Passage | None:
+    """Return the agent's last reply that says something: not "No response requested." after a command of the client."""
+    said = (each for each in reversed(state.passages) if each.kind in ("reply", "outcome"))
+    return next((each for each in said if not wording.only_announces(each.text)), state.last_reply)
+
+
 def _reply_with_next_step(state: State) -> Passage | None:
     """Return the agent's last reply if it says what is left; after mere thanks, the reply before."""
     last = state.last_reply
@@ -203,7 +209,7 @@ def _replies_before_thanks(state: State) -> Iterator[Passage]:
 
 def _nothing_open(state: State) -> Iterator[Step]:
     """Yield a step that says so explicitly, so that the next session does not look for open work; in doubt, only what was said."""
-    reply = state.last_reply
+    reply = _last_words(state)
     if not state.prompts or reply is None:
         return
     asked = requests(state)

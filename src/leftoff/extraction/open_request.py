@@ -43,7 +43,14 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
     if last is not None and last.project:
         yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
     elif last is not None:
-        yield f"{UNFINISHED} {quote_prompt(last, LAST_REQUEST_CHARS)}", [last.ref]
+        open_ones = [last]  # and those before it that nobody has replied to
+        replied = {each.turn for each in state.passages if each.kind in ("reply", "outcome")}
+        for prompt in reversed(asked[: asked.index(last)]):
+            if prompt.turn in replied or prompt.call != last.call or prompt.project:
+                break
+            open_ones.insert(0, prompt)
+        quoted = " and then ".join(quote_prompt(each, LAST_REQUEST_CHARS) for each in open_ones[-3:])
+        yield f"{UNFINISHED} {quoted}", [each.ref for each in open_ones[-3:]]
     if with_context:
         if not only_saves(state.prompts[-1].text):
             yield from _words_around(state)

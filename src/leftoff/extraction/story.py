@@ -145,7 +145,7 @@ def _weight(state: State, number: int, text: str) -> float:
     if each.kind == "plan":
         return weight if is_over else weight * _UNDER_WAY
     if each.kind in ("edit", "output"):
-        is_last = not is_over and not any(other.kind == "reply" for other in later)
+        is_last = not is_over and (each.kind == "edit" or not any(other.kind == "reply" for other in later))
         if len(each.text) > _SHORT_OUTPUT_CHARS and each.kind == "output" and not is_last:
             return 0.0  # the agent has said what matters in it
         weight = _WEIGHTS["reply"] if is_last else weight
@@ -162,7 +162,7 @@ def _requests(state: State) -> Iterator[_Told]:
     for prompt in state.prompts:
         text = prompt.text.strip()
         if not text.startswith("#"):  # no plan or specification: without the output that was pasted into it
-            text = "\n\n".join(wording.typed_paragraphs(text))
+            text = "\n\n".join(wording.typed_paragraphs(text, passages.GAP))
         if len(text) > _LONG_REQUEST_CHARS:
             yield _Told("key_findings", OPENINGS["request"], f"“{text}”", [prompt.ref], _WEIGHTS["request"])
 

@@ -139,10 +139,17 @@ def _difference(old: str, new: str) -> str:
     added = "\n".join(f"+{line}" for line in after)
     removed = "\n".join(f"-{line}" for line in before)
     # What was added says more, so a long removal does not take its room.
-    removed = truncate(removed, max(_MAX_EDIT_CHARS // 2, _MAX_EDIT_CHARS - len(added)))
-    added = truncate(added, _MAX_EDIT_CHARS - len(removed))
+    removed = _cut(removed, max(_MAX_EDIT_CHARS // 2, _MAX_EDIT_CHARS - len(added)))
+    added = _cut(added, _MAX_EDIT_CHARS - len(removed))
     lines = "\n".join(filter(None, [removed, added]))
     return f"```diff\n{lines}\n```" if lines else ""
+
+
+def _cut(lines: str, max_chars: int) -> str:
+    """Return whole lines, with a mark where others follow."""
+    return (
+        lines if len(lines) <= max_chars else f"{lines[:max_chars].rpartition(chr(10))[0]}\n […]".lstrip("\n")
+    )
 
 
 def _add_passage(state: State, ref: Ref, kind: str, text: str, about: str) -> None:
@@ -216,7 +223,7 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         folder=folder,
     )
     _count_parts(state, command, outcome)
-    _add_git_state(state, call, command, has_failed=has_failed)
+    _add_git_state(state, call, command, has_failed=has_failed, is_here=not folder)
     if not said and len(answer.text) >= _MIN_OUTPUT_CHARS and not has_failed:
         _add_output(state, call.answer_ref(answer.text), answer.text, text)
 
@@ -252,9 +259,10 @@ def _folder_elsewhere(state: State, ran: Ran) -> str:
     return "" if not state.project or folder.rstrip("/") == state.project.rstrip("/") else folder
 
 
-def _add_git_state(state: State, call: Call, command: str, *, has_failed: bool) -> None:
+def _add_git_state(state: State, call: Call, command: str, *, has_failed: bool, is_here: bool) -> None:
     """Note what was committed and pushed; what the output shows was done even if a later command of the line failed."""
-    if "git" in command and (branch := _ON_BRANCH.search(call.answer.text)):
+    is_here = is_here and not _FOLDER.search(command)
+    if is_here and "git" in command and (branch := _ON_BRANCH.search(call.answer.text)):
         state.branch, state.branch_ref = branch[1], call.answer_ref(branch[0])
     if "push" in command and _PUSHED.search(command):
         is_shown = _PUSH_SHOWN.search(call.answer.text) is not None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from leftoff.extraction.passages import GAP
 from leftoff.extraction.phrases import any_of
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -52,7 +53,7 @@ def title(prompt: str) -> str:
 
 def essence(prompt: str, max_chars: int) -> str:
     """Return what the user typed in a prompt and did not paste, on one line, from its beginning."""
-    typed = " ".join(typed_paragraphs(prompt))
+    typed = " ".join(typed_paragraphs(prompt, GAP))
     return shorten(typed if len(typed) >= _SHORT_TITLE_CHARS else prompt.replace("#", ""), max_chars)
 
 
@@ -89,14 +90,19 @@ def announced_rules(prompt: str) -> set[str]:
     return found
 
 
-def typed_paragraphs(prompt: str) -> Iterator[str]:
-    """Yield the paragraphs of a prompt that were typed and not pasted. Where much of a prompt is output, only what is before and after it."""
+def typed_paragraphs(prompt: str, mark: str = "") -> Iterator[str]:
+    """Yield the paragraphs of a prompt that were typed and not pasted; ``mark`` takes the place of what was pasted.
+
+    Where much of a prompt is output, only what is before and after it was typed.
+    """
     lines = _without_code(prompt).splitlines()
     pasted = [number for number, line in enumerate(lines) if _PASTED.match(line)]
     if len(pasted) * 3 > len(lines) or len(pasted) > 8:
-        lines = [*lines[: pasted[0]], "", *lines[pasted[-1] + 1 :]]
-    else:
-        lines = [line for number, line in enumerate(lines) if number not in pasted]
+        lines = [*lines[: pasted[0]], "", mark, "", *lines[pasted[-1] + 1 :]]
+    elif pasted:
+        # One mark for all lines that follow each other.
+        kept = [(number, mark if number in pasted else line) for number, line in enumerate(lines)]
+        lines = [line for number, line in kept if number not in pasted or (mark and number - 1 not in pasted)]
     paragraph: list[str] = []
     for line in [*lines, ""]:
         if line.strip():
