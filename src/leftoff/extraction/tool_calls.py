@@ -36,6 +36,7 @@ _MAX_TEXT_CHARS = 8_000
 _MIN_OUTPUT_CHARS = 40
 _MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
 _MAX_LONG_OUTPUTS, _MAX_LONG_OUTPUT_CHARS = 3, 1_500
+_LAST_PASSAGES = 40  # among which no more long ones are kept
 _MAX_EDIT_CHARS = 600
 _WHOLE_NOTE_CHARS = 1_000
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
@@ -241,11 +242,14 @@ def _count_parts(state: State, command: str, outcome: Outcome) -> None:
 def _add_output(state: State, ref: Ref, output: str, command: str) -> None:
     """Keep short output, and the end of the last long ones, which the agent may not have commented yet."""
     if len(output) > _MAX_OUTPUT_CHARS:
+        last = range(max(0, len(state.passages) - _LAST_PASSAGES), len(state.passages))
         long = [
-            each for each in state.passages if each.kind == "output" and len(each.text) > _MAX_OUTPUT_CHARS
+            n
+            for n in last
+            if state.passages[n].kind == "output" and len(state.passages[n].text) > _MAX_OUTPUT_CHARS
         ]
-        dropped = long[: max(0, len(long) - _MAX_LONG_OUTPUTS + 1)]
-        state.passages[:] = [each for each in state.passages if each not in dropped]
+        if len(long) >= _MAX_LONG_OUTPUTS:
+            del state.passages[long[0]]
         output = output[-_MAX_LONG_OUTPUT_CHARS:].partition("\n")[2]
     elif checks.looks_around(command) or "git " in command:
         return

@@ -57,7 +57,7 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
 
     Where a share of them must be new (``novelty``), commands and files that are known are left out.
     """
-    offered = [*_requests(log), *_decisions(log), *_happened(log, novelty), *_how_and_where(log)]
+    offered = [*_requests(log), *_decisions(log), *_happened(log), *_how_and_where(log)]
     for own in log.custom_sections:
         entry = Entry("", passages.split(own.content), _OTHER)
         offered.append(_Told(markdown.escape_inline(own.name)[:100], entry))
@@ -65,7 +65,10 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
     offered = [each for each in offered if each.heading != _HOW or _name(each.entry.parts[0]) not in flat]
     headings = dict.fromkeys([_DECIDED, _ASKED, _HAPPENED, _HOW, *(each.heading for each in offered)])
     room -= sum(len(heading) + 10 for heading in headings) + len(_LATER_COUNTS) + _GAPS_CHARS
-    told = passages.tell([each.entry for each in offered], room, known=known, cost=_cost, overhead=_OVERHEAD)
+    entries = [
+        each.entry if each.heading == _HOW else each.entry._replace(novelty=novelty) for each in offered
+    ]
+    told = passages.tell(entries, room, known=known, cost=_cost, overhead=_OVERHEAD)
     sections: dict[str, list[str]] = {heading: [] for heading in headings}
     for number, text in sorted(told):
         heading, entry = offered[number]
@@ -119,7 +122,7 @@ def _decisions(log: ResumeLog) -> Iterator[_Told]:
         yield _Told(_DECIDED, Entry("", [text], _DECISION * (_SAYS_LITTLE if is_mere_yes else 1.0)))
 
 
-def _happened(log: ResumeLog, novelty: float) -> Iterator[_Told]:
+def _happened(log: ResumeLog) -> Iterator[_Told]:
     """Yield accomplishments and findings as one story, oldest first; the newest are worth most."""
     places: dict[str, int] = {}  # the line of the last source of each item
     for source in log.sources:
@@ -136,7 +139,7 @@ def _happened(log: ResumeLog, novelty: float) -> Iterator[_Told]:
         weight *= _PROGRESS if len(text) < _PROGRESS_CHARS else 1.0
         rest = text[label.end() :] if label else text
         parts = [rest] if len(rest) < _SHORT_CHARS else passages.split(rest)
-        yield _Told(_HAPPENED, Entry(label[0] if label else "", parts, weight, novelty))
+        yield _Told(_HAPPENED, Entry(label[0] if label else "", parts, weight))
 
 
 def _how_and_where(log: ResumeLog) -> Iterator[_Told]:
