@@ -378,16 +378,30 @@ def test_a_document_written_again_replaces_what_was_kept_of_it() -> None:
     assert [each.text[:12] for each in state.passages] == ["Second plan.", "A line.", "Another line"]
 
 
-def test_short_output_may_be_quoted() -> None:
-    """Output of checks, searches and git, and long output, is not: it was made for a program, or is told elsewhere."""
+def test_output_is_told_until_the_agent_comments_it() -> None:
+    """Of long output the end; of a check, its result is told elsewhere."""
     said = "3 workers share 1 connection; the pool is 5"
-    for command, output, kept in (
-        ("node stats.js", said, 1),
-        ("node stats.js", "short", 0),
-        ("node stats.js", said * 20, 0),
-        ("cat stats.txt", said, 0),
-        ("git log", said, 0),
-        ("pytest -q", "12 passed in 0.31s, and some more words here", 0),
-    ):
-        state = add_call(State(), Ran(command), answer=Answer(output, 0, failed=False))
-        assert len(state.passages) == kept, command
+    story = (
+        Story()
+        .asked("Why is it slow?")
+        .replied("", call("shell", {"command": "node stats.js"}, f"{'x ' * 2_000}\n{said}"))
+    )
+    (told,) = session_state_of(story)["key_findings"]
+    assert told.startswith("`node stats.js` printed:")
+    assert told.endswith(said)
+    assert not session_state_of(story.replied("The pool is larger than what it is given."))["key_findings"]
+
+
+def test_only_the_last_outputs_are_kept() -> None:
+    state = State()
+    for number in range(9):
+        add_call(
+            state, Ran(f"node {number}.js"), answer=Answer(f"{number} workers share one connection to the store", 0)
+        )
+    assert [each.about for each in state.passages] == ["node 6.js", "node 7.js", "node 8.js"]
+    assert (
+        add_call(
+            State(), Ran("pytest -q"), answer=Answer("12 passed in 0.31s, and some more words", 0)
+        ).passages
+        == []
+    )

@@ -28,7 +28,7 @@ _WEIGHTS = {
     "note": 0.9,
     "report": 0.6,
     "edit": 0.3,
-    "output": 0.2,
+    "output": 1.0,
 }
 _OLDEST = 0.4  # what the first passage is worth beside the last one
 _GUESS_WEIGHT = 0.35  # of a guess, or words on what the agent does now, in a turn that has an outcome
@@ -38,7 +38,6 @@ _LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
 _ASKED_CHARS = 160
 _ABOUT_CHARS = 160
 _UNDER_WAY = 2.0  # a plan without an outcome yet
-_SHORT_OUTPUT_CHARS = 500  # a longer one is told only until the agent has commented it
 _MAX_SAID_CHARS = 400
 _MAX_DECISION_CHARS = 600
 _MAX_CHOICES = 12
@@ -146,7 +145,7 @@ def _weight(state: State, number: int, text: str) -> float:
         return weight if is_over else weight * _UNDER_WAY
     if each.kind in ("edit", "output"):
         is_last = not is_over and (each.kind == "edit" or not any(other.kind == "reply" for other in later))
-        if len(each.text) > _SHORT_OUTPUT_CHARS and each.kind == "output" and not is_last:
+        if each.kind == "output" and not is_last:
             return 0.0  # the agent has said what matters in it
         weight = _WEIGHTS["reply"] if is_last else weight
     elif each.kind == "reply" and is_over:

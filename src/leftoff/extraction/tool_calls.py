@@ -34,9 +34,8 @@ from leftoff.extraction.state import (
 _MAX_COMMAND_CHARS = 600
 _MAX_TEXT_CHARS = 8_000
 _MIN_OUTPUT_CHARS = 40
-_MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
-_MAX_LONG_OUTPUTS, _MAX_LONG_OUTPUT_CHARS = 3, 1_500
-_LAST_PASSAGES = 40  # among which no more long ones are kept
+_MAX_OUTPUTS, _MAX_OUTPUT_CHARS = 3, 1_500
+_LAST_PASSAGES = 40  # among which no more outputs are kept
 _MAX_EDIT_CHARS = 600
 _WHOLE_NOTE_CHARS = 1_000
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
@@ -240,19 +239,13 @@ def _count_parts(state: State, command: str, outcome: Outcome) -> None:
 
 
 def _add_output(state: State, ref: Ref, output: str, command: str) -> None:
-    """Keep short output, and the end of the last long ones, which the agent may not have commented yet."""
+    """Keep the end of the last outputs, which the agent may not have commented yet."""
+    last = range(max(0, len(state.passages) - _LAST_PASSAGES), len(state.passages))
+    known = [number for number in last if state.passages[number].kind == "output"]
+    if len(known) >= _MAX_OUTPUTS:
+        del state.passages[known[0]]
     if len(output) > _MAX_OUTPUT_CHARS:
-        last = range(max(0, len(state.passages) - _LAST_PASSAGES), len(state.passages))
-        long = [
-            n
-            for n in last
-            if state.passages[n].kind == "output" and len(state.passages[n].text) > _MAX_OUTPUT_CHARS
-        ]
-        if len(long) >= _MAX_LONG_OUTPUTS:
-            del state.passages[long[0]]
-        output = output[-_MAX_LONG_OUTPUT_CHARS:].partition("\n")[2]
-    elif checks.looks_around(command) or "git " in command:
-        return
+        output = output[-_MAX_OUTPUT_CHARS:].partition("\n")[2]
     _add_passage(state, ref, "output", output, command)
 
 
