@@ -17,9 +17,8 @@ from leftoff.extraction.story import OPENINGS
 # What an item is worth by where it is from, which the words at its beginning tell.
 _ORIGINS = {
     **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
-    **dict.fromkeys(("summary", "reply"), 0.9),
+    **dict.fromkeys(("summary", "reply", "edit"), 0.9),
     **dict.fromkeys(("report", "note", "output"), 0.4),
-    "edit": 0.25,
 }
 _LABEL = re.compile(
     "|".join(
@@ -132,10 +131,14 @@ def _happened(log: ResumeLog) -> Iterator[_Told]:
         for name in ("accomplishments", "key_findings")
         for number, text in enumerate(getattr(log, name))
     ]
-    for at, (_, text) in enumerate(sorted(items, key=lambda each: each[0])):
-        label = _LABEL.match(text)
-        weight = _ORIGINS[label.lastgroup if label and label.lastgroup else "reply"]
-        weight *= _OLDEST + (1 - _OLDEST) * at / len(items)
+    texts = [text for _, text in sorted(items, key=lambda each: each[0])]
+    labels = [_LABEL.match(text) for text in texts]
+    origins = [label.lastgroup if label and label.lastgroup else "reply" for label in labels]
+    answered = max((at for at, origin in enumerate(origins) if origin == "outcome"), default=-1)
+    for at, (text, label, origin) in enumerate(zip(texts, labels, origins, strict=True)):
+        if origin == "edit" and at < answered:
+            continue  # the answer after it says what was changed
+        weight = _ORIGINS[origin] * (_OLDEST + (1 - _OLDEST) * at / len(items))
         weight *= _PROGRESS if len(text) < _PROGRESS_CHARS else 1.0
         rest = text[label.end() :] if label else text
         parts = [rest] if len(rest) < _SHORT_CHARS else passages.split(rest)
