@@ -244,3 +244,19 @@ def test_the_line_that_tells_is_not_the_name_of_a_test_nor_an_empty_run() -> Non
     assert checks.read_outcome("cargo test | tail", Answer(output, 0, failed=False))[1].startswith(
         "test result: ok. 632 passed"
     )
+
+
+def test_a_line_of_several_checks_counts_for_each_that_is_known() -> None:
+    state = State()
+    add_call(state, Ran("make lint"), answer=Answer("1 error", 1, failed=True))
+    add_call(state, Ran("make fmt && make lint && make test"), answer=Answer("12 passed", 0, failed=False))
+    lint = state.commands["make lint"]
+    assert (lint.runs, lint.failures, lint.outcome, lint.call) == (2, 1, "passed", 2)
+
+
+def test_a_passing_test_with_a_failure_in_its_name_is_no_reason() -> None:
+    output = (
+        "(pass) it fails closed when 1 error occurs\n--- FAIL: TestResume\nError: context deadline exceeded"
+    )
+    state = add_call(State(), Ran("go test ./..."), answer=Answer(output, 1, failed=True))
+    assert [each.said for each in state.commands.values()] == ["--- FAIL: TestResume"]

@@ -163,6 +163,32 @@ def test_nothing_is_called_finished_while_something_is_open(extra) -> None:
     assert not is_finished(folded(story))
 
 
+def test_a_reply_says_which_offer_a_mere_yes_accepted() -> None:
+    """Not so if it answers the latest request itself."""
+    story = Story().asked("Write it").replied("Written. Shall I write the docs?")
+    assert steps_of(story)[0].startswith("The agent's last reply: Written.")
+    told = steps_of(story.asked("yes").replied("They are written. Next: the release."))[0]
+    assert told == (
+        "The agent's last reply (to “yes”, after “Shall I write the docs?”): They are written. Next: the release."
+    )
+
+
+def test_requests_that_nobody_replied_to_are_one_request() -> None:
+    story = (
+        Story().asked("Write it").replied("Written.").asked("Test that aggregator: works").asked("with bun")
+    )
+    assert steps_of(story)[0] == "Unfinished request: “Test that aggregator: works” and then “with bun”"
+
+
+def test_an_entry_that_the_agent_forgot_to_tick_off_is_over_once_the_work_is_done() -> None:
+    items = [{"text": "Run the tests", "status": "in_progress"}, {"text": "Docs", "status": "pending"}]
+    story = Story().asked("Write it").replied("", call("todo", {"items": items}))
+    assert "In progress: Run the tests" in steps_of(story)
+    after = steps_of(story.replied("All of it is done."))
+    assert "In progress: Run the tests" not in after
+    assert "To do: Docs" in after
+
+
 def test_a_thank_you_keeps_open_what_the_reply_before_it_named() -> None:
     """But a question in it was answered by the thanks."""
     story = Story().asked("Write it").replied("It reads CSV. Next step: the docs.")

@@ -396,7 +396,9 @@ def test_only_the_last_outputs_are_kept() -> None:
     state = State()
     for number in range(9):
         add_call(
-            state, Ran(f"node {number}.js"), answer=Answer(f"{number} workers share one connection to the store", 0)
+            state,
+            Ran(f"node {number}.js"),
+            answer=Answer(f"{number} workers share one connection to the store", 0),
         )
     assert [each.about for each in state.passages] == ["node 6.js", "node 7.js", "node 8.js"]
     assert (

@@ -145,12 +145,16 @@ def _unsettled_calls(state: State) -> Iterator[Step]:
 
 
 def _open_todos(state: State) -> Iterator[Step]:
-    # After the agent called the work done, an entry in progress is one that it forgot to tick off.
-    said = state.last_reply if state.prompts and is_answered(state, state.prompts[-1]) else None
-    is_over = said is not None and any(map(is_complete, wording.sentences(said.text)))
+    # An entry in progress from before the agent called the work done is one that it forgot to tick off.
+    said = [each for each in state.passages if each.kind == "outcome" or each is state.last_reply]
+    is_over = bool(state.prompts) and is_answered(state, state.prompts[-1])
+    ends = (each for each in said if each.kind == "outcome" or is_over)
+    done_at = max(
+        (each.call for each in ends if any(map(is_complete, wording.sentences(each.text)))), default=-1
+    )
     for status, word in TODO_WORDS.items():
         for todo in state.todos:
-            if todo.status == status and todo.text and not (is_over and status == "in_progress"):
+            if todo.status == status and todo.text and (status == "pending" or todo.call > done_at):
                 yield f"{word}: {shorten(todo.text, 300)}", [todo.ref]
 
 

@@ -49,6 +49,7 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
             if prompt.turn in replied or prompt.call != last.call or prompt.project:
                 break
             open_ones.insert(0, prompt)
+        open_ones = [*{each.text: each for each in open_ones}.values()]
         quoted = " and then ".join(quote_prompt(each, LAST_REQUEST_CHARS) for each in open_ones[-3:])
         yield f"{UNFINISHED} {quoted}", [each.ref for each in open_ones[-3:]]
     if with_context:

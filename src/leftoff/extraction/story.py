@@ -31,7 +31,7 @@ _WEIGHTS = {
     "output": 1.0,
 }
 _OLDEST = 0.4  # what the first passage is worth beside the last one
-_GUESS_WEIGHT = 0.35  # of a guess, or words on what the agent does now, in a turn that has an outcome
+_GUESS_WEIGHT = 0.35  # in a turn that has an outcome
 _MAX_PROGRESS_BYTES = 120  # such as "Good. All imports are valid."
 _MIN_SAID_BYTES = 33  # what is shorter, said on the way to an outcome, only reports progress
 _LONG_REQUEST_CHARS = 200  # the mission shortens a longer one
@@ -42,7 +42,7 @@ _MAX_SAID_CHARS = 400
 _MAX_DECISION_CHARS = 600
 _MAX_CHOICES = 12
 _MAX_FAILURES = 12
-_NARRATES = re.compile(any_of("narrates"), re.IGNORECASE)
+_SUPPOSES = re.compile(any_of("supposes"), re.IGNORECASE)
 _DECIDES = re.compile(rf"(?:\b|(?<=\W))(?:{any_of('decides')})", re.IGNORECASE)
 _REASON = re.compile(any_of("reason"), re.IGNORECASE)
 # How an item begins that is not the agent's own text, by where it is from; ``{}`` is what it is about.
@@ -152,7 +152,7 @@ def _weight(state: State, number: int, text: str) -> float:
         chars = len(text.encode())  # of Japanese, fewer say as much
         if chars < _MIN_SAID_BYTES or (chars < _MAX_PROGRESS_BYTES and wording.begins_by_announcing(text)):
             return 0.0
-        weight *= _GUESS_WEIGHT if _NARRATES.search(wording.straighten_quotes(text)) else 1.0
+        weight *= _GUESS_WEIGHT if _SUPPOSES.search(wording.straighten_quotes(text)) else 1.0
     return weight * (_OLDEST + (1 - _OLDEST) * number / len(state.passages))
 
 
