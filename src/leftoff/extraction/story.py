@@ -138,13 +138,14 @@ def _passages(state: State) -> Iterator[_Told]:
 
 def _weight(state: State, number: int, text: str) -> float:
     """Return what a passage is worth by its kind, its age, and whether its turn has an outcome; 0 is not told at all."""
-    each, later = state.passages[number], state.passages[number + 1 :]
+    each, reply = state.passages[number], state.last_reply
     weight = _WEIGHTS[each.kind]
-    is_over = each.turn < state.turns or any(other.kind == "outcome" for other in (each, *later))
+    is_over = each.turn < state.turns or (reply is not None and reply.kind == "outcome")
     if each.kind == "plan":
         return weight if is_over else weight * _UNDER_WAY
     if each.kind in ("edit", "output"):
-        is_last = not is_over and (each.kind == "edit" or not any(other.kind == "reply" for other in later))
+        is_commented = reply is not None and reply.call >= each.call
+        is_last = not is_over and (each.kind == "edit" or not is_commented)
         if each.kind == "output" and not is_last:
             return 0.0  # the agent has said what matters in it
         weight = _WEIGHTS["reply"] if is_last else weight
