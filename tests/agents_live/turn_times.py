@@ -182,12 +182,12 @@ def run_session(agent: Agent, sandbox: Sandbox, number: int) -> Iterator[tuple[s
 
 
 @contextmanager
-def conversation(agent: Agent, sandbox: Sandbox) -> Iterator[Conversation]:
-    """Start the client; it is ended in any case."""
+def conversation(agent: Agent, sandbox: Sandbox, *options: str) -> Iterator[Conversation]:
+    """Start the client; it is ended in any case. ``options`` are Claude Code's."""
     if agent.name == "claude":
         stream = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         permissions = HEADLESS[HEADLESS.index("--permission-mode") :]
-        process = sandbox.start_dialogue(["-p", *stream, *permissions])
+        process = sandbox.start_dialogue(["-p", *stream, *permissions, *options])
     else:
         process = sandbox.start_dialogue(["app-server"])
     try:

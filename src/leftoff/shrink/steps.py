@@ -122,7 +122,7 @@ def _is_prompt(record: Record) -> bool:
 
 def _insert_prompts(places: Sequence[Place], records: Mapping[Place, Record]) -> list[Place]:
     """Return the places with each prompt inserted before the first place that follows it in the file."""
-    prompts = iter(sorted((place for place in records if place not in {*places}), key=_start))
+    prompts = iter(sorted(records.keys() - {*places}, key=_start))
     next_prompt = next(prompts, None)
     merged: list[Place] = []
     for place in places:
