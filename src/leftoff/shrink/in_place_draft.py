@@ -75,7 +75,10 @@ class Need(IntEnum):
 
 @dataclass
 class Draft:
-    """The conversation while it is being rebuilt. ``records`` are those of its messages, by handle, as far as they are on disk."""
+    """The conversation while it is being rebuilt.
+
+    ``since_live`` are the records of the transcript from the first that is live; ``records`` are those of the messages, by handle.
+    """
 
     ref: SessionRef
     agent: CopyingAgent
@@ -83,6 +86,7 @@ class Draft:
     order: CompactionOrder
     parameters: TrimParameters
     live: LivePieces
+    since_live: Sequence[Record]
     records: Mapping[str, Record]
     cuts: dict[tuple[str, str], Cut] = field(default_factory=dict)
     first_kept: int = 0  # index of the first message that does not give way
@@ -101,16 +105,15 @@ class Draft:
         """Read what the stages need from the transcript."""
         agent = copying_agent(ref.agent)
         live = read_live_pieces(agent, ref.session, parameters)
+        since_live = [*agent.read(Path(ref.session.transcript), place_before(live.live_from))]
         handles = {message.handle for message in messages} - {None}
         records = {
-            record.id: record
-            for record in agent.read(Path(ref.session.transcript), place_before(live.live_from))
-            if record.id in handles and record.id is not None
+            record.id: record for record in since_live if record.id in handles and record.id is not None
         }
         if not records:
             raise LeftoffError("the transcript does not have these messages yet")
         own = [message for message in paired(messages) if not _is_own(message)]
-        return cls(ref, agent, own, order, parameters, live, records)
+        return cls(ref, agent, own, order, parameters, live, since_live, records)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -122,7 +125,7 @@ class Draft:
     @cached_property
     def conversation(self) -> Sequence[ConversationItem]:
         """The calls and texts of the live conversation, as on disk."""
-        return [*read_conversation(self.agent, self.live)]
+        return [*read_conversation(self.agent, self.live, self.since_live)]
 
     @cached_property
     def unresolved(self) -> frozenset[str]:
