@@ -144,17 +144,31 @@ class Draft:
 
     @property
     def chars_before(self) -> int:
-        """The characters of all messages, images at what they cost: none of them stays.
+        """The characters of all messages, and images at what they cost but for those that stay.
 
         Thinking goes too, but how much of it the agent still sends is not known.
         """
         return sum(map(count_chars, self.given)) + self._images * USUAL_IMAGE_CHARS
 
     @cached_property
+    def _held(self) -> frozenset[str]:
+        """The prompts of the last turns, and the last one, that hold an image or document: the agent keeps these itself."""
+        with_image = {handle for handle, record in self.records.items() if has_image(record.blocks)}
+        prompts = [
+            index
+            for index, message in enumerate(self.given)
+            if self._is_typed(message) or message.handle in with_image
+        ]
+        first = min([self._first_protected(), *prompts[-1:]])
+        handles = (self.given[index].handle or "" for index in prompts if index >= first)
+        return frozenset(with_image.intersection(handles))
+
+    @cached_property
     def _images(self) -> int:
         parts = (
             part
-            for record in self.records.values()
+            for handle, record in self.records.items()
+            if handle not in self._held
             for block in record.blocks
             for part in (block.parts if isinstance(block, ToolResult) else (block,))
         )
@@ -179,7 +193,11 @@ class Draft:
         kept = [*self.kept_before, *range(self.first_kept, len(self.given))]
         staying = (self.shortened.get(index, self.given[index]) for index in kept)
         rebuilt = (with_cuts(each, self.cuts) for each in paired(staying))
-        return [message._replace(handle=None) for message in rebuilt if not message.is_empty]
+        return [
+            message if message.handle in self._held else message._replace(handle=None)
+            for message in rebuilt
+            if not message.is_empty or message.handle in self._held
+        ]
 
     def cut_stale(self) -> None:
         """Stage 1: cut what smart-trim cuts."""
@@ -323,18 +341,19 @@ class Draft:
         """Cut a long message of the user to its two ends: what was typed is before or after what was pasted."""
         message = self.given[index]
         record = self.records.get(message.handle or "")
-        if record is None or not self._is_typed(message):
+        if record is None or message.handle in self._held or not self._is_typed(message):
             return
         text, end = message.text, _PASTE_END_CHARS
         note = f"[… {len(text) - 2 * end:,} characters: leftoff show {self.ref.session_id} --at {record.place.line_idx + 1} …]"
         self.shortened[index] = message._replace(text=f"{text[:end]}\n{note}\n{text[-end:]}")
 
     def replace_images(self) -> None:
-        """Replace images and documents, which a rebuilt message cannot hold; LeftoffError for one of the last turns."""
+        """Replace images and documents, which a rebuilt message cannot hold; LeftoffError for a result of the last turns."""
         protected = self._first_protected()
         for index in (*self.kept_before, *range(self.first_kept, len(self.given))):
-            record = self.records.get(self.given[index].handle or "")
-            if record is None:
+            handle = self.given[index].handle
+            record = self.records.get(handle or "")
+            if record is None or handle in self._held:
                 continue
             with_image = [
                 each for each in record.blocks if isinstance(each, ToolResult) and has_image(each.parts)
@@ -343,7 +362,7 @@ class Draft:
                 continue
             line = record.place.line_idx + 1
             if index >= protected:
-                raise LeftoffError(f"line {line} of the transcript, in the last turns, has an image")
+                raise LeftoffError(f"line {line} of the transcript, a result in the last turns, has an image")
             if has_image(record.blocks):
                 note = f"[An image was here: line {line} of {self.ref.session_id}]"
                 messages = self.shortened if index in self.shortened else self.given

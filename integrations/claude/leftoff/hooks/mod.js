@@ -39,7 +39,9 @@ export const register = (on) => {
       lastCompaction = answer.receipt;
       turnTokens = [];
       $.ui.log(answer.receipt);
-      return { messages: answer.messages };
+      // A prompt that comes back with its handle has an image: Claude Code keeps it, if it gets the very message that it handed over.
+      const given = new Map(e.messages.map((message) => [message.handle, message]));
+      return { messages: answer.messages.map((message) => (message.handle && given.get(message.handle)) || message) };
     }
     if (action !== 'compact') return { skip: `nothing was changed: ${answer.declined}` };
     $.ui.log(`left this compaction to Claude Code: ${answer.declined}.`);

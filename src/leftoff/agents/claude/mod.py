@@ -3,8 +3,9 @@
 ``leftoff install`` adds the mod as a plugin of a marketplace that the user's settings declare: such a plugin is read from its folder.
 
 As seen with 2.1.325: ``session.compact`` hands over messages with role, text, ``toolUses``, ``toolResults`` and a ``handle``, which is the
-uuid of the message's line. What is answered is sent as it is, also after a resume, if no message carries a handle and no call the id it
-had: by either the client finds the original line again and sends that too.
+uuid of the message's line. What is answered is sent as it is, also after a resume, if no call has the id it had and no message carries its
+handle but prompts. A copy of a result gets the original call as its parent, and a copy of a reply the original's id: by either the client
+finds the original lines again, and sends them and all before them.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def _result(value: JsonObject) -> ToolResult:
 
 
 def write_messages(messages: Iterable[LiveMessage]) -> list[JsonValue]:
-    """Write rebuilt messages in the form that the client takes, with new ids for all calls."""
+    """Write rebuilt messages in the form that the client takes, with new ids for all calls. A prompt with its handle stays as it is."""
     stamp = secrets.token_hex(6)
     ids: dict[str, str] = {}
 
@@ -120,6 +121,7 @@ def write_messages(messages: Iterable[LiveMessage]) -> list[JsonValue]:
                 }
                 for result in each.results
             ],
+            **({"handle": each.handle} if each.handle else {}),
         }
         for each in messages
     ]
