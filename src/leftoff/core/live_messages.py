@@ -53,7 +53,7 @@ class CompactsInPlace(Protocol):
         """Write rebuilt messages as the plugin answers with them; calls get new ids."""
 
     def needs_thinking(self, session: Session) -> bool:
-        """Say whether a turn that is not over can only continue with its thinking, which a rebuilt message cannot hold."""
+        """Say whether a turn that is not over may need its thinking to continue, which a rebuilt message cannot hold."""
 
     def is_typed(self, text: str) -> bool:
         """Say whether the user typed the text of a message, judging by its beginning."""

@@ -76,7 +76,7 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
     messages = agent.read_live_messages(request.get("messages"))
     if is_in_turn(messages) and agent.needs_thinking(ref.session):
         raise LeftoffError(
-            "this model can only continue a turn with its thinking, which rebuilt messages cannot hold"
+            "this model may need the thinking of the turn to continue it, and rebuilt messages cannot hold any"
         )
     gauge = _gauge(ref, context.workspace, request)
     log = save_log(context)

@@ -221,7 +221,7 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
         return mod.plugin_files()
 
     def needs_thinking(self, session: Session) -> bool:
-        """Say whether a turn that is not over can only continue with its thinking."""
+        """Say whether a turn that is not over may need its thinking to continue."""
         from leftoff.agents.claude import mod
 
         return mod.needs_thinking(session, self.environment)

@@ -26,10 +26,10 @@ from leftoff.core.wire import JsonObject, JsonValue
 MARKETPLACE = f"{PLUGIN_NAME}-local"
 PLUGIN = f"{PLUGIN_NAME}@{MARKETPLACE}"
 _CALL_ID = "toolu_lo_"
-# Models that think by budget, as the client decides it: up to version 4.5, and 4.6 where the user asks for it. The API wants the turn
-# that is under way to begin with its thinking then; with adaptive thinking it does not.
-_BUDGET_MODEL = re.compile(r"claude-(?:3-|(?:opus|sonnet|haiku)-4(?:-[0-5](?!\d)|-\d{8}|$|@))")
-_OPTIONAL_BUDGET_MODEL = re.compile(r"claude-(?:opus|sonnet)-4-6")
+# Models that think adaptively, as the client decides it: from version 4.6 on, 4.6 itself unless the user asks for a budget. With a budget
+# the API wants the turn that is under way to begin with its thinking. A name that does not tell, as of a gateway, may be of either kind.
+_ADAPTIVE_MODEL = re.compile(r"claude-[a-z]+-(?:4[-.](?:[6-9](?!\d)|[1-9]\d(?!\d))|(?:[5-9]|[1-9]\d)(?!\d))")
+_OPTIONAL_BUDGET_MODEL = re.compile(r"claude-(?:opus|sonnet)-4[-.]6")
 _BUDGET_VARIABLE = "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"
 _FILES = ("hooks/mod.js", "hooks/leftoff.sh", "commands/trim.md", "commands/untrim.md", "commands/expand.md")
 
@@ -53,15 +53,15 @@ def plugin_files() -> dict[str, bytes]:
 
 
 def needs_thinking(session: Session, environment: Mapping[str, str]) -> bool:
-    """Say whether the API wants the turn that is under way to begin with thinking: the session has some, and its model a budget for it."""
+    """Say whether the API may want the turn that is under way to begin with thinking: the session has some, perhaps with a budget."""
     records = [record for record in session.records if record.actor is None]
     if not any(isinstance(block, Thinking) for record in records for block in record.blocks):
         return False
-    models = (record.model for record in reversed(records) if record.model)
-    model = next((each for each in models if "claude-" in each), "")  # a cloud's name has something before it
-    if _OPTIONAL_BUDGET_MODEL.search(model):
+    replied = (record.model for record in reversed(records) if record.model)
+    model = next(replied, "")
+    if _OPTIONAL_BUDGET_MODEL.search(model):  # a cloud's name has something before it
         return environment.get(_BUDGET_VARIABLE, "").lower() in ("1", "true", "yes", "on")
-    return _BUDGET_MODEL.search(model) is not None
+    return _ADAPTIVE_MODEL.search(model) is None
 
 
 def read_messages(value: JsonValue) -> list[LiveMessage]:
