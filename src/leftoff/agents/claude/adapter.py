@@ -223,8 +223,10 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
     def needs_thinking(self, session: Session) -> bool:
         """Say whether a turn that is not over may need its thinking to continue."""
         from leftoff.agents.claude import mod
+        from leftoff.agents.jsonl import JsonLines
 
-        return mod.needs_thinking(session, self.environment)
+        with JsonLines(Path(session.transcript)) as lines:
+            return mod.needs_thinking(map(self.record, lines.newest_first()), self.environment)
 
     def is_typed(self, text: str) -> bool:
         """Say whether the user typed the text of a message."""

@@ -19,8 +19,7 @@ from pathlib import Path
 from leftoff.agents.jsonl import rows, text
 from leftoff.core.hook_event import PLUGIN_NAME
 from leftoff.core.live_messages import LiveMessage
-from leftoff.core.records import Text, Thinking, ToolResult, ToolUse
-from leftoff.core.session import Session
+from leftoff.core.records import Record, Text, Thinking, ToolResult, ToolUse
 from leftoff.core.wire import JsonObject, JsonValue
 
 MARKETPLACE = f"{PLUGIN_NAME}-local"
@@ -52,13 +51,17 @@ def plugin_files() -> dict[str, bytes]:
     }
 
 
-def needs_thinking(session: Session, environment: Mapping[str, str]) -> bool:
+def needs_thinking(newest_first: Iterable[Record], environment: Mapping[str, str]) -> bool:
     """Say whether the API may want the turn that is under way to begin with thinking: the session has some, perhaps with a budget."""
-    records = [record for record in session.records if record.actor is None]
-    if not any(isinstance(block, Thinking) for record in records for block in record.blocks):
+    model, has_thinking = "", False
+    for record in newest_first:
+        if (model and has_thinking) or (record.compaction and record.compaction.trigger != "micro"):
+            break
+        if record.actor is None:
+            model = model or record.model or ""
+            has_thinking = has_thinking or any(isinstance(block, Thinking) for block in record.blocks)
+    if not has_thinking:
         return False
-    replied = (record.model for record in reversed(records) if record.model)
-    model = next(replied, "")
     if _OPTIONAL_BUDGET_MODEL.search(model):  # a cloud's name has something before it
         return environment.get(_BUDGET_VARIABLE, "").lower() in ("1", "true", "yes", "on")
     return _ADAPTIVE_MODEL.search(model) is None
