@@ -99,7 +99,7 @@ def measure(agent: Agent, transcript: Path, case: str, rounds: int) -> Mapping[s
             python = (sys.executable, "-E", "-P")
             for row, *command in (
                 ("the interpreter alone", *python, "-c", "pass"),
-                ("and its modules", *python, "-c", "import leftoff.cli.agent_hook, leftoff.live.in_place"),
+                ("and its modules", *python, "-c", "import gc; gc.disable(); import leftoff.live.in_place"),
                 ("the whole program", *python, "-m", "leftoff", "in-place", agent.name),
             ):
                 wait_until_idle()
