@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from leftoff.core.open_work import LAST_ACTIVITY, is_open, open_sessions, title
+from leftoff.core.open_work import LAST_ACTIVITY, is_begun, is_open, open_sessions, title
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock, git, paths
@@ -195,6 +195,7 @@ class Candidate(NamedTuple):
     branch: str | None
     worktree: str | None
     is_open: bool
+    is_begun: bool
     words: frozenset[str]  # its paths, file names and identifiers
     mission: str
     transcript: str | None
@@ -218,7 +219,7 @@ class Choice(NamedTuple):
 
 
 def rank_candidates(candidates: Iterable[Candidate], here: Location, prompt: str = "") -> Choice:
-    """Sort the candidates by folder, branch, worktree, what they share with the prompt, and age; then by what may be offered."""
+    """Sort the candidates by what may be offered, whether work has begun, folder, branch, worktree, shared words and age."""
     ranked = sorted(candidates, key=lambda each: _rank(each, here, prompt), reverse=True)
     trusted = [each for each in ranked if each.standing != "foreign"]
     return Choice(
@@ -241,6 +242,7 @@ def make_candidate(log: ResumeLog, *, path: str, standing: Standing, saved_at: d
         branch=ground.branch if ground is not None else None,
         worktree=ground.worktree if ground is not None else None,
         is_open=is_open(log),
+        is_begun=is_begun(log),
         words=frozenset(_words_of(log)),
         mission=title(log),
         transcript=transcript if isinstance(transcript, str) else None,
@@ -265,6 +267,7 @@ def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime, why: 
         branch=None,
         worktree=None,
         is_open=True,
+        is_begun=True,
         words=frozenset(),
         mission="",
         why=why,
@@ -288,8 +291,9 @@ def words_to_look_for(candidates: Iterable[Candidate]) -> set[str]:
     return words - ordinary | {code for word in ordinary for code in (f"`{word}`", f"{word}(")}
 
 
-def _rank(candidate: Candidate, here: Location, prompt: str) -> tuple[int, bool, bool, int, datetime]:
+def _rank(candidate: Candidate, here: Location, prompt: str) -> tuple[bool, int, bool, bool, int, datetime]:
     return (
+        candidate.is_begun,
         _nearness(candidate.folder, here.folder),
         candidate.branch == here.branch,
         candidate.worktree == here.worktree,
