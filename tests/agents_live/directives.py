@@ -90,10 +90,8 @@ def apply_directive(reply: Reply, name: str, rest: str) -> None:
             reply.text = f"{reply.text}\n{rest}".strip()
         case "think":
             reply.thinking = rest
-        case "usage":
-            reply.used_tokens = int(rest)
-        case "cached":
-            reply.used_tokens, reply.is_cached = int(rest), True
+        case "usage" | "cached":
+            reply.used_tokens, reply.is_cached = int(rest), name == "cached"
         case "tool":
             tool, _, arguments = rest.partition(" ")
             reply.calls.append(Call(tool=tool, input=json.loads(arguments)))
