@@ -16,6 +16,7 @@ from leftoff.core.records import Text
 
 if TYPE_CHECKING:
     from leftoff.agents.base import TranscriptHead
+    from leftoff.agents.claude.events import ClaudeEvents
     from leftoff.agents.claude.hooks import ClaudeHooks
     from leftoff.agents.command_line import CommandLine
     from leftoff.agents.jsonl import JsonLines, Piece
@@ -158,6 +159,13 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
         return launch.COMMAND_LINE
 
     # Hooks and status line
+
+    @property
+    def events(self) -> ClaudeEvents:
+        """The events at which the client calls its hooks."""
+        from leftoff.agents.claude.events import ClaudeEvents
+
+        return ClaudeEvents(self.environment)
 
     @property
     def hooks(self) -> ClaudeHooks:
