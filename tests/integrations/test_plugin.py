@@ -13,7 +13,7 @@ import leftoff
 from leftoff.agents.claude import hooks
 from leftoff.agents.claude.versions import known
 from leftoff.cli.main import COMMANDS
-from leftoff.core.hook_event import PLUGIN_NAME
+from leftoff.core.hook_settings import PLUGIN_NAME
 from leftoff.live import installed
 from leftoff.platform import paths
 

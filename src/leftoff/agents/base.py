@@ -18,16 +18,8 @@ if TYPE_CHECKING:
     from leftoff.agents.command_line import CommandLine
     from leftoff.core.actions import Action, Answer, FinishedJob
     from leftoff.core.fast_path import FastPathRules
-    from leftoff.core.hook_event import (
-        AgentCommands,
-        EditTrace,
-        Hook,
-        HookEvent,
-        HookProblem,
-        HookResponse,
-        Scope,
-        WiredSettings,
-    )
+    from leftoff.core.hook_event import HookEvent, HookResponse
+    from leftoff.core.hook_settings import AgentCommands, EditTrace, Hook, HookProblem, Scope, WiredSettings
     from leftoff.core.metrics import WindowBasis
     from leftoff.core.protocols import HasEvents, HasFastPath, HasHooks, TakesMcpServer
     from leftoff.core.records import Place

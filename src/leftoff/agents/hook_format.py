@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leftoff.agents import json_edit, jsonl
 from leftoff.agents.json_edit import Draft, Item
-from leftoff.core.hook_event import Hook, Origin, is_hook_command
+from leftoff.core.hook_settings import Hook, Origin, is_hook_command
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import ConfigError
 from leftoff.platform.files import MAX_SETTINGS_BYTES, read_regular_file

@@ -16,7 +16,7 @@ from leftoff.core.open_work import title
 from leftoff.core.quantities import count
 from leftoff.core.records import Place
 from leftoff.core.resume_log import ResumeLog
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live import project_events
 from leftoff.live.events import EventContext

@@ -20,7 +20,7 @@ from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.own_phrases import CONTINUE_PREFIX, DONE_FOR_TODAY, SAVE_PROGRESS
 from leftoff.core.quantities import count
 from leftoff.core.records import ToolUse
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live import saving
 from leftoff.live.events import EventContext

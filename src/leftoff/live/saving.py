@@ -24,7 +24,7 @@ from leftoff.agents.registry import agent_by_id
 from leftoff.core.hook_event import HookEvent
 from leftoff.core.metrics import Level
 from leftoff.core.protocols import HasEvents
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError, LockTimeoutError, UsageError
 from leftoff.live import fast
 from leftoff.platform import clock, files, locks, process

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.quantities import count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live import saving
 from leftoff.live.events import EventContext

@@ -19,7 +19,7 @@ from leftoff.agents.hook_format import read_text
 from leftoff.agents.json_edit import Draft, Item
 from leftoff.agents.jsonl import table
 from leftoff.agents.jsonl import text as jsonl_text
-from leftoff.core.hook_event import (
+from leftoff.core.hook_settings import (
     PLUGIN_NAME,
     AgentCommands,
     EditTrace,

@@ -18,14 +18,7 @@ from leftoff.agents import hook_format, json_edit, mcp_entry
 from leftoff.agents.hook_format import read_text
 from leftoff.agents.jsonl import count, table
 from leftoff.agents.jsonl import text as jsonl_text
-from leftoff.core.hook_event import (
-    AgentCommands,
-    EditTrace,
-    Hook,
-    HookProblem,
-    Scope,
-    WiredSettings,
-)
+from leftoff.core.hook_settings import AgentCommands, EditTrace, Hook, HookProblem, Scope, WiredSettings
 from leftoff.core.wire import JsonObject
 from leftoff.platform.files import resolve_links
 
