@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leftoff.core.provenance import Ground
+from leftoff.resume_logs.continuing import asks_to_continue
 from leftoff.resume_logs.restore import (
     Location,
-    asks_to_continue,
     make_candidate,
     rank_candidates,
     shared_words,

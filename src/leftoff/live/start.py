@@ -31,8 +31,6 @@ _WORTH_SAYING_USD = 0.25  # less is not worth a line
 
 def on_start(context: EventContext) -> HookResponse:
     """Answer by how the session began; projects come last, so that no error in them prevents a restoration."""
-    from leftoff.live import project_events
-
     if context.event.actor is not None:
         return NO_RESPONSE
     _note_ends()
@@ -51,7 +49,9 @@ def on_start(context: EventContext) -> HookResponse:
                 _note_cleared(context)
             response = NO_RESPONSE
         case _:
-            response = _greet_new(context)
+            return _greet_new(context)  # its projects are looked at in the background
+    from leftoff.live import project_events
+
     project_events.begin(context)
     return response
 
