@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.core import hook_event
-from leftoff.core.hook_event import TextEdit
+from leftoff.core.hook_settings import TextEdit
 
 PATHS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), min_size=1)
 

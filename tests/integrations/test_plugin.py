@@ -15,7 +15,7 @@ from leftoff.agents.claude import hooks
 from leftoff.agents.claude.versions import known
 from leftoff.cli import agent_hook
 from leftoff.cli.main import COMMANDS
-from leftoff.core.hook_event import PLUGIN_NAME
+from leftoff.core.hook_settings import PLUGIN_NAME
 from leftoff.live import installed
 from leftoff.platform import paths
 

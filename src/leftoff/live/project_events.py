@@ -59,6 +59,13 @@ def begin(context: EventContext) -> None:
         _remember_documents(context)
 
 
+def document_times(workspace: Workspace) -> dict[str, int | None]:
+    """Return when the documents of projects last changed; nothing if that cannot be found out."""
+    with _log_errors("the projects were not read"):
+        return _change_times(load_projects(workspace))
+    return {}
+
+
 def continue_project(context: EventContext, prompt: str, also_sent: str | None = None) -> HookResponse:
     """Answer "continue project N": the manifest to the agent, a line to the user; nothing for any other prompt.
 

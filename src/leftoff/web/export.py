@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.platform import clock
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.curve import ContextCurve, CurveMark, context_curve

@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from leftoff.core.session import MAX_PROMPT_CHARS, SessionEntry, short_id
+from leftoff.core.session import MAX_PROMPT_CHARS, SessionEntry
+from leftoff.core.session_ids import short_id
 from leftoff.errors import NotFoundError
 from leftoff.sessions.listing import TranscriptFile, entries, list_transcripts
 from leftoff.sessions.status import ListedSession, list_sessions

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from leftoff.core.quantities import count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.shrink.family import Member, family_tree
 from leftoff.web.library import key_of
 from leftoff.web.session import session_values

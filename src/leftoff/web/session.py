@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from leftoff.core.protocols import CanResume
 from leftoff.core.provenance import Source
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.platform import paths
 from leftoff.resume_logs.save import build_log

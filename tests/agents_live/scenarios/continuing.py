@@ -79,6 +79,38 @@ def open_work_is_not_hidden(agent: Agent, sandbox: Sandbox) -> None:
     assert run_leftoff_json(sandbox)["left_off"]["session_id"] == unfinished
 
 
+@scenario(clients=("claude", "codex"))
+def killed_question_is_not_left_off(agent: Agent, sandbox: Sandbox) -> None:
+    """A question in a session that was killed, answered or not, is not what was left off, with a log or without: open work is."""
+    install(agent, sandbox)
+    unfinished = session_on_screen(agent, sandbox, MISSION, REPLY)
+    with open_client(agent, sandbox) as screen:
+        submit(agent, screen, "What is the weather like?", "cloudy")
+    check_left_off(sandbox, unfinished)
+    with open_client(agent, sandbox) as screen:
+        screen.type("And tomorrow?\n#silence")
+        sandbox.wait_until(
+            lambda: "And tomorrow?" in newest_transcript(agent, sandbox), "that the prompt is on disk"
+        )
+    check_left_off(sandbox, unfinished)
+    with open_client(agent, sandbox) as screen:
+        shown = submit(agent, screen, "Hello.", "hi")
+        assert "Migrate billing" in shown, shown
+        submit(agent, screen, "continue", "continued")
+    assert "Migrate billing" in as_json(request_with(sandbox, "continue"))
+
+
+def check_left_off(sandbox: Sandbox, session_id: str) -> None:
+    """Check that leftoff names this session, and still does when the logs of all sessions are saved."""
+    for _ in range(2):
+        assert run_leftoff_json(sandbox)["left_off"]["session_id"] == session_id
+        assert run_leftoff_json(sandbox, "resume")["session_id"] == session_id  # this saves the newest log
+
+
+def newest_transcript(agent: Agent, sandbox: Sandbox) -> str:
+    return agent.latest_transcript(sandbox).read_text(encoding="utf-8")
+
+
 def session_on_screen(agent: Agent, sandbox: Sandbox, prompt: str, reply: str | None = None) -> str:
     """Type one prompt in a new session, leave it, wait for its log, and return its id. Without a reply the API says "done"."""
     known = {*saved_logs(sandbox)}

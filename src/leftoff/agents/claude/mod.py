@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from leftoff.agents.jsonl import rows, text
-from leftoff.core.hook_event import PLUGIN_NAME
+from leftoff.core.hook_settings import PLUGIN_NAME
 from leftoff.core.live_messages import LiveMessage
 from leftoff.core.records import Record, Text, Thinking, ToolResult, ToolUse
 from leftoff.core.wire import JsonObject, JsonValue
