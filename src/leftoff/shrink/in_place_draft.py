@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from leftoff.agents.base import USUAL_IMAGE_CHARS
 from leftoff.agents.jsonl import all_texts
 from leftoff.core.live_messages import CompactsInPlace, LiveMessage
-from leftoff.core.records import Image, Record, ToolResult
+from leftoff.core.records import Record, ToolResult
 from leftoff.core.trim_plan import Cut, LivePieces, Piece
 from leftoff.errors import LeftoffError
 from leftoff.shrink.cuts import TrimParameters, cut_by_rules, cut_to_ends, cuttable
@@ -23,10 +22,12 @@ from leftoff.shrink.file_views import LastView, last_views
 from leftoff.shrink.kept import protected_from, unresolved_errors
 from leftoff.shrink.live_conversation import (
     count_chars,
+    count_images,
     cut_points,
     has_call,
     has_image,
     mentions,
+    names_in,
     paired,
     place_before,
     with_cuts,
@@ -48,12 +49,6 @@ _PASTE_SHARE = (
     0.25  # of the room for what the user typed: a longer message is shortened where they do not all fit
 )
 _PASTE_END_CHARS = 500
-_NAMED = re.compile(r"[\w./-]{4,}")
-# What instructions say to a summariser, and nothing about the work.
-_INSTRUCTION_WORDS = re.compile(
-    r"about|compact|context|conversation|drop|everything|focus|from|keep|only|please|preserve|remember|summar[iy]\w*"
-    r"|that|them|these|this|those|what|with"
-)
 
 
 class CompactionOrder(NamedTuple):
@@ -112,15 +107,14 @@ class Draft:
         }
         if not records:
             raise LeftoffError("the transcript does not have these messages yet")
-        own = [message for message in paired(messages) if not _is_own(message)]
-        return cls(ref, agent, own, order, parameters, live, since_live, records)
+        # Without the message with which leftoff began the conversation at an earlier compaction.
+        given = [each for each in paired(messages) if each.role != "user" or not is_own_text(each.text)]
+        return cls(ref, agent, given, order, parameters, live, since_live, records)
 
     @cached_property
     def names(self) -> frozenset[str]:
         """What the user's instructions name."""
-        words = {word.strip(".-/") for word in _NAMED.findall(self.order.instructions.lower())}
-        exact = frozenset(word for word in words if not word.isalpha())  # paths, numbers, identifiers
-        return exact or frozenset(word for word in words if not _INSTRUCTION_WORDS.fullmatch(word))
+        return names_in(self.order.instructions)
 
     @cached_property
     def conversation(self) -> Sequence[ConversationItem]:
@@ -142,13 +136,14 @@ class Draft:
         """How many tokens have to go."""
         return max(0, self.order.used_tokens - self.order.target_tokens)
 
-    @property
+    @cached_property
     def chars_before(self) -> int:
         """The characters of all messages, and images at what they cost but for those that stay.
 
         Thinking goes too, but how much of it the agent still sends is not known.
         """
-        return sum(map(count_chars, self.given)) + self._images * USUAL_IMAGE_CHARS
+        going = (record for handle, record in self.records.items() if handle not in self._held)
+        return sum(map(count_chars, self.given)) + count_images(going) * USUAL_IMAGE_CHARS
 
     @cached_property
     def _held(self) -> frozenset[str]:
@@ -162,17 +157,6 @@ class Draft:
         first = min([self._first_protected(), *prompts[-1:]])
         handles = (self.given[index].handle or "" for index in prompts if index >= first)
         return frozenset(with_image.intersection(handles))
-
-    @cached_property
-    def _images(self) -> int:
-        parts = (
-            part
-            for handle, record in self.records.items()
-            if handle not in self._held
-            for block in record.blocks
-            for part in (block.parts if isinstance(block, ToolResult) else (block,))
-        )
-        return sum(isinstance(part, Image) for part in parts)
 
     @property
     def given_way(self) -> int:
@@ -408,11 +392,6 @@ class Draft:
             and isinstance(self.agent, CompactsInPlace)
             and self.agent.is_typed(message.text)
         )
-
-
-def _is_own(message: LiveMessage) -> bool:
-    """Say whether the message is the one with which leftoff began the conversation at an earlier compaction."""
-    return message.role == "user" and is_own_text(message.text)
 
 
 def is_own_text(text: str) -> bool:
