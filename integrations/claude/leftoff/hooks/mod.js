@@ -87,11 +87,11 @@ function turnsLeft(window) {
 // Asks leftoff for the messages; never fails.
 async function ask($, wanted, messages) {
   try {
-    const usage = await $.session.usage();
+    const [usage, id, root] = await Promise.all([$.session.usage(), $.session.id(), $.session.root()]);
     const request = {
       ...wanted,
-      session_id: await $.session.id(),
-      cwd: await $.session.root(),
+      session_id: id,
+      cwd: root,
       used_tokens: usage.context.tokens,
       messages: messages.map(bareMessage),
     };
