@@ -25,6 +25,7 @@ from leftoff.live.events import EventContext
 from leftoff.platform import clock, log
 from leftoff.projects.find_project import ProjectSet, SavedState, load_projects
 from leftoff.projects.layout import Home
+from leftoff.sessions import live_state
 from leftoff.sessions.live_state import LiveState
 from leftoff.workspace import SessionRef, Workspace
 
@@ -59,11 +60,13 @@ def begin(context: EventContext) -> None:
         _remember_documents(context)
 
 
-def document_times(workspace: Workspace) -> dict[str, int | None]:
-    """Return when the documents of projects last changed; nothing if that cannot be found out."""
+def begin_in_background(state: LiveState, workspace: Workspace) -> None:
+    """Remember when the documents last changed for a session that has just begun; what an event has remembered since stays."""
     with _log_errors("the projects were not read"):
-        return _change_times(load_projects(workspace))
-    return {}
+        times = _change_times(load_projects(workspace))
+        live_state.change(
+            state.agent, state.session_id, lambda now: (now._replace(files=now.files or times), None)
+        )
 
 
 def continue_project(context: EventContext, prompt: str, also_sent: str | None = None) -> HookResponse:

@@ -214,10 +214,7 @@ def catch_up(state: LiveState) -> None:
     from leftoff.storage import file_store
 
     workspace, saved_log = Workspace.open(live_state.folder_of(state)), None
-    documents = project_events.document_times(workspace)  # before the agent changes any
-    live_state.change(
-        state.agent, state.session_id, lambda now: (now._replace(files=now.files or documents), None)
-    )
+    project_events.begin_in_background(state, workspace)  # before the agent changes any document
     # Sessions that had a log were offered to the user when this session began.
     had_log = {each.session_id for each in file_store.list_log_files(workspace.log_folder)}
     for ended in live_state.with_end_note():

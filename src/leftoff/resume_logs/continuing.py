@@ -67,7 +67,8 @@ _LEFT_OFF = re.compile(
 def asks_to_continue(prompt: str) -> bool:
     """Return whether the prompt begins by asking to continue, or mentions in its first line where the work stopped."""
     first_line = prompt.strip().partition("\n")[0].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    request = _COURTESIES.sub("", " ".join(first_line.split())[:_FIRST_LINE_CHARS], count=1)
+    first_line = " ".join(first_line.split())[:_FIRST_LINE_CHARS]
+    request = _COURTESIES.sub("", first_line, count=1)
     verb = _VERB.match(request)
     if verb is not None and _ABOUT_WORK.match(request, verb.end()):
         return True
