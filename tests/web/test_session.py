@@ -122,6 +122,16 @@ def test_a_growing_session_sends_the_new_end_of_its_curve(address, transcript, w
     events.connection.close()
 
 
+def test_a_page_that_has_everything_is_sent_nothing_until_there_is_more(address, transcript, web):
+    curve = json.loads(web.get(f"{address}/curve"))
+    assert curve["bytes"] == transcript.stat().st_size
+    events = Events(web, f"{address}/live?first=2&bytes={curve['bytes']}")
+    with transcript.open("a") as file:
+        file.write("\n")
+    assert events.next()["bytes"] == curve["bytes"] + 1  # it is the first that comes
+    events.connection.close()
+
+
 def test_a_transcript_that_is_replaced_is_read_again(address, transcript, web, home):
     assert len(json.loads(web.get(f"{address}/curve"))["tokens"]) == 2
     story = (

@@ -30,6 +30,7 @@ class ShownCut(NamedTuple):
     what: str
     why: str
     tokens: int
+    chars: int
 
 
 def show_plan(request: Request) -> Response:
@@ -56,11 +57,16 @@ def show_plan(request: Request) -> Response:
             what=(cut.description or cut.tool or cut.part).replace(f"{ref.project}/", ""),
             why=cut.rationale,
             tokens=tokens_saved_by(cut, plan),
+            chars=cut.saved_chars,
         )
         for number, cut in enumerate(plan.cuts, 1)
     ]
-    digest = {"digest": _digest(planned), "live_tokens": plan.live_tokens, "saved_tokens": plan.saved_tokens}
-    return site.page("shrink.html", values | {"cuts": cuts} | digest)
+    sums = {
+        "live_tokens": plan.live_tokens,
+        "saved_tokens": plan.saved_tokens,
+        "tokens_per_char": plan.tokens_per_char,
+    }
+    return site.page("shrink.html", values | sums | {"cuts": cuts, "digest": _digest(planned)})
 
 
 async def write_copy(request: Request) -> Response:
