@@ -13,6 +13,7 @@ from leftoff.pause.lifecycle import start
 from leftoff.platform import clock
 from leftoff.sessions.status import status
 from leftoff.testing.builders import Story, call
+from leftoff.web import report
 from leftoff.web.library import key_of
 from leftoff.workspace import Workspace
 from tests.support.transcripts import write_transcript
@@ -159,6 +160,9 @@ def test_the_report_counts_what_compactions_lost(home, transcript, web, tmp_path
     path = home.claude(story.replied("Fixed.", used=30_000))
     path.write_text(path.read_text().replace("2026-01-06", f"{clock.now():%Y-%m-%d}"))
     page = web.get("/report/found")
+    read = report._scan_file.cache_info().misses
+    assert web.get("/report/found") == page
+    assert report._scan_file.cache_info().misses == read  # nothing was read again
     assert f'href="/session/{key_of(str(path))}/compactions"' in page
     assert "1 compaction" in page
     assert " rule" in page
