@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from leftoff.core.trim_plan import TRIM_LEVELS, TrimLevel
 from leftoff.errors import LeftoffError, NotFoundError, UsageError
-from leftoff.shrink.choose import choose_cuts
+from leftoff.shrink.choose import choose_cuts, what_is_cut, why_cut
 from leftoff.shrink.trim import PlannedTrim, TrimOptions, prepare_trim_of, tokens_saved_by, write_trim
 from leftoff.web.library import key_of
 from leftoff.web.session import session_values
@@ -23,7 +23,7 @@ _MOST_DIGITS = 7  # of the number of a cut
 
 
 class ShownCut(NamedTuple):
-    """One cut to tick; ``number`` is 1-based, as for ``leftoff smart-trim --keep``."""
+    """One cut to tick; ``number`` is 1-based, as for ``leftoff smart-trim --keep``. ``why`` names what the piece was about, too."""
 
     number: int
     line: int
@@ -54,8 +54,8 @@ def show_plan(request: Request) -> Response:
         ShownCut(
             number=number,
             line=cut.place.line_idx + 1,
-            what=(cut.description or cut.tool or cut.part).replace(f"{ref.project}/", ""),
-            why=cut.rationale,
+            what=what_is_cut(cut),
+            why=why_cut(cut).replace(f"{ref.project}/", ""),
             tokens=tokens_saved_by(cut, plan),
             chars=cut.saved_chars,
         )
