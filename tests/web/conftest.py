@@ -81,6 +81,9 @@ def _serve(*, is_read_only: bool = False) -> Iterator[Web]:
     thread.start()
     while not server.started:
         sleep(0.01)
+    for each in threading.enumerate():
+        if each.name == "first listing":  # a request would share it, though a test had written more meanwhile
+            each.join(30)
     yield Web(access)
     server.should_exit = True
     thread.join(30)

@@ -63,7 +63,13 @@ def test_a_session_has_no_accessibility_problem(transcript, session, size, is_da
 
 @pytest.mark.parametrize("is_dark", [False, True])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("page", ["search?q=uploads", "session/{}/lineage", "session/{}/shrink", "report"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("search?q=uploads", "report", "session/{}/compaction/1", "session/{}/read"),
+        *("session/{}/lineage", "session/{}/shrink"),
+    ],
+)
 def test_the_other_pages_have_no_accessibility_problem(transcript, browser, page, size, is_dark):
     write_trim(prepare_trim(str(transcript), Workspace.open(), TrimOptions()))
     browser.resize(*size, is_dark=is_dark)
@@ -72,7 +78,8 @@ def test_the_other_pages_have_no_accessibility_problem(transcript, browser, page
     assert browser.accessibility_problems() == []
     assert browser.run("return document.documentElement.scrollWidth") <= size[0]
     if size[0] == 1280:
-        _keep(browser, f"{re.sub('[^a-z]+.*', '', page.rpartition('/')[2])}-{'dark' if is_dark else 'light'}")
+        name = page.removeprefix("session/{}/")
+        _keep(browser, f"{re.sub('[^a-z]+.*', '', name)}-{'dark' if is_dark else 'light'}")
 
 
 def test_unticking_a_cut_counts_the_tokens_and_the_copy_is_written_and_shown(transcript, browser):

@@ -147,7 +147,7 @@ def _parts(
         case Thinking(text=text) if text.strip():
             yield Part(kind="thinking", title="Thinking", text=text, is_folded=True)
         case ToolUse():
-            yield from _call_parts(block, agent, redact)
+            yield from _call_parts(block, record, agent, redact)
         case ToolResult():
             answer, use = _answer(block, calls, agent), calls.get(block.call_id)
             length = count(answer.text.count("\n") + 1, "line") if answer.text else "nothing"
@@ -199,9 +199,12 @@ def _other(block: Image | Opaque) -> Part:
     return Part(kind="note", text=f"{block.type}, {count(block.chars, 'character')}")
 
 
-def _call_parts(use: ToolUse, agent: Agent, redact: Redact) -> Iterator[Part]:
+def _call_parts(use: ToolUse, record: Record, agent: Agent, redact: Redact) -> Iterator[Part]:
     actions = agent.actions(use)
     title = next(filter(None, map(_describe_action, actions)), "")
+    title = (
+        title.replace(f"{record.cwd}/", "") if record.cwd else title
+    )  # which takes the place of what differs
     changes = [action for action in actions if isinstance(action, Changed)]
     if changes:
         yield Part(
