@@ -3,7 +3,6 @@
 import base64
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -55,7 +54,8 @@ def test_home_has_no_accessibility_problem(transcript, browser, size, is_dark):
 @pytest.mark.parametrize("size", SIZES)
 def test_a_session_has_no_accessibility_problem(transcript, session, size, is_dark):
     session.resize(*size, is_dark=is_dark)
-    time.sleep(0.3)  # until the curve is drawn in its new size
+    heights = [f"document.querySelector('{each}').clientHeight" for each in ("#curve", ".uplot")]
+    session.wait(f"Math.abs({heights[0]} - {heights[1]}) <= 1")  # the curve is drawn in its new size
     assert session.accessibility_problems() == []
     assert session.run("return document.documentElement.scrollWidth") <= size[0]
     _keep(session, f"session-{size[0]}-{'dark' if is_dark else 'light'}")

@@ -214,8 +214,7 @@ async function load() {
   draw();
   document.addEventListener("keydown", press);
   areasBox.addEventListener("change", () => plot.batch(() => curve.kinds.forEach((_, kind) => plot.setSeries(kind + 2, { show: areasBox.checked }))));
-  let width = box.clientWidth;
-  new ResizeObserver(() => { if (box.clientWidth !== width) { width = box.clientWidth; draw(); } }).observe(box);
+  new ResizeObserver(() => { if (box.clientWidth !== plot.width || box.clientHeight !== plot.height) draw(); }).observe(box);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   follow();
 }
