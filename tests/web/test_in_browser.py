@@ -162,6 +162,17 @@ def test_a_session_that_grows_is_seen_to_grow(transcript, session, tmp_path):
     assert session.one("#now").text.startswith("150,000 of ")
 
 
+def test_a_curve_begins_with_the_first_reply(home, browser, tmp_path):
+    transcript = home.claude(Story(session_id=LONG, project="/p", model="claude-sonnet-4-5").asked("Go"))
+    browser.open(f"/session/{key_of(str(transcript))}")
+    browser.wait("document.querySelector('#readout').textContent.includes('No reply to measure yet')")
+    go_on(transcript, tmp_path)
+    browser.wait("document.querySelector('#readout').textContent.startsWith('Request 1 of 1: 150,000')")
+    assert "system" in browser.one("#legend").text
+    keys(browser, "c", Keys.HOME)
+    assert browser.one("#readout").text.startswith("Request 1 of 1: 150,000")
+
+
 def test_the_list_is_walked_by_keyboard(transcript, browser):
     browser.open("/")
     keys(browser, "j", "j")
