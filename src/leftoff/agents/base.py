@@ -59,6 +59,9 @@ class JsonlAgent(ABC):
 
     id: str
     name: str
+    _measured: tuple[tuple[Path, int, int], Occupancy] | None = (
+        None  # the last file: its version and occupancy
+    )
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -131,9 +134,12 @@ class JsonlAgent(ABC):
         )
 
     def occupancy(self, transcript: Path) -> Occupancy:
-        """Return how full the context window is, from the tail of the file."""
+        """Return how full the context window is, from the tail of the file; it is read once as long as the file stays as it is."""
         with JsonLines(transcript) as lines:
-            return self.read_tail(lines, with_history=True)
+            version = (transcript, lines.stat.st_size, lines.stat.st_mtime_ns)
+            if self._measured is None or self._measured[0] != version:
+                self._measured = (version, self.read_tail(lines, with_history=True))
+            return self._measured[1]
 
     def occupancy_at(self, transcript: Path, end_bytes: int) -> Occupancy:
         """Return how full the window was when the transcript ended at that byte; the compaction point may be a later one."""

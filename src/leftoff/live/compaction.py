@@ -184,7 +184,8 @@ def _report(context: EventContext, left: Replacement) -> HookResponse:
     if handed_over is None:
         return NO_RESPONSE
     room = context.settings.restore.max_chars - markdown.utf16_length(handed_over)
-    rest = lost_text(log, summary=left.text, given=handed_over, max_chars=room)
+    summary, kept = (left.text, "") if left.has_summary else (None, left.text or "")
+    rest = lost_text(log, summary=summary, kept=kept, given=handed_over, max_chars=room)
     counted = build_receipt(log, left.text, f"{handed_over}\n\n{rest or ''}", has_summary=left.has_summary)
     has_items = any(line.total for line in counted.lines)  # otherwise there is nothing to count
     return HookResponse(to_user=f"leftoff: {counted}." if has_items else None, to_agent=rest)

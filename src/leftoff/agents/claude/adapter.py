@@ -235,10 +235,12 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
         return mod.plugin_files()
 
     def needs_thinking(self, session: Session) -> bool:
-        """Say whether a turn that is not over can only continue with its thinking."""
+        """Say whether a turn that is not over may need its thinking to continue."""
         from leftoff.agents.claude import mod
+        from leftoff.agents.jsonl import JsonLines
 
-        return mod.needs_thinking(session, self.environment)
+        with JsonLines(Path(session.transcript)) as lines:
+            return mod.needs_thinking(map(self.record, lines.newest_first()), self.environment)
 
     def is_typed(self, text: str) -> bool:
         """Say whether the user typed the text of a message."""
