@@ -14,7 +14,7 @@ from leftoff.cli import arguments, output
 from leftoff.cli.gauge import Style
 from leftoff.cli.output import one_line, visible
 from leftoff.core.quantities import age, count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import UsageError
 from leftoff.platform import clock
 from leftoff.search.search import HitResult, Progress, Results, SearchRequest, SessionResult

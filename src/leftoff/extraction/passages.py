@@ -12,7 +12,7 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 GAP = "[…]"  # stands for paragraphs that were left out
@@ -168,15 +168,17 @@ def tell(
     room: int,
     *,
     known: str,
+    known_words: Set[str] | None = None,
     cost: Callable[[str], int] = len,
     overhead: int = GAP_CHARS,
 ) -> list[tuple[int, str]]:
     """Return the numbers of the entries that tell most within ``room``, measured by ``cost``, each with what is told of it.
 
     Of an entry the first paragraphs are told, as many as are worth their room: one from the middle would not be understood alone.
-    ``known`` is what the reader has already; paragraphs that are in it word for word are left out.
+    ``known`` is what the reader has already, with its words; paragraphs that are in it word for word are left out.
     """
-    flat, has = " ".join(known.split()), words(known)
+    flat = " ".join(known.split())
+    has = words(known) if known_words is None else known_words
 
     def is_new(part: str, novelty: float) -> bool:
         found = words(part) if novelty else set[str]()
@@ -193,7 +195,7 @@ def tell(
         ]
         for entry in entries
     ]
-    choice = _Choice(entries, offered, has, cost, overhead)
+    choice = _Choice(entries, offered, {*has}, cost, overhead)
     queue = [(-choice.next_run(number)[0], number) for number in range(len(entries))]
     heapq.heapify(queue)
     while queue:

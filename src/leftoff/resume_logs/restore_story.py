@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from leftoff.core import markdown
@@ -51,23 +51,22 @@ class _Told(NamedTuple):
     entry: Entry
 
 
-def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list[str]:
+def tell(log: ResumeLog, room: int, *, known: str, known_words: Set[str], novelty: float = 0.0) -> list[str]:
     """Return the sections with the paragraphs that add most to what is known, each entry in its order.
 
-    Where a share of them must be new (``novelty``), commands and files that are known are left out.
+    ``known`` is in one line. Where a share of the paragraphs must be new (``novelty``), commands and files that are known are left out.
     """
     offered = [*_requests(log), *_decisions(log), *_happened(log), *_how_and_where(log)]
     for own in log.custom_sections:
         entry = Entry("", passages.split(own.content), _OTHER)
         offered.append(_Told(markdown.escape_inline(own.name)[:100], entry))
-    flat = " ".join(known.split())
-    offered = [each for each in offered if each.heading != _HOW or _name(each.entry.parts[0]) not in flat]
+    offered = [each for each in offered if each.heading != _HOW or _name(each.entry.parts[0]) not in known]
     headings = dict.fromkeys([_DECIDED, _ASKED, _HAPPENED, _HOW, *(each.heading for each in offered)])
     room -= sum(len(heading) + 10 for heading in headings) + len(_LATER_COUNTS) + _GAPS_CHARS
     entries = [
         each.entry if each.heading == _HOW else each.entry._replace(novelty=novelty) for each in offered
     ]
-    told = passages.tell(entries, room, known=known, cost=_cost, overhead=_OVERHEAD)
+    told = passages.tell(entries, room, known=known, known_words=known_words, cost=_cost, overhead=_OVERHEAD)
     sections: dict[str, list[str]] = {heading: [] for heading in headings}
     for number, text in sorted(told):
         heading, entry = offered[number]
