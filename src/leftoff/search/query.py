@@ -246,11 +246,11 @@ def any_word(query: Query, rare: Sequence[str]) -> str:
 
 
 def _any(group: tuple[Term, ...]) -> str:
-    return f"({' OR '.join(term.expression for term in group)})"
+    return f"({' OR '.join(term.expression for term in group)})" if len(group) > 1 else group[0].expression
 
 
 def _without(query: Query, words: str) -> str:
-    return f"({words})" + "".join(f" NOT {term.expression}" for term in query.without)
+    return f"({words})" + "".join(f" NOT {term.expression}" for term in query.without) if query.without else words
 
 
 def plain_terms(text: str) -> list[Term]:
