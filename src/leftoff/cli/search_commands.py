@@ -22,7 +22,7 @@ from leftoff.search.search import search as find
 from leftoff.workspace import Workspace
 
 if TYPE_CHECKING:
-    from leftoff.search.archive import ArchiveEntry
+    from leftoff.archive.archive import ArchiveEntry
 
 _FEWER = "Try fewer words, or the beginning of one: begin*"
 _UNREAD = "Not everything has been read yet. To read the rest: leftoff search --update\n"
@@ -225,7 +225,7 @@ def archive() -> None:
 @arguments.with_json
 def archive_list(*, show_all: bool, as_json: bool) -> int:
     """List the archived sessions that their agent has deleted or shortened."""
-    from leftoff.search.archive import list_archive
+    from leftoff.archive.archive import list_archive
 
     listed = [each for each in list_archive() if show_all or each.deleted or each.copies > 1]
     if as_json:
@@ -268,7 +268,7 @@ def archive_list(*, show_all: bool, as_json: bool) -> int:
 @arguments.with_json
 def archive_restore(*, session: str, copy: str | None, as_json: bool) -> int:
     """Put SESSION back where its agent had it. Nothing is overwritten."""
-    from leftoff.search.archive import restore_session
+    from leftoff.archive.archive import restore_session
 
     archived, restored, others = restore_session(session, copy)
     if as_json:

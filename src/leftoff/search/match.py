@@ -170,7 +170,9 @@ def _sources(connection: sqlite3.Connection) -> dict[int, _Dated]:
     return {source: _Dated(*rest) for source, *rest in rows}
 
 
-def _session_scores(counts_of_words: Iterable[Mapping[int, int]], sources: Mapping[int, _Dated]) -> dict[int, float]:
+def _session_scores(
+    counts_of_words: Iterable[Mapping[int, int]], sources: Mapping[int, _Dated]
+) -> dict[int, float]:
     """Return the bm25 of whole sessions, from how often each word is in which."""
     scores: dict[int, float] = {}
     average = sum(each.chars for each in sources.values()) / max(1, len(sources)) or 1

@@ -250,7 +250,11 @@ def _any(group: tuple[Term, ...]) -> str:
 
 
 def _without(query: Query, words: str) -> str:
-    return f"({words})" + "".join(f" NOT {term.expression}" for term in query.without) if query.without else words
+    return (
+        f"({words})" + "".join(f" NOT {term.expression}" for term in query.without)
+        if query.without
+        else words
+    )
 
 
 def plain_terms(text: str) -> list[Term]:

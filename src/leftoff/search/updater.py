@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from leftoff.agents.registry import load_agents
+from leftoff.archive.archive import open_archive
+from leftoff.archive.archive_files import Archived
 from leftoff.catalogue.database import FILE_NAME, library_folder
 from leftoff.core.protocols import Agent
 from leftoff.core.quantities import count
@@ -24,8 +26,6 @@ from leftoff.core.session import SessionEntry
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock, log, paths
-from leftoff.search.archive import open_archive
-from leftoff.search.archive_files import Archived
 from leftoff.search.changes import (
     BUILT,
     FOLDERS_NAMED,
