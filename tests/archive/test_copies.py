@@ -7,11 +7,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.archive.test_archive_files import described, session  # noqa: F401
 
 from leftoff.archive.archive_files import Archive, any_file_in_copy
 from leftoff.errors import DocumentError, NotFoundError, StorageError
 from leftoff.platform import zstd
+from tests.archive.test_archive_files import described, session  # noqa: F401
 
 LATER = "2026-01-07T12:00:00Z"
 LATEST = "2026-01-08T12:00:00Z"

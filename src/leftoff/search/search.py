@@ -120,7 +120,7 @@ def search(
     if query.is_empty:
         raise UsageError("Search for what? Example: leftoff search retry timeout")
     with _explain_database_errors():
-        connection, unread = open_updated_library(workspace, now, progress)
+        connection, unread = open_updated_library(workspace, progress)
     with _explain_database_errors(), closing(connection):
         connection.execute("BEGIN")  # so that all queries see the same state
         options = SearchOptions(
@@ -157,7 +157,7 @@ def _explain_database_errors() -> Iterator[None]:
 
 
 def open_updated_library(
-    workspace: Workspace, now: datetime, progress: Progress | None = None
+    workspace: Workspace, progress: Progress | None = None
 ) -> tuple[sqlite3.Connection, bool]:
     """Open the index after a short update; also return whether something is left to read."""
     folder = library_folder()
@@ -165,9 +165,7 @@ def open_updated_library(
     is_searchable, changes = False, Changes(everywhere=True)
     if connection is not None:
         if is_searchable := is_built(connection):
-            changes = find_changes(
-                connection, folder, folder_variables_digest(paths.environment()), now.timestamp()
-            )
+            changes = find_changes(connection, folder_variables_digest(paths.environment()))
         if changes == Changes():
             return connection, False
         connection.close()
