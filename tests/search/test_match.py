@@ -8,7 +8,7 @@ from leftoff.catalogue import database
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
 from leftoff.search import match
 from leftoff.search.index_writer import BLOCK_BYTES, IndexWriter
-from leftoff.search.pieces import KINDS, PendingCall, Touch
+from leftoff.search.pieces import KINDS, PendingCall
 from leftoff.search.query import parse_query
 from leftoff.search.search import suggest_word
 from leftoff.search.snippets import make_snippet
@@ -62,7 +62,7 @@ def test_filters_narrow_down(tmp_path):
                 "command",
                 tool="Bash",
                 call_id="1",
-                touches=(Touch("/x/src/a.py", "changed"),),
+                files=("/x/src/a.py",),
                 at=at,
             ),
             piece("word failed", 3, "result", call_id="1", failed=True, exit_code=2, at=at),
@@ -241,7 +241,7 @@ def test_removed_sources_are_not_found(tmp_path):
     """Words, texts, files and calls are removed; other sources stay."""
     fill(
         tmp_path,
-        {"a": [piece("alpha shared", touches=(Touch("x.py", "read"),))], "b": [piece("beta shared")]},
+        {"a": [piece("alpha shared", files=("x.py",))], "b": [piece("beta shared")]},
     )
     writer = IndexWriter(str(tmp_path))
     assert writer.remove(["/home/dev/a.jsonl", "/nowhere"]) == 1
