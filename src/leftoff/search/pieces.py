@@ -12,7 +12,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.core.actions import Action, Changed, Looked, Moved, Ran, Removed, Wrote
@@ -25,9 +25,7 @@ SourceType = Literal["session", "log", "pause", "chat"]
 PieceKind = Literal[
     "prompt", "reply", "thinking", "call", "command", "result", "summary", "context", "log", "pause", "chat"
 ]  # fmt: skip
-KINDS: tuple[PieceKind, ...] = (
-    "prompt", "reply", "thinking", "call", "command", "result", "summary", "context", "log", "pause", "chat",
-)  # fmt: skip
+KINDS: tuple[PieceKind, ...] = get_args(PieceKind)
 # How much a hit in a piece of this kind is worth: prompts most, tool output least.
 WEIGHTS: dict[str, float] = {
     "prompt": 1.0,

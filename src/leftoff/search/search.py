@@ -210,21 +210,17 @@ def _build_query(request: SearchRequest, now: datetime) -> Query:
     if request.file is not None:
         query = add_filter(query, "file", request.file, now)
     if request.command is not None:
-        query = _combine(query, _as_phrase(request.command))._replace(kinds=("command",))
+        query = _with_phrase(query, request.command)._replace(kinds=("command",))
     if request.error is not None:
-        query = _combine(query, _as_phrase(request.error))._replace(kinds=("result",), errors=True)
+        query = _with_phrase(query, request.error)._replace(kinds=("result",), errors=True)
     return query
 
 
-def _as_phrase(words: str) -> Query:
-    """Return a query for a command or an error: its words in their order."""
+def _with_phrase(query: Query, words: str) -> Query:
+    """Return the query with the words of a command or an error, in their order."""
     if not any(map(str.isalnum, words)):
         raise UsageError(f"{words[:40]!r} has no word to search for.")
-    return Query(groups=((Term(words, is_phrase=" " in words.strip()),),))
-
-
-def _combine(query: Query, other: Query) -> Query:
-    return query._replace(groups=(*query.groups, *other.groups), without=(*query.without, *other.without))
+    return query._replace(groups=(*query.groups, (Term(words, is_phrase=" " in words.strip()),)))
 
 
 def _add_snippets(
