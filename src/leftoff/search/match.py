@@ -19,12 +19,12 @@ _DAY_SECONDS = 86_400
 _HALF_LIFE_DAYS = 120.0
 _AGE_SHARE = 0.15  # of a score that a session loses with age
 _COMMON = 20_000  # pieces; a word that is in more says little, and is left out if there are others
-_MIN_COMPARED = 30  # sessions whose pieces are compared, the best as a whole
+_MIN_COMPARED = 60  # sessions whose pieces are compared, the best as a whole
 _NEIGHBOUR_SHARE = 0.3  # of the scores of the pieces before and after
 _SESSION_SHARE = 2.0  # of the score of the whole session
+_ALL_WORDS_FACTOR = 1.3  # of a session in which one piece has all the words
 _SATURATION = 3.0
 _LENGTH_SHARE = 0.75  # the usual constants of bm25
-_BM25 = "bm25(words, 1.0, 0.6)"  # of the text and of the parts of names
 _LAST_PIECE = (1 << PIECE_BITS) - 1
 _JOINED = f"pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
 
@@ -110,8 +110,9 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
     scores = _piece_scores(connection, searched, query, compared[: max(options.limit, _MIN_COMPARED)])
     for source, pieces in scores.items():
         near = max(_score_with_neighbours(piece, pieces) for piece in pieces)
-        freshness = _freshness(sources[source].modified_ns, options.now)
-        whole[source] = (near + _SESSION_SHARE * whole.get(source, 0)) * freshness
+        factor = _freshness(sources[source].modified_ns, options.now)
+        factor *= _ALL_WORDS_FACTOR if source in complete else 1
+        whole[source] = (near + _SESSION_SHARE * whole.get(source, 0)) * factor
     sessions = []
     for source in sorted(scores, key=newest if options.newest else best, reverse=True)[: options.limit]:
         pieces = scores[source]
@@ -137,7 +138,7 @@ def _piece_scores(
     """Return the scores of the matching pieces of these sources."""
     found, values = _matching(words, query)
     rows = connection.execute(
-        f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -{_BM25} AS score FROM {found}"
+        f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -bm25(words) AS score FROM {found}"
         f" AND words.rowid >> {PIECE_BITS} IN ({', '.join(map(str, sources))})) m JOIN pieces p ON p.id = m.id",
         values,
     )
