@@ -95,7 +95,7 @@ def test_filters_narrow_down(tmp_path):
 
 
 def test_prompts_outrank_tool_output_and_new_outranks_old(tmp_path):
-    """A very old prompt does not; with ``--newest`` only the time counts."""
+    """With ``--newest`` only the time counts."""
     writer = IndexWriter(str(tmp_path))
     for name, kind, days in (("old", "prompt", 300), ("fresh", "prompt", 1), ("printed", "result", 0)):
         writer.add(
@@ -106,7 +106,7 @@ def test_prompts_outrank_tool_output_and_new_outranks_old(tmp_path):
         )
     writer.close()
     fill(tmp_path, {f"other{number}": [piece("nothing of it")] for number in range(9)})
-    assert names(ask(tmp_path, "limiter")) == ["fresh", "printed", "old"]
+    assert names(ask(tmp_path, "limiter")) == ["fresh", "old", "printed"]
     assert names(ask(tmp_path, "limiter", newest=True)) == ["printed", "fresh", "old"]
 
 
@@ -161,7 +161,7 @@ def test_a_question_finds_the_piece_with_the_answer_beside_it(tmp_path):
 
 def test_a_session_is_found_beside_one_with_thousands_of_pieces(tmp_path, monkeypatch):
     """Where the pieces of few sessions are compared, those of the best as a whole are, or of the newest."""
-    monkeypatch.setattr(match, "_MIN_COMPARED", 1)
+    monkeypatch.setattr(match, "_MAX_COMPARED", 1)
     fill(tmp_path, {"many": [piece("koala", line) for line in range(1, 2200)]})
     new = source("new", modified_ns=NOW_NS, project="/p")
     writer = IndexWriter(str(tmp_path))

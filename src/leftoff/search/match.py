@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from leftoff.search.pieces import PIECE_BITS, WEIGHTS, unpack_text
@@ -19,9 +21,10 @@ _DAY_SECONDS = 86_400
 _HALF_LIFE_DAYS = 120.0
 _AGE_SHARE = 0.15  # of a score that a session loses with age
 _COMMON = 20_000  # pieces; a word that is in more says little, and is left out if there are others
-_MIN_COMPARED = 60  # sessions whose pieces are compared, the best as a whole
+_MAX_COMPARED = 10_000  # pieces, of the sessions that are the best as a whole
 _NEIGHBOUR_SHARE = 0.3  # of the scores of the pieces before and after
-_SESSION_SHARE = 2.0  # of the score of the whole session
+_SESSION_SHARE = 3.0  # of the score of the whole session
+_WORDS_SHARE = 3.0  # what a piece gains if all words are in it or beside it
 _ALL_WORDS_FACTOR = 1.3  # of a session in which one piece has all the words
 _SATURATION = 3.0
 _LENGTH_SHARE = 0.75  # the usual constants of bm25
@@ -90,15 +93,16 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
         piece_counts = f"SELECT words.rowid >> {PIECE_BITS}, count(*) FROM {found} GROUP BY 1"
         return dict(connection.execute(piece_counts, values).fetchall())
 
-    words = _rare_words(connection, query)
-    any_of, full = any_word(query, words), all_words(query)
+    rare = _rare_words(connection, query)
+    any_of, full = any_word(query, rare), all_words(query)
     complete = count(full)
     searched = full if len(complete) >= options.limit else any_of
     matching = count(searched)
     if not matching and (words_alone := query.without_phrases) != query:
         return find_sessions(connection, words_alone, options)._replace(complete=False)
     sources = _sources(connection)
-    whole = _session_scores(map(count, words), sources)
+    rarities = {word: _rarity(len(count(word)), len(sources)) for word in rare}
+    whole = _session_scores([(rarities[word], count(word)) for word in rare], sources)
 
     def newest(source: int) -> tuple[bool, int]:
         return source in complete, sources[source].modified_ns
@@ -106,10 +110,13 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
     def best(source: int) -> tuple[float, int]:
         return whole.get(source, 0), sources[source].modified_ns
 
-    compared = sorted(matching, key=newest if options.newest else best, reverse=True)
-    scores = _piece_scores(connection, searched, query, compared[: max(options.limit, _MIN_COMPARED)])
+    ranked = sorted(matching, key=newest if options.newest else best, reverse=True)
+    enough = bisect([*accumulate(matching[each] for each in ranked)], _MAX_COMPARED)
+    compared = ranked[: max(options.limit, enough)]
+    scores = _piece_scores(connection, searched, query, compared)
+    words = [_Word(rarities[word], _pieces_with(connection, word, compared)) for word in rare]
     for source, pieces in scores.items():
-        near = max(_score_with_neighbours(piece, pieces) for piece in pieces)
+        near = max(_window_score(piece, pieces, words) for piece in pieces)
         factor = _freshness(sources[source].modified_ns, options.now)
         factor *= _ALL_WORDS_FACTOR if source in complete else 1
         whole[source] = (near + _SESSION_SHARE * whole.get(source, 0)) * factor
@@ -139,7 +146,7 @@ def _piece_scores(
     found, values = _matching(words, query)
     rows = connection.execute(
         f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -bm25(words) AS score FROM {found}"
-        f" AND words.rowid >> {PIECE_BITS} IN ({', '.join(map(str, sources))})) m JOIN pieces p ON p.id = m.id",
+        f" AND {_in_sources(sources)}) m JOIN pieces p ON p.id = m.id",
         values,
     )
     scores: dict[int, dict[int, float]] = {}
@@ -157,8 +164,31 @@ def _matching(words: str, query: Query) -> tuple[str, list[object]]:
     return f"{table} WHERE words MATCH ? AND {filters}", [words, *values]
 
 
-def _score_with_neighbours(piece: int, scores: Mapping[int, float]) -> float:
-    return scores[piece] + _NEIGHBOUR_SHARE * (scores.get(piece - 1, 0) + scores.get(piece + 1, 0))
+class _Word(NamedTuple):
+    """A word of the query, and the pieces of the compared sources that have it."""
+
+    rarity: float
+    pieces: frozenset[int]
+
+
+def _window_score(piece: int, scores: Mapping[int, float], words: Sequence[_Word]) -> float:
+    """Return the score of a piece together with those before and after it, more if they have many of the words."""
+    window = (piece - 1, piece, piece + 1)
+    beside = scores.get(piece - 1, 0) + scores.get(piece + 1, 0)
+    held = sum(each.rarity for each in words if not each.pieces.isdisjoint(window))
+    share = held / (sum(each.rarity for each in words) or 1)
+    return (scores[piece] + _NEIGHBOUR_SHARE * beside) * (1 + _WORDS_SHARE * share)
+
+
+def _pieces_with(connection: sqlite3.Connection, word: str, sources: Sequence[int]) -> frozenset[int]:
+    rows = connection.execute(
+        f"SELECT rowid FROM words WHERE words MATCH ? AND {_in_sources(sources)}", (word,)
+    )
+    return frozenset(piece for (piece,) in rows)
+
+
+def _in_sources(sources: Sequence[int]) -> str:
+    return f"words.rowid >> {PIECE_BITS} IN ({', '.join(map(str, sources))})"
 
 
 class _Dated(NamedTuple):
@@ -171,14 +201,17 @@ def _sources(connection: sqlite3.Connection) -> dict[int, _Dated]:
     return {source: _Dated(*rest) for source, *rest in rows}
 
 
+def _rarity(sources_with_word: int, sources: int) -> float:
+    return math.log(1 + (sources - sources_with_word + 0.5) / (sources_with_word + 0.5))
+
+
 def _session_scores(
-    counts_of_words: Iterable[Mapping[int, int]], sources: Mapping[int, _Dated]
+    words: Iterable[tuple[float, Mapping[int, int]]], sources: Mapping[int, _Dated]
 ) -> dict[int, float]:
-    """Return the bm25 of whole sessions, from how often each word is in which."""
+    """Return the bm25 of whole sessions, from the rarity of each word and how often it is in which."""
     scores: dict[int, float] = {}
     average = sum(each.chars for each in sources.values()) / max(1, len(sources)) or 1
-    for counts in counts_of_words:
-        rarity = math.log(1 + (len(sources) - len(counts) + 0.5) / (len(counts) + 0.5))
+    for rarity, counts in words:
         for source, count in counts.items():
             length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * sources[source].chars / average
             worth = rarity * count * (_SATURATION + 1) / (count + _SATURATION * length)
