@@ -11,6 +11,7 @@ import sqlite3
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from heapq import nlargest
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ _HALF_LIFE_DAYS = 120.0
 _AGE_SHARE = 0.15  # of a score that a session loses with age
 _COMMON = 20_000  # pieces; a word that is in more says little, and is left out if there are others
 _MAX_COMPARED = 10_000  # pieces, of the sessions that are the best as a whole
+_MAX_WINDOWS = 10  # pieces of a session that are looked at together with those before and after
 _NEIGHBOUR_SHARE = 0.3  # of the scores of the pieces before and after
 _SESSION_SHARE = 3.0  # of the score of the whole session
 _WORDS_SHARE = 3.0  # what a piece gains if all words are in it or beside it
@@ -116,7 +118,8 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
     scores = _piece_scores(connection, searched, query, compared)
     words = [_Word(rarities[word], _pieces_with(connection, word, compared)) for word in rare]
     for source, pieces in scores.items():
-        near = max(_window_score(piece, pieces, words) for piece in pieces)
+        best_pieces = nlargest(_MAX_WINDOWS, pieces, key=pieces.__getitem__)
+        near = max(_window_score(piece, pieces, words) for piece in best_pieces)
         factor = _freshness(sources[source].modified_ns, options.now)
         factor *= _ALL_WORDS_FACTOR if source in complete else 1
         whole[source] = (near + _SESSION_SHARE * whole.get(source, 0)) * factor
