@@ -116,7 +116,8 @@ def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchO
     enough = bisect([*accumulate(matching[each] for each in ranked)], _MAX_COMPARED)
     compared = ranked[: max(options.limit, enough)]
     scores = _piece_scores(connection, searched, query, compared)
-    words = [_Word(rarities[word], _pieces_with(connection, word, compared)) for word in rare]
+    several = rare if len(rare) > 1 else []  # of a single word every piece has all
+    words = [_Word(rarities[word], _pieces_with(connection, word, compared)) for word in several]
     for source, pieces in scores.items():
         best_pieces = nlargest(_MAX_WINDOWS, pieces, key=pieces.__getitem__)
         near = max(_window_score(piece, pieces, words) for piece in best_pieces)
@@ -179,7 +180,7 @@ def _window_score(piece: int, scores: Mapping[int, float], words: Sequence[_Word
     window = (piece - 1, piece, piece + 1)
     beside = scores.get(piece - 1, 0) + scores.get(piece + 1, 0)
     held = sum(each.rarity for each in words if not each.pieces.isdisjoint(window))
-    share = held / (sum(each.rarity for each in words) or 1)
+    share = held / sum(each.rarity for each in words) if words else 1
     return (scores[piece] + _NEIGHBOUR_SHARE * beside) * (1 + _WORDS_SHARE * share)
 
 
