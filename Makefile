@@ -8,7 +8,7 @@ export LEFTOFF_TRANSCRIPTS ?= $(abspath $(wildcard ../shared/transcripts))
 # Real agents are kept by version here, so that they are fetched once.
 export LEFTOFF_CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leftoff-clients
 
-.PHONY: run browser web-pictures test test-all test-again lint docs site compare bench bench-quick check clients live replays turns frameworks stress fuzz clean
+.PHONY: run browser web-pictures test test-all test-again lint docs site compare bench bench-quick check clients live replays compactions turns frameworks stress fuzz clean
 .DEFAULT_GOAL := check
 
 run: $(VENV)/ready ## play the whole story on a bundled session
@@ -71,6 +71,9 @@ live: $(VENV)/ready clients ## the real agents, against a local API
 
 replays: $(VENV)/ready clients ## real sessions compacted in the real client, by leftoff and by itself (LEFTOFF_QUIZ names the folder of the quiz)
 	@$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/replays.py $(ARGS)
+
+compactions: $(VENV)/ready clients ## how long a compaction in place takes in the real client, and where the time goes: on a machine that does nothing else
+	@$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/compaction_times.py $(ARGS)
 
 turns: $(VENV)/ready clients ## what users wait for in the real agents, with leftoff and without: on a machine that does nothing else
 	$(SEALED) env PYTHONPATH=$(CURDIR) $(BIN)/python tests/agents_live/turn_times.py $(ARGS)

@@ -178,7 +178,7 @@ def _measure_session(case: Case) -> Iterator[Compacted]:
                 messages,
                 CompactionOrder(used_tokens=case.used_tokens, target_tokens=target),
                 TrimParameters(),
-                log_body=lambda room, known: restoration_body(log, room, "after_compaction", summary=known),
+                log_body=lambda room, kept: restoration_body(log, room, "after_compaction", kept=kept),
             )
             yield case.compacted(how, texts, [*_texts(rebuilt.messages)], chars_before=chars)
         except LeftoffError as error:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.agents import json_edit
-from leftoff.core.hook_event import revert_edits
+from leftoff.core.hook_settings import revert_edits
 from leftoff.errors import ConfigError
 
 TEXTS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)

@@ -8,7 +8,6 @@ for recorded requests as its argument.
 import json
 import sys
 import uuid
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,7 @@ class MessagesApi:
             )
         proposed = trim_proposal(messages)
         if proposed is not None:
-            given = answer("proposal", body, Reply(text=proposed))
-            return replace(given, delay_seconds=LONG_SECONDS) if never_answers(messages) else given
+            return answer("proposal", body, Reply(text=proposed, never_comes=never_answers(messages)))
         if not body.get("tools"):  # session titles and similar requests beside the conversation
             return answer("side", body, Reply(text="side"))
         if lacks_thinking(body, messages):
@@ -92,9 +90,10 @@ def answer(kind: str, body: Body, reply: Reply) -> Answer:
         "stop_sequence": None,
         "usage": usage(reply),
     }
+    delay = LONG_SECONDS if reply.never_comes else 0
     if body.get("stream"):
-        return Answer(kind=kind, events=events(message))
-    return Answer(kind=kind, payload=message)
+        return Answer(kind=kind, events=events(message), delay_seconds=delay)
+    return Answer(kind=kind, payload=message, delay_seconds=delay)
 
 
 def usage(reply: Reply) -> Body:

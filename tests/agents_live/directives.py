@@ -9,6 +9,7 @@ A prompt may contain lines like these, for either agent; all other lines are ord
     #tool NAME {json}    the reply calls one tool, and ends there
     #tools [["NAME", {json}], …]   the reply calls several tools at once, and ends there
     #too_long            the request is refused: the prompt is too long
+    #silence             the request is never answered
 
 One prompt is a script of replies; `Script.next` returns them in order, then always "done". The replies are counted here
 and not derived from the history, because after a compaction the history is incomplete.
@@ -23,7 +24,7 @@ from typing import Any
 
 from received import Message, iterate_blocks
 
-DIRECTIVE = re.compile(r"^#(say|think|usage|cached|tools|tool|too_long)\b[ ]?(.*)$", re.MULTILINE)
+DIRECTIVE = re.compile(r"^#(say|think|usage|cached|tools|tool|too_long|silence)\b[ ]?(.*)$", re.MULTILINE)
 DEFAULT_USAGE_TOKENS = 1000
 SUMMARY = "The local API's summary of all that was said so far."
 PROPOSAL_TASK = "a JSON list of [line, rationale, description]"
@@ -44,6 +45,7 @@ class Reply:
     calls: list[Call] = field(default_factory=list)
     used_tokens: int = DEFAULT_USAGE_TOKENS
     too_long: bool = False
+    never_comes: bool = False
     is_cached: bool = False
 
 
@@ -88,10 +90,8 @@ def apply_directive(reply: Reply, name: str, rest: str) -> None:
             reply.text = f"{reply.text}\n{rest}".strip()
         case "think":
             reply.thinking = rest
-        case "usage":
-            reply.used_tokens = int(rest)
-        case "cached":
-            reply.used_tokens, reply.is_cached = int(rest), True
+        case "usage" | "cached":
+            reply.used_tokens, reply.is_cached = int(rest), name == "cached"
         case "tool":
             tool, _, arguments = rest.partition(" ")
             reply.calls.append(Call(tool=tool, input=json.loads(arguments)))
@@ -99,6 +99,8 @@ def apply_directive(reply: Reply, name: str, rest: str) -> None:
             reply.calls += [Call(tool=tool, input=arguments) for tool, arguments in json.loads(rest)]
         case "too_long":
             reply.too_long = True
+        case "silence":
+            reply.never_comes = True
 
 
 def trim_proposal(messages: Iterable[Message]) -> str | None:

@@ -36,6 +36,13 @@ test('a compaction is answered with the messages of leftoff, and one line says s
   expect(seen.shown.join()).toContain('3 placeholders')
 })
 
+test('a message that comes back with its handle is the very one that the client gave', async ($, on) => {
+  const given = [...GIVEN, { ...message('user', 'What is this?'), handle: 'of-a-picture', image: 'kept' }]
+  world(on, JSON.stringify({ messages: [...REBUILT, { ...message('user', 'What is this?'), handle: 'of-a-picture' }], receipt: '' }))
+  const answer: any = await $.session.compact({ trigger: 'auto', messages: given } as any)
+  expect(answer.messages).toEqual([...REBUILT, given[2]])
+})
+
 test('a declined compaction is the client\'s, and one line says why', async ($, on) => {
   const seen = world(on, JSON.stringify({ declined: 'of the test' }))
   await $.session.compact({ trigger: 'auto', messages: GIVEN } as any)

@@ -41,7 +41,8 @@ class ResponsesApi:
         reply = self.script.next(messages)
         if reply.too_long:
             return Answer(kind="refused", events=refusal())
-        return Answer(kind="reply", events=events(reply))
+        delay = LONG_SECONDS if reply.never_comes else 0
+        return Answer(kind="reply", events=events(reply), delay_seconds=delay)
 
 
 def asks_for_summary(messages: list[Message]) -> bool:

@@ -11,6 +11,7 @@ client, with a prompt on its command line, until the reply is on the screen.
 """
 
 import argparse
+import base64
 import json
 import os
 import statistics
@@ -48,10 +49,17 @@ class Conversation:
         self._process = process
         self._thread_id: str | None = None
 
-    def turn(self, prompt: str) -> None:
-        """Send a prompt and wait until the turn is over."""
+    def turn(self, prompt: str, *, png: bytes | None = None) -> None:
+        """Send a prompt, to Claude Code with an image if there is one, and wait until the turn is over."""
         if self._agent.name == "claude":
-            content = [{"type": "text", "text": prompt}]
+            content: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
+            if png is not None:
+                source = {
+                    "type": "base64",
+                    "media_type": "image/png",
+                    "data": base64.b64encode(png).decode("ascii"),
+                }
+                content.insert(0, {"type": "image", "source": source})
             self._send({"type": "user", "message": {"role": "user", "content": content}})
             self._read_until(lambda line: line.get("type") == "result")
             return
@@ -182,12 +190,12 @@ def run_session(agent: Agent, sandbox: Sandbox, number: int) -> Iterator[tuple[s
 
 
 @contextmanager
-def conversation(agent: Agent, sandbox: Sandbox) -> Iterator[Conversation]:
-    """Start the client; it is ended in any case."""
+def conversation(agent: Agent, sandbox: Sandbox, *options: str) -> Iterator[Conversation]:
+    """Start the client; it is ended in any case. ``options`` are Claude Code's."""
     if agent.name == "claude":
         stream = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         permissions = HEADLESS[HEADLESS.index("--permission-mode") :]
-        process = sandbox.start_dialogue(["-p", *stream, *permissions])
+        process = sandbox.start_dialogue(["-p", *stream, *permissions, *options])
     else:
         process = sandbox.start_dialogue(["app-server"])
     try:

@@ -11,7 +11,7 @@ from click.shell_completion import ShellComplete
 from leftoff.agents import claude
 from leftoff.cli import output
 from leftoff.cli.main import COMMANDS, GROUPS, cli, run
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.testing.builders import Story, call
 from tests.support.transcripts import write_transcript
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.core.open_work import is_open, open_sessions, waits_for_user
+from leftoff.core.open_work import is_open, latest_open, open_sessions, waits_for_user
 from tests.resume_logs.sample_logs import log
 
 SMALL = {"requests": 1, "may_have_changed_files": False}
@@ -73,6 +73,22 @@ def test_work_that_another_session_took_over_is_open_only_there(taken_at, expect
     second = log(session_id="b", mission_summary="Write it.", metadata={"continues": {"a": taken_at}})
     assert open_sessions([second, first]) == expected
     assert open_sessions([first]) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("newest", "expected"),
+    [
+        ({"begun": False}, "a"),  # killed before the first reply
+        ({"begun": True}, "b"),
+        ({}, "b"),  # saved by an older version
+        ({"begun": False, "continues": {"other": None}}, "b"),  # its prompt was "continue"
+    ],
+)
+def test_a_prompt_without_any_reply_comes_after_work_that_has_begun(newest, expected):
+    first = log(session_id="a", mission_summary="Write it.")
+    second = log(session_id="b", mission_summary="Why?", next_steps=STEP, metadata=newest)
+    assert getattr(latest_open([second, first]), "session_id", None) == expected
+    assert latest_open([second]) is second  # open all the same
 
 
 @pytest.mark.parametrize(("next_steps", "expected"), [(STEP, {"a"}), ([], set())])

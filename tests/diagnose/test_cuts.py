@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents import claude, codex
-from leftoff.diagnose.report import cuts_at_compactions
+from leftoff.agents.registry import agent_of
+from leftoff.diagnose.report import cut_before, first_records
 from leftoff.testing.builders import Story, call
 from tests.support.transcripts import write_transcript
+
+
+def cuts_at_compactions(transcript, folder):
+    firsts = (first for _, first in first_records(agent_of(transcript).read(transcript)))
+    return (cut_before(transcript, first, folder / str(number)) for number, first in enumerate(firsts))
 
 
 def ran(command: str, answer: str = "ok"):

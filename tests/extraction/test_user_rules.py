@@ -284,6 +284,14 @@ def test_one_prompt_gives_at_most_fifteen_rules() -> None:
     assert len(rules_of(story_with_prompts(prompt))) == 15
 
 
+def test_rules_are_looked_for_at_both_ends_of_a_very_long_prompt() -> None:
+    """What lies between was pasted, and reading a megabyte of it sentence by sentence takes a second."""
+    text = "It is a line of a log.\n" * 10_000
+    first, middle, last = (f"Never touch the file {name}.py." for name in ("first", "middle", "last"))
+    prompt = "\n\n".join([first, text, middle, text, last])
+    assert rules_of(story_with_prompts(prompt)) == [f"“{first}”", f"“{last}”"]
+
+
 def test_answers_are_decisions_with_their_questions() -> None:
     """A counter-question or a missing answer decides nothing."""
     chosen = (

@@ -5,6 +5,7 @@ import re
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ import pytest
 import leftoff
 from leftoff.agents.claude import hooks
 from leftoff.agents.claude.versions import known
+from leftoff.cli import agent_hook
 from leftoff.cli.main import COMMANDS
-from leftoff.core.hook_event import PLUGIN_NAME
+from leftoff.core.hook_settings import PLUGIN_NAME
 from leftoff.live import installed
 from leftoff.platform import paths
 
@@ -175,6 +177,39 @@ def test_without_a_fast_path_the_program_is_asked(call, tmp_path):
     program.write_text('#!/bin/sh\necho "$@" "$(cat)"; exit 2\n', encoding="utf-8")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     assert call() == (0, "hook claude EVENT\n")
+
+
+@pytest.fixture
+def waiting_program():
+    """The script as the mod calls it, with the real program, which waits for the request; and what it prints."""
+    put_fast_path("")
+    command = ["/bin/sh", str(SCRIPT), "in-place"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=paths.environment()
+    ) as script:
+        yield script
+
+
+@pytest.mark.slow
+def test_a_compaction_in_place_ends_before_the_mod_gives_up(waiting_program):
+    """Later, its note that all is saved could overwrite that of the hooks, which look after the agent's own compaction."""
+    (limit,) = re.findall(
+        r"TIME_LIMIT_MS = (\d+);", (PLUGIN / "hooks" / "mod.js").read_text(encoding="utf-8")
+    )
+    started = time.monotonic()
+    assert waiting_program.stdout.read() == b""
+    assert 1 < time.monotonic() - started < int(limit) / 1000 + 5, "on a busy machine it starts late"
+    assert int(limit) > agent_hook.MOST_IN_PLACE_SECONDS * 1000
+
+
+@pytest.mark.slow
+def test_ending_the_script_of_a_compaction_ends_the_program(waiting_program):
+    """Otherwise it would go on after the mod has given up."""
+    time.sleep(1)
+    waiting_program.terminate()
+    started = time.monotonic()
+    assert waiting_program.stdout.read() == b""
+    assert time.monotonic() - started < agent_hook.MOST_IN_PLACE_SECONDS / 2
 
 
 def test_the_data_folder_is_found_where_it_is(call, monkeypatch, isolated_home):

@@ -148,8 +148,8 @@ def test_the_offer_keeps_the_path_and_shortens_the_mission(isolated_home, live):
     session = LiveSession(isolated_home, session_id=OTHER)
     session.turn(50_000, prompt="Rework the ledger: " + "every amount is kept in cents, " * 30)
     session.hook("SessionEnd", reason="other")
-    settled(session)
     wait_for((LOGS / f"session-{OTHER}.json").exists)
+    settled(session)
     context = agent_context(start_session(live))
     assert len(context) <= 600
     assert f"Whole: {Path.cwd() / LOGS / f'session-{OTHER}.json'}" in context

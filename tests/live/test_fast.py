@@ -21,7 +21,7 @@ from leftoff.errors import InvalidIdError, StorageError
 from leftoff.live import fast
 from leftoff.pause.journal import PauseAction
 from leftoff.platform import clock, files, locks, log, paths
-from leftoff.resume_logs.restore import asks_to_continue
+from leftoff.resume_logs.continuing import asks_to_continue
 from tests.resume_logs.test_asks_to_continue import GOING_ON
 
 Append = Callable[[Path, bytes], bool]

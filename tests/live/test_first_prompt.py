@@ -121,6 +121,7 @@ def _candidate(words: frozenset[str]) -> Candidate:
         branch=None,
         worktree=None,
         is_open=True,
+        is_begun=True,
         words=words,
         mission="",
         transcript=None,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.core.hook_event import statusline_command
+from leftoff.core.hook_settings import statusline_command
 from leftoff.live import fast, saving
 
 PWNED = "PWNED"

@@ -44,6 +44,12 @@ def state_of(home):
     return find_project.load_state(home).state
 
 
+def begin(live):
+    """Begin the session and wait until its documents have been looked at in the background."""
+    live.hook("SessionStart", source="startup")
+    wait_for(lambda: live.state.files)
+
+
 def tick(home, *words):
     text = home.part("steps").read_text(encoding="utf-8")
     for each in words:
@@ -182,7 +188,7 @@ def test_ticks_are_noticed_in_any_of_many_projects(live, project):
     for number in range(12):
         init(f"Later {number}", Workspace.open())
     live.turn(20_000)
-    live.hook("SessionStart", source="startup")
+    begin(live)
     tick(project, "one")
     assert fast._has_moved(live.state.to_dict())
     edited(live, project)
@@ -366,7 +372,7 @@ def test_a_state_knows_the_session_that_worked_on_it(live, project):
 def test_the_fast_path_hands_over_when_a_document_has_changed(live, project):
     """A changed or new document makes the fast path hand over, and a broken list of files does not."""
     live.turn(20_000)
-    live.hook("SessionStart", source="startup")
+    begin(live)
     state = live.state.to_dict()
     assert not fast._has_moved(state)
     tick(project, "one")
@@ -381,7 +387,7 @@ def test_the_fast_path_hands_over_when_a_document_has_changed(live, project):
 def test_the_whole_way_through_the_installed_hook(live, project):
     """The real fast path in a process of its own, event by event."""
     live.turn(20_000)
-    live.hook("SessionStart", source="startup")
+    begin(live)
     live.hook("UserPromptSubmit", prompt="continue project 1")
     tick(project, "one")
     edited(live, project)

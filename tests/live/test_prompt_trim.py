@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.resume import next_session
 from leftoff.sessions.find import open_session
 from leftoff.testing.builders import call

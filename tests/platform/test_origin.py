@@ -135,6 +135,16 @@ def _switch_and_back(here: Here) -> None:
     here.edit("task 4", "task 5")
 
 
+def _edit_in_a_folder_that_git_made_again(here: Here) -> None:
+    """The other branch has no such folder; leftoff looks at the document before it is edited."""
+    git(here.repo, "checkout", "-q", "-b", "without")
+    git(here.repo, "rm", "-q", "-r", "plan")
+    git(here.repo, "commit", "-q", "-m", "without")
+    git(here.repo, "checkout", "-q", "main")
+    assert here.standing() == "written"
+    here.edit()
+
+
 def _edit_seen_before_a_rebase(here: Here) -> None:
     """Once leftoff has seen the edit, it knows it again however git writes it."""
     _commit(here)
@@ -186,6 +196,7 @@ MADE_HERE = [
     _edit_after_commit,
     _pull_of_other_files,
     _switch_and_back,
+    _edit_in_a_folder_that_git_made_again,
     _edit_seen_before_a_rebase,
     _save_by_renaming,
     _edit_with_sed,
@@ -502,6 +513,16 @@ def _copy_with_times(here: Here) -> str:
     )
 
 
+def _folder_moved_here(here: Here) -> str:
+    """The times of the files in it are those of their own edits."""
+    theirs = here.repo.parent / "theirs" / "plan"
+    theirs.mkdir(parents=True)
+    (theirs / here.document.name).write_text(THEIRS, encoding="utf-8")
+    shutil.rmtree(here.document.parent)
+    theirs.rename(here.document.parent)
+    return "its folder was replaced"
+
+
 def _archive_and_commit(here: Here) -> str:
     why = _tar_archive(here)
     git(here.repo, "commit", "-q", "-a", "-m", "looks like mine")
@@ -550,6 +571,7 @@ FROM_ELSEWHERE: list[Callable[[Here], str]] = [
     _tar_archive,
     _zip_archive,
     _copy_with_times,
+    _folder_moved_here,
     _archive_and_commit,
     _archive_from_this_second,
 ]

@@ -172,7 +172,7 @@ def test_a_digest_elsewhere_in_an_entry_vouches_for_nothing(register: Register, 
 
 
 def test_an_entry_says_what_when_and_where(register: Register, document: Path) -> None:
-    """An entry has the schema, standing, id, sha256, git's name of the content, path and time."""
+    """An entry has the schema, standing, id, sha256, git's name of the content, path, time and the number of the folder."""
     register.note_written(document, "session-1", AT)
     entry = json.loads((register.folder / "register.jsonl").read_bytes())
     assert {key: entry[key] for key in entry if key not in ("sha256", "blob")} == {
@@ -181,6 +181,7 @@ def test_an_entry_says_what_when_and_where(register: Register, document: Path) -
         "id": "session-1",
         "path": str(document),
         "at": "2026-01-06T12:00:00Z",
+        "folder": document.parent.stat().st_ino,
     }
     assert len(entry["sha256"]) == 64
     assert entry["blob"] == git(document.parent, "hash-object", document.name)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.resume_logs.restore import asks_to_continue
+from leftoff.resume_logs.continuing import asks_to_continue
 
 GOING_ON = """\
 continue
@@ -72,6 +72,13 @@ Carry on from earlier, but skip the tests
 weiter
 Bitte weitermachen!
 Mach weiter, aber ohne Docker
+Weiter geht's
+weiter mit dem Parser
+Mach bitte weiter mit Schritt 3
+Weiter an der Migration
+Continue avec le parseur
+continuer la migration
+sigue con el parser
 poursuivez
 Continúa por favor
 seguimos
@@ -147,6 +154,10 @@ Delete the continue-integration folder
 Explain go on channels
 Weiterleitung nach dem Login reparieren
 Die Schaltfläche weiter ist grau
+Weiter mit etwas anderem
+Weiter in der Schleife springen
+Continue en boucle infinie
+Continúa con algo nuevo
 続けてクリックするとエラーになる
 继续按钮没有反应
 계속 버튼이 작동하지 않아요

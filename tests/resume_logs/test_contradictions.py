@@ -39,6 +39,8 @@ def test_a_contradiction_quotes_both_sides(of, summary: str, words: str) -> None
     text = lost_text(of, summary=summary, given="", max_chars=5_000)
     assert "## Where the Summary Is Wrong" in text
     assert words in text
+    kept = lost_text(of, summary=None, kept=summary, given="", max_chars=5_000)
+    assert "Summary Is Wrong" not in (kept or ""), "what a compaction kept was said in its time"
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leftoff.core.provenance import Ground
+from leftoff.resume_logs.continuing import asks_to_continue
 from leftoff.resume_logs.restore import (
     Location,
-    asks_to_continue,
     make_candidate,
     rank_candidates,
     shared_words,
@@ -28,13 +28,14 @@ def candidate(
     branch="main",
     worktree=None,
     ended=None,
+    begun=True,
     files=None,
     findings=(),
 ):
     of = log(
         session_id=name,
         mission_summary="Write it.",
-        metadata={"project": folder, "ended": ended},
+        metadata={"project": folder, "ended": ended, "begun": begun},
         ground=Ground(branch=branch, worktree=worktree),
         critical_context={"files": files} if files else {},
         key_findings=[*findings],
@@ -47,8 +48,9 @@ def ids(candidates):
 
 
 def test_the_nearest_comes_first():
-    """Candidates are ordered by folder, branch, worktree, shared words and age."""
+    """Candidates are ordered by whether work has begun, folder, branch, worktree, shared words and age."""
     candidates = [
+        candidate("unanswered", hours=10, begun=False, files={"src/limits.py": "named"}),
         candidate("newest", hours=9, folder="/elsewhere"),
         candidate("inside", hours=8, folder="/p/sub"),
         candidate("branch", hours=7, branch="other"),
@@ -58,7 +60,16 @@ def test_the_nearest_comes_first():
         candidate("shares", hours=0, files={"src/limits.py": "changed"}),
     ]
     chosen = rank_candidates(candidates, HERE, "what about limits.py?")
-    assert ids(chosen.offered) == ["shares", "new", "old", "worktree", "branch", "inside", "newest"]
+    assert ids(chosen.offered) == [
+        "shares",
+        "new",
+        "old",
+        "worktree",
+        "branch",
+        "inside",
+        "newest",
+        "unanswered",
+    ]
 
 
 def test_an_untrusted_log_waits():

@@ -272,6 +272,58 @@ def test_an_old_image_becomes_a_placeholder_and_one_of_the_last_turns_is_left_to
         compact(transcript, 60_000)
 
 
+def test_a_prompt_of_the_last_turns_with_an_image_is_kept_by_the_agent_itself(home):
+    told = story()
+    told.asked("What is in this picture?").replied("A red square.")
+    transcript = home.claude(told)
+    plain = compact(transcript, 60_000)
+    transcript.write_bytes(with_pictures(transcript, "What is in this picture?"))
+    rebuilt = compact(transcript, 60_000)
+    (held,) = [each for each in rebuilt.messages if each.handle]
+    assert held.text == "What is in this picture?"
+    assert ref_of(transcript).agent.write_live_messages(rebuilt.messages)[-2]["handle"] == held.handle
+    assert rebuilt.freed_tokens == plain.freed_tokens, "an image that stays frees nothing"
+
+
+def test_a_prompt_that_is_nothing_but_an_image_is_kept_too_and_also_before_a_long_turn(home):
+    told = story()
+    told.asked("What is in this picture?")
+    for number in range(6):
+        told.replied("", call("shell", {"command": f"make {number}"}, f"run {number}\n{LONG}"))
+    transcript = home.claude(told)
+    transcript.write_bytes(with_pictures(transcript, "What is in this picture?", words=""))
+    rebuilt = compact(transcript, 60_000)
+    assert [each.text for each in rebuilt.messages if each.handle] == [""]
+
+
+def test_an_older_prompt_with_an_image_keeps_its_words_and_the_line_of_the_image(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    told.asked("What is in this picture?").replied("A red square.")
+    told.events += story().events
+    transcript = home.claude(told)
+    transcript.write_bytes(with_pictures(transcript, "What is in this picture?"))
+    rebuilt = compact(transcript, 60_000)
+    assert not any(each.handle for each in rebuilt.messages)
+    pattern = rf"What is in this picture\?\n\[An image was here: line \d+ of {FIRST}\]"
+    assert any(re.fullmatch(pattern, each.text) for each in rebuilt.messages)
+
+
+def with_pictures(transcript: Path, prompt: str, words: str | None = None) -> bytes:
+    """The transcript with an image in each prompt of these words, or with other words beside it."""
+    lines = transcript.read_bytes().splitlines()
+    for index, line in enumerate(lines):
+        record = json.loads(line)
+        content = record.get("message", {}).get("content")
+        texts = [block.get("text") for block in content] if isinstance(content, list) else []
+        if record.get("type") == "user" and prompt in (content, *texts):
+            source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+            image = {"type": "image", "source": source}
+            text = {"type": "text", "text": prompt if words is None else words}
+            record["message"]["content"] = [image, text] if text["text"] else [image]
+            lines[index] = json.dumps(record).encode()
+    return b"\n".join(lines) + b"\n"
+
+
 def with_image(transcript: Path, begins: str) -> bytes:
     """The transcript with an image in the result that begins so."""
     lines = transcript.read_bytes().splitlines()
@@ -322,6 +374,25 @@ def test_undoing_names_an_image_that_went_and_is_declined_where_one_came_since(h
     ref = ref_of(transcript)
     with pytest.raises(LeftoffError, match="has an image"):
         restore_before(ref, live_messages(ref.agent, ref.session))
+
+
+def test_undoing_keeps_the_images_of_prompts_that_the_agent_has_now(home):
+    told = story()
+    told.asked("What is in this picture?").replied("A red square.")
+    told.compacted("-", after=9_000)
+    told.asked("And in this one?").replied("A circle.")
+    transcript = home.claude(told)
+    as_compacted_by_mod(transcript, f"{OPENING}\n\nof the test", keeps=True)
+    for prompt in ("What is in this picture?", "And in this one?"):
+        transcript.write_bytes(with_pictures(transcript, prompt))
+    ref = ref_of(transcript)
+    now = live_messages(ref.agent, ref.session)
+    restored = restore_before(ref, now)
+    held = {each.text: each.handle for each in restored.messages if each.handle}
+    assert held == {
+        each.text: each.handle for each in now if "picture?" in each.text or "this one?" in each.text
+    }
+    assert not any("An image was here" in each.text for each in restored.messages)
 
 
 def test_a_result_never_stays_without_its_call_when_calls_were_made_together(home):

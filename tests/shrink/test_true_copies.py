@@ -7,7 +7,7 @@ import pytest
 
 import leftoff
 from leftoff.cli.main import run
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.testing.builders import Story, call
 from tests.support.live_session import SESSION, LiveSession
 from tests.support.long_sessions import CODEX_FIRST, FIRST, LONG

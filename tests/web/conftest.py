@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import sleep
@@ -53,19 +54,17 @@ class Web:
         cookie = f"{self.access.cookie}={self.access.token}"
         sent = {"Cookie": cookie, **({} if method == "GET" else {"Origin": self.origin})}
         sent |= {name.replace("_", "-").title(): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", self.access.port, timeout=60)
-        connection.putrequest(method, path, skip_host="Host" in sent)
-        for name, value in sent.items():
-            if value is not None:
-                connection.putheader(name, value)
-        if body is not None:
-            connection.putheader("Content-Type", "application/x-www-form-urlencoded")
-            connection.putheader("Content-Length", str(len(body)))
-        connection.endheaders(body)
-        found = connection.getresponse()
-        answer = Answer(found.status, found.headers, found.read())
-        connection.close()
-        return answer
+        with closing(http.client.HTTPConnection("127.0.0.1", self.access.port, timeout=120)) as connection:
+            connection.putrequest(method, path, skip_host="Host" in sent)
+            for name, value in sent.items():
+                if value is not None:
+                    connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Type", "application/x-www-form-urlencoded")
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            found = connection.getresponse()
+            return Answer(found.status, found.headers, found.read())
 
     def get(self, path: str) -> str:
         answer = self.ask(path)
@@ -81,6 +80,9 @@ def _serve(*, is_read_only: bool = False) -> Iterator[Web]:
     thread.start()
     while not server.started:
         sleep(0.01)
+    for each in threading.enumerate():
+        if each.name == "first listing":  # a request would share it, though a test had written more meanwhile
+            each.join(30)
     yield Web(access)
     server.should_exit = True
     thread.join(30)

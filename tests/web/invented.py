@@ -41,6 +41,9 @@ def write_machine(home: Path, root: Path) -> Path:
         _write(home, agent, story, now - timedelta(hours=hours))
     story = _long_story(_folder(root, "harbor-api"))
     path = _write(home, "claude", story, now - timedelta(seconds=40))
+    text = path.read_text(encoding="utf-8").replace("2026-01-06T", f"{now - timedelta(days=1):%Y-%m-%d}T")
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (now.timestamp() - 40,) * 2)
     save_log(str(path), Workspace.open(Path(story.project)))
     return path
 

@@ -15,6 +15,18 @@ def test_the_first_address_signs_the_browser_in_and_loses_its_token(web):
     assert "SameSite=strict" in cookie
 
 
+def test_an_address_for_once_signs_in_once_and_the_cookie_goes_on_working(web):
+    address = web.access.one_time_address().removeprefix(web.origin)
+    assert web.access.token not in address
+    answer = web.ask(address, cookie=None)
+    assert (answer.status, answer.headers["Location"]) == (303, "/")
+    cookie = answer.headers["Set-Cookie"].partition(";")[0]
+    assert web.ask("/", cookie=cookie).status == 200
+    assert web.ask(address, cookie=None).status == 403  # somebody who read it in the list of processes
+    assert web.ask(address, cookie=cookie).status == 200  # the browser itself, from its history
+    assert web.ask(web.access.first_address.removeprefix(web.origin), cookie=None).status == 303
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/static/app.css", "/nothing", "/?token=wrong", "//elsewhere/?token=wrong"]
 )

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -45,6 +47,27 @@ def test_without_a_browser_it_says_so_and_keeps_running(isolated_home, tmp_path,
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
+
+
+def test_the_browser_is_started_with_an_address_that_works_once(isolated_home, tmp_path, monkeypatch):
+    """Its arguments can be read by everybody on the machine; the address that is printed cannot."""
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    process, printed = start("--open")
+    while not opened.exists():
+        time.sleep(0.05)
+    given = urlsplit(opened.read_text().strip())
+    statuses = []
+    for _ in range(2):
+        page = http.client.HTTPConnection(given.netloc, timeout=30)
+        page.request("GET", f"/?{given.query}")
+        statuses.append(page.getresponse().status)
+        page.close()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert (statuses, given.query in printed) == ([303, 403], False)
 
 
 def test_it_listens_on_this_machine_alone(two_sessions):

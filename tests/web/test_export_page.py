@@ -5,6 +5,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 from leftoff.cli.main import run
 from leftoff.testing.builders import Story, call
@@ -115,6 +117,15 @@ def test_in_a_browser_the_file_works_by_itself(transcript, tmp_path, browser, wi
     browser.read_logs()
     before = len(browser.asked)
     browser.chrome.get(out.as_uri())
+    browser.run("document.querySelector('.picture').focus()")
+    readout = browser.one("#picture-readout")
+    browser.chrome.switch_to.active_element.send_keys(Keys.HOME)
+    first = readout.text
+    assert re.match(r"Request 1 of 3: [\d,]+ tokens, [\d.]+ % · line \d+$", first)
+    ActionChains(browser.chrome).move_to_element(browser.one(".picture")).perform()
+    assert readout.text.startswith("Request 2 of 3: 90,000 tokens")
+    browser.chrome.switch_to.active_element.send_keys(Keys.ARROW_LEFT, Keys.ENTER)
+    assert f"line {browser.run('return document.activeElement.dataset.line')}" in first
     browser.one("body").send_keys("e")
     assert "error" in browser.run("return document.activeElement.dataset.marks")
     browser.one("body").send_keys("o")

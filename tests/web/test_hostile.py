@@ -84,3 +84,18 @@ def test_a_browser_shows_it_as_text(hostile, browser, path):
     assert "␛[31mred" in text
     assert "<U+202E>gnp.exe" in text
     assert browser.all("main script, main img, main base, main style, main a[href^=javascript]") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("megabytes", [20, 50])  # parsed, and longer than any line is
+def test_a_very_long_line_makes_no_page_large(home, web, megabytes):
+    lines = "some words of a log, error in src/a.py:12\n" * (megabytes * 1_000_000 // 42)
+    story = Story(session_id=SESSION).asked("Fix the login").replied("I look.", used=50_000)
+    story.asked(f"{TEXT}\n{lines}{TEXT}").compacted("It is broken.").replied("Next: fix it.", used=20_000)
+    path = home.claude(story)
+    assert path.stat().st_size > megabytes * 1_000_000
+    for page in PATHS:
+        answer = web.get(page.format(f"/session/{key_of(str(path))}"))
+        assert len(answer) < 200_000, page
+        assert [secret for secret in SECRETS if secret in answer] == [], page
+    assert "fix it" in web.get(f"/session/{key_of(str(path))}/log")

@@ -3,7 +3,6 @@
 import base64
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -55,7 +54,8 @@ def test_home_has_no_accessibility_problem(transcript, browser, size, is_dark):
 @pytest.mark.parametrize("size", SIZES)
 def test_a_session_has_no_accessibility_problem(transcript, session, size, is_dark):
     session.resize(*size, is_dark=is_dark)
-    time.sleep(0.3)  # until the curve is drawn in its new size
+    heights = [f"document.querySelector('{each}').clientHeight" for each in ("#curve", ".uplot")]
+    session.wait(f"Math.abs({heights[0]} - {heights[1]}) <= 1")  # the curve is drawn in its new size
     assert session.accessibility_problems() == []
     assert session.run("return document.documentElement.scrollWidth") <= size[0]
     _keep(session, f"session-{size[0]}-{'dark' if is_dark else 'light'}")
@@ -63,7 +63,13 @@ def test_a_session_has_no_accessibility_problem(transcript, session, size, is_da
 
 @pytest.mark.parametrize("is_dark", [False, True])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("page", ["search?q=uploads", "session/{}/lineage", "session/{}/shrink", "report"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("search?q=uploads", "report", "session/{}/compaction/1", "session/{}/read"),
+        *("session/{}/lineage", "session/{}/shrink"),
+    ],
+)
 def test_the_other_pages_have_no_accessibility_problem(transcript, browser, page, size, is_dark):
     write_trim(prepare_trim(str(transcript), Workspace.open(), TrimOptions()))
     browser.resize(*size, is_dark=is_dark)
@@ -72,19 +78,21 @@ def test_the_other_pages_have_no_accessibility_problem(transcript, browser, page
     assert browser.accessibility_problems() == []
     assert browser.run("return document.documentElement.scrollWidth") <= size[0]
     if size[0] == 1280:
-        _keep(browser, f"{re.sub('[^a-z]+.*', '', page.rpartition('/')[2])}-{'dark' if is_dark else 'light'}")
+        name = page.removeprefix("session/{}/")
+        _keep(browser, f"{re.sub('[^a-z]+.*', '', name)}-{'dark' if is_dark else 'light'}")
 
 
 def test_unticking_a_cut_counts_the_tokens_and_the_copy_is_written_and_shown(transcript, browser):
     browser.open(f"/session/{key_of(str(transcript))}/shrink")
     before = int(browser.one("#saved").text.replace(",", ""))
-    cut = browser.one("input[name=cut]")
-    cut.click()
-    after = int(browser.one("#saved").text.replace(",", ""))
-    assert before - after == int(cut.get_attribute("data-tokens")) > 0
+    browser.one("input[name=cut]").click()
+    after = browser.one("#saved").text
+    said = browser.one("tbody td:nth-child(3)").text  # of this cut alone, rounded
+    assert before - int(after.replace(",", "")) == pytest.approx(int(said.replace(",", "")), abs=1)
     browser.one("input[name=confirmed]").click()
     browser.one("button.primary").click()
     browser.wait("document.querySelector('#command')")
+    assert browser.one("main section h2").text == f"The copy is written: {after} tokens fewer"
     browser.one("main section a").click()
     browser.wait("document.querySelector('.uplot')")
     assert "trim" in browser.run("return document.querySelector('#events').textContent")
@@ -121,21 +129,48 @@ def test_the_curve_is_read_by_hovering(session):
     assert session.one("#readout").text.startswith("Request 1 of ")
 
 
-def test_a_session_that_grows_is_seen_to_grow(transcript, session, tmp_path):
-    count = int(session.one("#readout strong").text.split("of ")[1].split(":")[0])
-    more = tmp_path / "more.jsonl"
-    story = (
-        Story(session_id=LONG, project="/p", model="claude-sonnet-4-5")
-        .asked("Go on")
-        .replied("Yes.", used=150_000)
-    )
-    write_transcript(agent_of(transcript), story.script(), more)
+def go_on(transcript, folder):
+    """Write one more request to the session, as its agent would."""
+    more = folder / "more.jsonl"
+    story = Story(session_id=LONG, project="/p", model="claude-sonnet-4-5").asked("Go on")
+    write_transcript(agent_of(transcript), story.replied("Yes.", used=150_000).script(), more)
     with transcript.open("ab") as file:
         file.write(more.read_bytes())
+
+
+@pytest.mark.parametrize("used", ["#readout a", "#events tbody a"])
+def test_growth_moves_nothing_that_one_is_using(transcript, session, tmp_path, used):
+    """The request one looks at stays chosen, and a link keeps the focus: it is the same element as before."""
+    session.run("document.querySelector('#events').open = true")
+    keys(session, "c", Keys.HOME, Keys.ARROW_RIGHT)
+    read = session.one("#readout").text
+    count = int(read.split("of ")[1].split(":")[0])
+    link = session.one(used)
+    session.run("arguments[0].focus()", link)
+    go_on(transcript, tmp_path)
+    session.wait("document.querySelector('#now').textContent.startsWith('150,000 of ')")
+    assert session.one("#readout").text == read.replace(f"of {count}:", f"of {count + 1}:")
+    assert session.chrome.switch_to.active_element == link
+
+
+def test_a_session_that_grows_is_seen_to_grow(transcript, session, tmp_path):
+    count = int(session.one("#readout strong").text.split("of ")[1].split(":")[0])
+    go_on(transcript, tmp_path)
     session.wait(
         f"document.querySelector('#readout').textContent.startsWith('Request {count + 1} of {count + 1}: 150,000')"
     )
     assert session.one("#now").text.startswith("150,000 of ")
+
+
+def test_a_curve_begins_with_the_first_reply(home, browser, tmp_path):
+    transcript = home.claude(Story(session_id=LONG, project="/p", model="claude-sonnet-4-5").asked("Go"))
+    browser.open(f"/session/{key_of(str(transcript))}")
+    browser.wait("document.querySelector('#readout').textContent.includes('No reply to measure yet')")
+    go_on(transcript, tmp_path)
+    browser.wait("document.querySelector('#readout').textContent.startsWith('Request 1 of 1: 150,000')")
+    assert "system" in browser.one("#legend").text
+    keys(browser, "c", Keys.HOME)
+    assert browser.one("#readout").text.startswith("Request 1 of 1: 150,000")
 
 
 def test_the_list_is_walked_by_keyboard(transcript, browser):

@@ -128,6 +128,14 @@ def test_everything_can_be_done_by_keyboard(session, browser):
     body.send_keys("p")
     second = browser.run("return Number(document.activeElement.dataset.line)")
     assert first < second
+    browser.run(
+        "document.activeElement.blur(); window.was = scrollY; document.getElementById('earlier').style.height = '500px'"
+    )
+    browser.wait("scrollY > window.was + 400")  # as when lines above are loaded: what one reads did not move
+    body.send_keys("p")
+    third = browser.run("return Number(document.activeElement.dataset.line)")
+    assert second < third
+    browser.chrome.switch_to.active_element.send_keys(Keys.SHIFT, "p")
     browser.chrome.switch_to.active_element.send_keys(Keys.SHIFT, "p")
     assert browser.run("return Number(document.activeElement.dataset.line)") == first
     failed = line_with(lines, "answer 250")

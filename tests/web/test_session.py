@@ -13,6 +13,7 @@ from leftoff.pause.lifecycle import start
 from leftoff.platform import clock
 from leftoff.sessions.status import status
 from leftoff.testing.builders import Story, call
+from leftoff.web import report
 from leftoff.web.library import key_of
 from leftoff.workspace import Workspace
 from tests.support.transcripts import write_transcript
@@ -122,6 +123,16 @@ def test_a_growing_session_sends_the_new_end_of_its_curve(address, transcript, w
     events.connection.close()
 
 
+def test_a_page_that_has_everything_is_sent_nothing_until_there_is_more(address, transcript, web):
+    curve = json.loads(web.get(f"{address}/curve"))
+    assert curve["bytes"] == transcript.stat().st_size
+    events = Events(web, f"{address}/live?first=2&bytes={curve['bytes']}")
+    with transcript.open("a") as file:
+        file.write("\n")
+    assert events.next()["bytes"] == curve["bytes"] + 1  # it is the first that comes
+    events.connection.close()
+
+
 def test_a_transcript_that_is_replaced_is_read_again(address, transcript, web, home):
     assert len(json.loads(web.get(f"{address}/curve"))["tokens"]) == 2
     story = (
@@ -149,6 +160,9 @@ def test_the_report_counts_what_compactions_lost(home, transcript, web, tmp_path
     path = home.claude(story.replied("Fixed.", used=30_000))
     path.write_text(path.read_text().replace("2026-01-06", f"{clock.now():%Y-%m-%d}"))
     page = web.get("/report/found")
+    read = report._scan_file.cache_info().misses
+    assert web.get("/report/found") == page
+    assert report._scan_file.cache_info().misses == read  # nothing was read again
     assert f'href="/session/{key_of(str(path))}/compactions"' in page
     assert "1 compaction" in page
     assert " rule" in page

@@ -18,24 +18,19 @@ if TYPE_CHECKING:
     from leftoff.agents.command_line import CommandLine
     from leftoff.core.actions import Action, Answer, FinishedJob
     from leftoff.core.fast_path import FastPathRules
-    from leftoff.core.hook_event import (
-        AgentCommands,
-        EditTrace,
-        Hook,
-        HookEvent,
-        HookProblem,
-        HookResponse,
-        Scope,
-        WiredSettings,
-    )
+    from leftoff.core.hook_event import HookEvent, HookResponse
+    from leftoff.core.hook_settings import AgentCommands, EditTrace, Hook, HookProblem, Scope, WiredSettings
     from leftoff.core.metrics import WindowBasis
     from leftoff.core.protocols import HasEvents, HasFastPath, HasHooks, TakesMcpServer
     from leftoff.core.records import Place
     from leftoff.core.session import LiveChain, Parent, Session, SessionEntry
     from leftoff.core.wire import JsonObject
 
-    class HookSupport(HasEvents, HasFastPath, HasHooks, TakesMcpServer, Protocol):
-        """All that an adapter does with hooks."""
+    class EventSupport(HasEvents, HasFastPath, Protocol):
+        """All that an adapter does when a hook is called."""
+
+    class HookSupport(HasHooks, TakesMcpServer, Protocol):
+        """All that an adapter does with hooks in settings files."""
 
 
 OWN_METADATA = b'_metadata"'  # a first line with this may say more than its replies
@@ -64,6 +59,9 @@ class JsonlAgent(ABC):
 
     id: str
     name: str
+    _measured: tuple[tuple[Path, int, int], Occupancy] | None = (
+        None  # the last file: its version and occupancy
+    )
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -136,9 +134,12 @@ class JsonlAgent(ABC):
         )
 
     def occupancy(self, transcript: Path) -> Occupancy:
-        """Return how full the context window is, from the tail of the file."""
+        """Return how full the context window is, from the tail of the file; it is read once as long as the file stays as it is."""
         with JsonLines(transcript) as lines:
-            return self.read_tail(lines, with_history=True)
+            version = (transcript, lines.stat.st_size, lines.stat.st_mtime_ns)
+            if self._measured is None or self._measured[0] != version:
+                self._measured = (version, self.read_tail(lines, with_history=True))
+            return self._measured[1]
 
     def occupancy_at(self, transcript: Path, end_bytes: int) -> Occupancy:
         """Return how full the window was when the transcript ended at that byte; the compaction point may be a later one."""
@@ -293,28 +294,33 @@ class StartsFromCommandLine(ABC):
 
 
 class CallsHooks(ABC):
-    """``HasEvents``, ``HasFastPath``, ``HasHooks`` and ``TakesMcpServer`` by an object that is created when it is needed.
+    """``HasEvents``, ``HasFastPath``, ``HasHooks`` and ``TakesMcpServer`` by two objects that are created when they are needed.
 
-    Hooks and their settings files take more modules than the rest of an adapter, and most commands need none of them.
+    The agent waits while an event is answered, and settings files take more modules than the rest of an adapter.
     """
 
     @property
     @abstractmethod
+    def events(self) -> EventSupport:
+        """What understands and answers events."""
+
+    @property
+    @abstractmethod
     def hooks(self) -> HookSupport:
-        """What does the work."""
+        """What edits settings files."""
 
     @property
     def fast_path(self) -> FastPathRules:
         """How the fast path reads events and the end of a transcript."""
-        return self.hooks.fast_path
+        return self.events.fast_path
 
     def event(self, payload: JsonObject) -> HookEvent | None:
         """Parse the event that a hook is called with."""
-        return self.hooks.event(payload)
+        return self.events.event(payload)
 
     def reply(self, event: HookEvent, response: HookResponse) -> bytes:
         """Return what the hook prints."""
-        return self.hooks.reply(event, response)
+        return self.events.reply(event, response)
 
     def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
         """Return the settings file of the scope, last; before it those that it overrides."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leftoff.agents.jsonl import SPACE
-from leftoff.core.hook_event import EditTrace, TextEdit
+from leftoff.core.hook_settings import EditTrace, TextEdit
 from leftoff.core.wire import JsonValue, replace_surrogates
 from leftoff.errors import ConfigError
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import IO, Self
 
-# No agent writes longer lines; a longer one is read in pieces, so that a binary file cannot fill the memory.
-LONGEST_LINE_BYTES = 64 * 1024 * 1024
+# No API takes a larger request, so no session has a longer line; one is read in pieces, so that a binary file cannot fill the memory.
+LONGEST_LINE_BYTES = 32 * 1024 * 1024
 HEAD_BYTES = 1024 * 1024
 _BUFFER_BYTES = 256 * 1024  # many lines are longer than the usual 8 KB; this takes a third of the time
 _ENDS_BUFFER_BYTES = 32 * 1024

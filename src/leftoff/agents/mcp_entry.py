@@ -10,7 +10,7 @@ from pathlib import Path
 
 from leftoff.agents import json_edit
 from leftoff.agents.json_edit import Draft
-from leftoff.core.hook_event import EditTrace, WiredSettings, is_mcp_command
+from leftoff.core.hook_settings import EditTrace, WiredSettings, is_mcp_command
 from leftoff.core.wire import JsonObject, JsonValue
 from leftoff.errors import ConfigError
 

@@ -13,6 +13,8 @@ from contextlib import closing, suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import orjson
+
 from leftoff.catalogue import database
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.core.metrics import Occupancy
@@ -131,7 +133,7 @@ def _is_utf8(text: str) -> bool:
 def _from_json(text: str) -> SessionEntry | None:
     """Parse a saved entry; None where its form is unknown."""
     try:
-        fields: dict[str, Any] = json.loads(text)
+        fields: dict[str, Any] = orjson.loads(text)
         parent = fields["parent"]
         fields |= {
             "modified_at": datetime.fromisoformat(fields["modified_at"]),

@@ -14,6 +14,7 @@ from contextlib import suppress
 from leftoff.platform import paths, process
 
 _MOST_BACKGROUND_SECONDS = 300
+MOST_IN_PLACE_SECONDS = 7  # the mod gives up after eight: from then on the hooks look after the compaction
 
 
 def run_hook(arguments: Sequence[str]) -> int:
@@ -45,6 +46,7 @@ def _run_hook(arguments: Sequence[str]) -> None:
 
 def run_in_place(agent_id: str) -> int:
     """Answer the plugin inside an agent; no output means that the agent compacts by itself."""
+    process.end_after(MOST_IN_PLACE_SECONDS)
     try:
         if paths.environment().get("LEFTOFF_DISABLE", "") in {"", "0"}:
             from leftoff.live.in_place import answer_request

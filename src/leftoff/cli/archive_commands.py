@@ -9,7 +9,7 @@ import click
 from leftoff.archive.archive import ArchiveEntry, list_archive, restore_session
 from leftoff.cli import arguments, output
 from leftoff.core.quantities import count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 
 
 @click.group(cls=arguments.OrderedGroup, epilog="Example: leftoff archive list")

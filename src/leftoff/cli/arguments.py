@@ -151,7 +151,7 @@ class SessionArgument(Completed):
         """Return ``latest`` and the sessions whose id begins so."""
         from itertools import islice
 
-        from leftoff.core.session import unique_prefixes
+        from leftoff.core.session_ids import unique_prefixes
         from leftoff.sessions.listing import entries_from_index, list_transcripts
 
         newest = [

@@ -19,7 +19,7 @@ from leftoff.config.load import thresholds
 from leftoff.config.settings import Settings
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.quantities import ago, count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.demo import Scene
 from leftoff.demo import demo as play_demo
 from leftoff.diagnose import transcript

@@ -11,7 +11,7 @@ import click
 
 from leftoff.cli import arguments, output
 from leftoff.core.quantities import ago, count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError, NothingToDoError, StorageError, UsageError, describe_os_error
 from leftoff.extraction.wording import relative_path
 from leftoff.mcp.history import CHANGES, Happening, Target, change_of_line, what_happened

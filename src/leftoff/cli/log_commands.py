@@ -13,7 +13,7 @@ from leftoff.cli import arguments, output
 from leftoff.cli.editor import edit_text
 from leftoff.cli.log_verify_command import verify
 from leftoff.core.quantities import age, count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import UsageError
 from leftoff.platform import clock
 from leftoff.resume_logs import cleanup as log_cleanup

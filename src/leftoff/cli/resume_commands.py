@@ -11,7 +11,7 @@ import click
 
 from leftoff.cli import arguments, output, shrink_commands
 from leftoff.core.quantities import ago, count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import UsageError
 from leftoff.platform import clock, paths, process
 from leftoff.resume import next_session

@@ -18,7 +18,8 @@ from leftoff.cli import arguments, gauge, output
 from leftoff.cli.gauge import Style
 from leftoff.core.metrics import Level
 from leftoff.core.quantities import age, count
-from leftoff.core.session import SessionEntry, short_id
+from leftoff.core.session import SessionEntry
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError, UsageError
 from leftoff.platform import clock
 from leftoff.sessions import status as session_status

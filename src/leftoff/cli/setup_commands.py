@@ -13,7 +13,7 @@ import click
 from leftoff.archive import archive
 from leftoff.cli import arguments, output
 from leftoff.cli.history_commands import require_sdk
-from leftoff.core.hook_event import SCOPES, HookProblem, Scope
+from leftoff.core.hook_settings import SCOPES, HookProblem, Scope
 from leftoff.core.quantities import count
 from leftoff.errors import NothingToDoError
 from leftoff.forget.purge import KeptData, kept_data

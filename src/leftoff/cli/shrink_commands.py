@@ -12,7 +12,7 @@ import click
 from leftoff.cli import arguments, output
 from leftoff.core.prices import dollars
 from leftoff.core.quantities import ago, count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.core.trim_plan import TRIM_LEVELS, Cut, NotCopied, Savings, TrimLevel, TrimPlan
 from leftoff.platform import clock, paths
 from leftoff.sessions.ancestry import CLEARED

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import webbrowser
+from typing import TYPE_CHECKING
 
 import click
 
 from leftoff.cli import arguments, output
 from leftoff.errors import LeftoffError
 from leftoff.workspace import Workspace
+
+if TYPE_CHECKING:
+    from leftoff.web.access import Access
 
 _HIGHEST_PORT = 65535
 
@@ -39,12 +43,12 @@ def web(*, port: int | None, opens: bool, read_only: bool, as_json: bool) -> int
             f"leftoff web needs packages that are not installed ({missing.name}): pip install 'leftoff[web]'"
         ) from missing
 
-    def announce(address: str) -> None:
+    def announce(access: Access) -> None:
         if as_json:
-            output.as_json({"address": address})
+            output.as_json({"address": access.first_address})
         else:
-            output.say(f"{address}\nCtrl-C to quit")
-        if opens and not webbrowser.open(address) and not as_json:
+            output.say(f"{access.first_address}\nCtrl-C to quit")
+        if opens and not webbrowser.open(access.one_time_address()) and not as_json:
             output.say("No browser could be started: open the address in one.")
 
     serve(Workspace.open(), port or 0, is_read_only=read_only, announce=announce)

@@ -15,6 +15,7 @@ class LiveMessage(NamedTuple):
     """One message: its text, the calls it makes and the results it brings.
 
     ``handle`` is the agent's own name for it, by which its record is found in the transcript; None for a message that leftoff built.
+    A message that is answered with its handle is one that the agent keeps as it is, with an image that no rebuilt message can hold.
     """
 
     role: Literal["user", "assistant"]
@@ -49,10 +50,10 @@ class CompactsInPlace(Protocol):
         """Read the messages that the plugin hands over."""
 
     def write_live_messages(self, messages: Iterable[LiveMessage]) -> list[JsonValue]:
-        """Write rebuilt messages as the plugin answers with them; calls get new ids, and handles are left out."""
+        """Write rebuilt messages as the plugin answers with them; calls get new ids."""
 
     def needs_thinking(self, session: Session) -> bool:
-        """Say whether a turn that is not over can only continue with its thinking, which a rebuilt message cannot hold."""
+        """Say whether a turn that is not over may need its thinking to continue, which a rebuilt message cannot hold."""
 
     def is_typed(self, text: str) -> bool:
         """Say whether the user typed the text of a message, judging by its beginning."""

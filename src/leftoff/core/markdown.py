@@ -8,7 +8,6 @@ and an entry in brackets is a note by leftoff."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from itertools import dropwhile
@@ -205,8 +204,10 @@ def fence(sentence: str, body: str) -> str:
 
     The marker contains a hash of the body, so that the body cannot contain its own closing marker.
     """
+    from hashlib import sha256  # noqa: PLC0415 - loads OpenSSL, and most events of a session quote nothing
+
     inside = neutralise_markers(body)
-    mark = f"{_TAG}-{hashlib.sha256(inside.encode('utf-8', 'replace')).hexdigest()[:_HASH_CHARS]}"
+    mark = f"{_TAG}-{sha256(inside.encode('utf-8', 'replace')).hexdigest()[:_HASH_CHARS]}"
     return f"{neutralise_markers(sentence)}\n\n<{mark}>\n{inside}\n</{mark}>"
 
 

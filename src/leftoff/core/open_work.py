@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from leftoff.core.markdown import is_open_step
@@ -13,6 +13,7 @@ from leftoff.core.resume_log import ResumeLog
 ENDED = "ended"  # how its session ended
 LAST_ACTIVITY = "last_activity"  # when its session last did anything
 REQUESTS = "requests"  # how many requests the user made, not counting "continue" and "thanks"
+BEGUN = "begun"  # whether the agent said or called anything at all
 MAY_HAVE_CHANGED = "may_have_changed_files"
 AWAITS_ANSWER = (
     "awaits_answer"  # the agent looked at something and ended with a question, or waits for an approval
@@ -50,6 +51,14 @@ def is_open(log: ResumeLog) -> bool:
     return not metadata.get(HEADLESS) and (not is_small or bool(continued_sessions(log)))
 
 
+def is_begun(log: ResumeLog) -> bool:
+    """Return whether there is more to continue than a prompt without any reply, as a session leaves it that was killed at once.
+
+    Such a session is open, too, but hides no work that has begun: it comes after all others.
+    """
+    return log.metadata.get(BEGUN) is not False or bool(continued_sessions(log))
+
+
 def waits_for_user(reply: str) -> bool:
     """Return whether the last words of an agent's reply are a question, or say that it needs the user's approval or the like."""
     last = reply.rstrip(" \n*_)").rpartition("\n\n")[2]
@@ -70,6 +79,12 @@ def open_sessions(logs: Iterable[ResumeLog]) -> set[str]:
         if session_id != log.session_id and session_id in found and _stopped_before(found[session_id], at)
     }
     return {session_id for session_id, log in found.items() if session_id not in taken_over and is_open(log)}
+
+
+def latest_open(newest_first: Sequence[ResumeLog]) -> ResumeLog | None:
+    """Return the newest log of open work that has begun, else the newest of open work; None if no work is open."""
+    still_open = open_sessions(newest_first)
+    return max((log for log in newest_first if log.session_id in still_open), key=is_begun, default=None)
 
 
 def continued_sessions(log: ResumeLog) -> Mapping[str, str | None]:

@@ -12,16 +12,8 @@ if TYPE_CHECKING:  # only annotations need these
 
     from leftoff.core.actions import Action, Answer, FinishedJob
     from leftoff.core.fast_path import FastPathRules
-    from leftoff.core.hook_event import (
-        AgentCommands,
-        EditTrace,
-        Hook,
-        HookEvent,
-        HookProblem,
-        HookResponse,
-        Scope,
-        WiredSettings,
-    )
+    from leftoff.core.hook_event import HookEvent, HookResponse
+    from leftoff.core.hook_settings import AgentCommands, EditTrace, Hook, HookProblem, Scope, WiredSettings
     from leftoff.core.metrics import AgentWindow, ContextMetrics, Occupancy, StatusInput
     from leftoff.core.prices import Price
     from leftoff.core.records import Place, Record, ToolResult, ToolUse

@@ -7,7 +7,7 @@ its lines, so that a user who quotes the marks is never mistaken for leftoff."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -22,13 +22,11 @@ if TYPE_CHECKING:
 Derivation = Literal["trimmed", "continued", "forked", "cleared-from"]
 # The metadata keys of derived sessions.
 DERIVED_BY: Mapping[str, Derivation] = {"trim_metadata": "trimmed", "continue_metadata": "continued"}
-MIN_PREFIX_CHARS = 4  # of a session id, to select the session
 MAX_PROMPT_CHARS = 2000  # of the first prompt in a SessionEntry
 BEGIN, END = "[SESSION LINEAGE]", "[/SESSION LINEAGE]"
 INTRODUCTION = "This session continues from previous work:"
 CONCLUSION = "Context from parent sessions may be relevant."
 UNNAMED = "this session"  # until it has a file name
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-(?P<version>[0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _LONGEST_NAME = 120
 _UNSAFE = r"[\[\]\x00-\x1f\x7f-\x9f\u2028\u2029]+"
 # Patterns that few commands need, so they are compiled where they are used.
@@ -45,32 +43,6 @@ _RESTORED_LOG = re.compile(
 )
 # A sentence, then a record or summary between the markers of ``core.markdown.fence``.
 _RECORD = r"(?s)\A[^\n]*\n\n<(?P<mark>leftoff-record-[0-9a-f]{8})>\n.*?\n</(?P=mark)>\n*"
-
-
-def short_id(session_id: str) -> str:
-    """Return the beginning of an id that names one session: eight characters of a random UUID.
-
-    Some agents use UUIDs that begin with the time (versions 1, 6 and 7): those of one minute share their first eight characters,
-    those of one millisecond their first thirteen. An id that is not a UUID stays whole.
-    """
-    uuid = _UUID.fullmatch(session_id)
-    if uuid is None:
-        return session_id
-    return session_id[: 8 if uuid["version"] == "4" else 13]
-
-
-def unique_prefixes(session_ids: Sequence[str]) -> dict[str, str]:
-    """Return for each id the shortest beginning that no other of these ids has, but at least ``short_id``."""
-    ids = {*session_ids}
-    return {each: _unique_prefix(each, ids - {each}) for each in ids}
-
-
-def _unique_prefix(session_id: str, others: Iterable[str]) -> str:
-    longest = len(short_id(session_id))
-    for other in others:
-        while other.startswith(session_id[:longest]) and longest < len(session_id):
-            longest += 1
-    return session_id[:longest]
 
 
 class Parent(NamedTuple):

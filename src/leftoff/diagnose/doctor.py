@@ -19,7 +19,7 @@ from leftoff.agents.registry import load_agents
 from leftoff.config import load
 from leftoff.config.load import Mistake
 from leftoff.config.settings import Settings, known_keys
-from leftoff.core.hook_event import SCOPES, Hook, Scope, fast_path_of, interpreter_of
+from leftoff.core.hook_settings import SCOPES, Hook, Scope, fast_path_of, interpreter_of
 from leftoff.core.protocols import Agent, CanBeChecked, HasHooks, StorageBackend
 from leftoff.core.quantities import count
 from leftoff.core.wire import JsonObject, JsonValue

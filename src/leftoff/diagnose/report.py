@@ -73,11 +73,46 @@ class Tally:
     would_have_kept: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned:
+    """What one pass through a session shows: the first record of each compaction, without content, and what its first reply is known by."""
+
+    firsts: tuple[Record, ...]
+    first_reply: str | datetime | None  # None if it has none
+
+
+def scan(found: TranscriptFile) -> Scanned:
+    """Read a session once; TranscriptError if no line of it is a record. Most were never compacted, and no record is kept in memory."""
+    is_session = False
+    first_reply: str | datetime | None = None
+
+    def records() -> Iterator[Record]:
+        nonlocal is_session, first_reply
+        for record in found.agent.read(found.transcript):
+            is_session = is_session or record.kind not in _NO_RECORDS
+            if first_reply is None and record.actor is None and record.kind is RecordKind.REPLY:
+                first_reply = record.reply_id or record.id or record.at
+            yield record
+
+    firsts = tuple(first._replace(raw=b"", messages=()) for _, first in first_records(records()))
+    if not is_session:
+        raise TranscriptError(
+            f"no line in it is a record that leftoff knows. leftoff doctor {found.transcript} shows what is in it.",
+            path=found.transcript,
+        )
+    return Scanned(firsts=firsts, first_reply=first_reply)
+
+
 @dataclass(slots=True)
 class Report:
-    """The compactions since a moment, and how many sessions there were; ``add`` reads one more file."""
+    """The compactions since a moment, and how many sessions there were; ``add`` reads one more file.
+
+    A server that reports again and again passes a ``scan`` and a ``compare`` that remember their answers.
+    """
 
     since: datetime
+    scan: Callable[[TranscriptFile], Scanned] = scan
+    compare: Callable[[Cut, str], Compacted] = lambda cut, session_id: measure(cut, session_id).compacted
     sessions: int = 0
     compactions: list[Compacted] = field(default_factory=list)
     unreadable: list[tuple[Path, str]] = field(default_factory=list)
@@ -86,9 +121,11 @@ class Report:
     def add(self, found: TranscriptFile) -> None:
         """Read a session; one that cannot be read, or has no record that we know, is listed as unreadable."""
         try:
-            is_compacted, first_reply = self._scan(found)
-            if is_compacted:
-                self.compactions += self._compactions(found)
+            scanned = self.scan(found)
+            firsts = [first for first in scanned.firsts if self._is_recent(first.at)]
+            if firsts:
+                self.compactions += self._compactions(found, firsts)
+            first_reply = scanned.first_reply
             if first_reply is not None and self._is_new([(found.agent.id, "reply", first_reply)]):
                 self.sessions += 1
         except (LeftoffError, OSError) as error:
@@ -113,34 +150,13 @@ class Report:
                 )
         return totals
 
-    def _compactions(self, found: TranscriptFile) -> Iterator[Compacted]:
+    def _compactions(self, found: TranscriptFile, firsts: Iterable[Record]) -> Iterator[Compacted]:
         session_id = found.agent.open(found.transcript).session_id
         with tempfile.TemporaryDirectory(prefix="leftoff-report-") as name:
-            for cut in cuts_at_compactions(found.transcript, Path(name)):
-                if self._is_recent(cut.at) and self._is_new(_marks(cut)):
-                    yield measure(cut, session_id).compacted
-
-    def _scan(self, found: TranscriptFile) -> tuple[bool, str | datetime | None]:
-        """Return whether the session was compacted lately, and what its first reply is known by; None if it has none.
-
-        Most sessions were never compacted; that shows without keeping their records in memory.
-        """
-        is_session = is_compacted = False
-        first_reply: str | datetime | None = None
-        for record in found.agent.read(found.transcript):
-            is_session = is_session or record.kind not in _NO_RECORDS
-            if record.actor is not None:
-                continue
-            if first_reply is None and record.kind is RecordKind.REPLY:
-                first_reply = record.reply_id or record.id or record.at
-            if record.compaction is not None and self._is_recent(record.at):
-                is_compacted = True
-        if not is_session:
-            raise TranscriptError(
-                f"no line in it is a record that leftoff knows. leftoff doctor {found.transcript} shows what is in it.",
-                path=found.transcript,
-            )
-        return is_compacted, first_reply
+            for number, first in enumerate(firsts):
+                cut = cut_before(found.transcript, first, Path(name) / str(number))
+                if self._is_new(_marks(cut)):
+                    yield self.compare(cut, session_id)
 
     def _is_recent(self, at: datetime | None) -> bool:
         return at is None or at >= self.since
@@ -228,12 +244,6 @@ class Cut:
         str | None
     )  # what the agent put in place of what was before; None if there is nothing, or it is not readable
     has_summary: bool = True  # False: messages that were chosen or rewritten
-
-
-def cuts_at_compactions(transcript: Path, folder: Path) -> Iterator[Cut]:
-    """Cut at every compaction; the prefixes are written into ``folder``. One record at a time is in memory."""
-    firsts = (first for _, first in first_records(agent_of(transcript).read(transcript)))
-    return (cut_before(transcript, first, folder / str(number)) for number, first in enumerate(firsts))
 
 
 def cut_before(transcript: Path, first: Record, folder: Path) -> Cut:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from leftoff.core.budget import count_quarters
-from leftoff.core.open_work import AWAITS_ANSWER, MAY_HAVE_CHANGED, REQUESTS, waits_for_user
+from leftoff.core.open_work import AWAITS_ANSWER, BEGUN, MAY_HAVE_CHANGED, REQUESTS, waits_for_user
 from leftoff.core.provenance import Ground, Source
 from leftoff.core.records import Place
 from leftoff.core.resume_log import ResumeLog
@@ -123,6 +123,7 @@ def metadata(state: State) -> dict[str, Any]:
         "model": state.model or None,
         "turns": state.turns,
         REQUESTS: len(next_steps.requests(state)),
+        BEGUN: bool(state.calls) or last is not None,
         MAY_HAVE_CHANGED: _may_have_changed_files(state),
         # After a mere answer, without any call, a question is a courtesy.
         AWAITS_ANSWER: last is not None and bool(state.calls) and waits_for_user(last.text),

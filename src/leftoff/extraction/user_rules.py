@@ -23,6 +23,7 @@ _MIN_SENTENCE_CHARS = 12
 _MAX_RULES_PER_PROMPT = 15
 _SHORT_PROMPT_CHARS = 400
 _LONG_PROMPT_CHARS = 1_500
+_SEARCHED_CHARS = 50_000  # at each end of a prompt: nobody types more, and a megabyte takes a second
 _MIN_SHARED_WORDS_OF_RETRACTION = 2
 SUPERSEDING_CHARS = 200  # of the later rule, quoted with the earlier one
 _STANDING = re.compile(rf"\b(?:{any_of('standing')})\b|{any_of('standing, other languages')}", re.IGNORECASE)
@@ -68,6 +69,8 @@ _WORD = re.compile(r"[\w-]+")
 
 def add_prompt(state: State, ref: Ref, typed: str, *, has_read_last_reply: bool) -> None:
     """Add the rules of a prompt, and the correction that a short prompt makes; what was typed before a reply answers no question in it."""
+    if len(typed) > 2 * _SEARCHED_CHARS:
+        typed = f"{typed[:_SEARCHED_CHARS]}\n\n{typed[-_SEARCHED_CHARS:]}"
     if chosen := _chosen_option(state, typed) if has_read_last_reply else "":
         _add(state, Rule(ref.with_excerpt(typed), typed.strip(), "answer", chosen, state.calls))
         return

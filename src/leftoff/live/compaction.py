@@ -16,9 +16,8 @@ from leftoff.core.open_work import title
 from leftoff.core.quantities import count
 from leftoff.core.records import Place
 from leftoff.core.resume_log import ResumeLog
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
-from leftoff.live import project_events
 from leftoff.live.events import EventContext
 from leftoff.live.saving import caught_up_message, end_pause, log_errors, rearm, save_before_compaction
 from leftoff.platform import paths
@@ -63,6 +62,8 @@ def save_all(context: EventContext, compaction: CompactionState) -> ResumeLog | 
 
 def save_log(context: EventContext) -> ResumeLog | None:
     """Save the project's state and the log with the text that restores it; None if logs are off or it was not saved."""
+    from leftoff.live import project_events  # an offer does not need it
+
     log: ResumeLog | None = None
     with suppress(OSError):
         restoration_file(context.agent.id, context.event.session_id).unlink(missing_ok=True)
@@ -110,6 +111,8 @@ def restore_compacted(context: EventContext) -> HookResponse:
     compaction in its place and kept much of the conversation. Then everything is saved now, and all that was dropped waits. Where
     leftoff answered it, the text is only what the messages do not say.
     """
+    from leftoff.live import project_events
+
     if context.state.compaction == "in_place":
         context.update(lambda state: state._replace(compaction=None))
         parts = [_restoration(context), project_events.save_around_compaction(context)]
@@ -181,7 +184,8 @@ def _report(context: EventContext, left: Replacement) -> HookResponse:
     if handed_over is None:
         return NO_RESPONSE
     room = context.settings.restore.max_chars - markdown.utf16_length(handed_over)
-    rest = lost_text(log, summary=left.text, given=handed_over, max_chars=room)
+    summary, kept = (left.text, "") if left.has_summary else (None, left.text or "")
+    rest = lost_text(log, summary=summary, kept=kept, given=handed_over, max_chars=room)
     counted = build_receipt(log, left.text, f"{handed_over}\n\n{rest or ''}", has_summary=left.has_summary)
     has_items = any(line.total for line in counted.lines)  # otherwise there is nothing to count
     return HookResponse(to_user=f"leftoff: {counted}." if has_items else None, to_agent=rest)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from leftoff.core.hook_event import Hook
+from leftoff.core.hook_settings import Hook
 from leftoff.live.fast import TRIGGERS
 from leftoff.platform import files
 

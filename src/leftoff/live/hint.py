@@ -17,7 +17,7 @@ from leftoff.core.actions import Changed, Looked, Ran
 from leftoff.core.hook_event import CalledTool
 from leftoff.core.quantities import ago
 from leftoff.core.records import Text, ToolResult, ToolUse
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.extraction.checks import read_outcome
 from leftoff.live.events import EventContext

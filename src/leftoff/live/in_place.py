@@ -76,7 +76,7 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
     messages = agent.read_live_messages(request.get("messages"))
     if is_in_turn(messages) and agent.needs_thinking(ref.session):
         raise LeftoffError(
-            "this model can only continue a turn with its thinking, which rebuilt messages cannot hold"
+            "this model may need the thinking of the turn to continue it, and rebuilt messages cannot hold any"
         )
     gauge = _gauge(ref, context.workspace, request)
     log = save_log(context)
@@ -182,16 +182,16 @@ def _write_missing(context: EventContext, log: ResumeLog | None, messages: Itera
     if log is not None and (
         continued_sessions(log) or any(" ".join(each.split()) not in flat for each in user_words(log))
     ):
-        text = lost_text(log, summary=told, given="", max_chars=context.settings.restore.max_chars)
+        text = lost_text(log, summary=None, kept=told, given="", max_chars=context.settings.restore.max_chars)
     path = live_state.restoration_file(context.agent.id, context.event.session_id)
     files.write_file(path, (text or "").encode("utf-8", "replace"), sync=False)
 
 
 def _log_body(log: ResumeLog | None) -> Callable[[int, str], str]:
-    def body(max_chars: int, known: str) -> str:
+    def body(max_chars: int, kept: str) -> str:
         if log is None:
             return ""
-        return restoration_body(log, max_chars, "after_compaction", summary=known)
+        return restoration_body(log, max_chars, "after_compaction", kept=kept)
 
     return body
 

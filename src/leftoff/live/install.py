@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leftoff.agents.registry import agent_from_argument, load_agents
-from leftoff.core.hook_event import (
+from leftoff.core.hook_settings import (
     SCOPES,
     AgentCommands,
     Hook,

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leftoff.agents.registry import agent_by_id, load_agents
-from leftoff.core.hook_event import EditTrace, Scope, TextEdit, revert_edits
+from leftoff.core.hook_settings import EditTrace, Scope, TextEdit, revert_edits
 from leftoff.core.live_messages import CompactsInPlace
 from leftoff.core.protocols import HasHooks
 from leftoff.core.wire import SCHEMAS, JsonObject, upgrade_document

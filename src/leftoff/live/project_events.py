@@ -25,7 +25,7 @@ from leftoff.live.events import EventContext
 from leftoff.platform import clock, log
 from leftoff.projects.find_project import ProjectSet, SavedState, load_projects
 from leftoff.projects.layout import Home
-from leftoff.sessions.live_state import LiveState
+from leftoff.sessions import live_state
 from leftoff.workspace import SessionRef, Workspace
 
 if TYPE_CHECKING:
@@ -57,6 +57,14 @@ def begin(context: EventContext) -> None:
         if context.event.source == "compact":
             save_around_compaction(context)
         _remember_documents(context)
+
+
+def begin_in_background(state: live_state.LiveState, workspace: Workspace) -> None:
+    """Remember when the documents last changed for a session that has just begun; what an event has remembered since stays."""
+    with _log_errors("the projects were not read"):
+        times = _change_times(load_projects(workspace))
+        session = (state.agent, state.session_id)
+        live_state.change(*session, lambda now: (now._replace(files=now.files or times), None))
 
 
 def continue_project(context: EventContext, prompt: str, also_sent: str | None = None) -> HookResponse:
@@ -153,7 +161,7 @@ def advise_near_limit(context: EventContext, used_fraction: float | None) -> str
     return None
 
 
-def marks_ahead(state: LiveState, settings: ProjectStateSettings, usable_tokens: int) -> list[int]:
+def marks_ahead(state: live_state.LiveState, settings: ProjectStateSettings, usable_tokens: int) -> list[int]:
     """Return the marks still ahead, in tokens, for the fast path to compare."""
     if state.project_state is None or state.project_said == "auto_save":
         return []
@@ -187,7 +195,7 @@ def _save_decisions(context: EventContext, projects: ProjectSet, home: Home) -> 
     return decisions
 
 
-def close(state: LiveState, ref: SessionRef, workspace: Workspace) -> None:
+def close(state: live_state.LiveState, ref: SessionRef, workspace: Workspace) -> None:
     """Finish the session's entry in the history of the project that it works on."""
     from leftoff.projects import history  # loads all of extraction
     from leftoff.projects.update import update_state
@@ -323,9 +331,8 @@ def _remember_documents(context: EventContext) -> None:
 
 def _change_times(projects: ProjectSet) -> dict[str, int | None]:
     """Return when the documents that a turn may change last changed; a new project changes the folder of all."""
-    newest_first = sorted(projects.homes, key=lambda home: _changed_at(str(home.state)) or 0, reverse=True)[
-        :_MOST_PROJECTS
-    ]
+    by_age = sorted(projects.homes, key=lambda home: _changed_at(str(home.state)) or 0, reverse=True)
+    newest_first = by_age[:_MOST_PROJECTS]
     paths = [
         str(projects.tree.projects),
         str(projects.tree.plain),

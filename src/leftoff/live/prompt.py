@@ -20,7 +20,7 @@ from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.own_phrases import CONTINUE_PREFIX, DONE_FOR_TODAY, SAVE_PROGRESS
 from leftoff.core.quantities import count
 from leftoff.core.records import ToolUse
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live import saving
 from leftoff.live.events import EventContext
@@ -103,7 +103,7 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
         if not state.offer_open and not _takes_up_offer(context, prompt):
             return NO_RESPONSE
     from leftoff.live import compaction  # most prompts restore nothing
-    from leftoff.resume_logs.restore import asks_to_continue
+    from leftoff.resume_logs.continuing import asks_to_continue
 
     if asks_to_continue(prompt):
         saving.wait_for_catch_up(context.agent.id, context.event.session_id)
@@ -123,7 +123,8 @@ def _restore_for_prompt(context: EventContext, prompt: str, also_sent: str | Non
 
 def _wanted_log(candidates: Sequence[Candidate], prompt: str, state: LiveState) -> Candidate | None:
     """Return the log that was picked up, or the best that the prompt names something of, or the offered one to continue."""
-    from leftoff.resume_logs.restore import asks_to_continue, shared_words
+    from leftoff.resume_logs.continuing import asks_to_continue
+    from leftoff.resume_logs.restore import shared_words
 
     if state.pickup is not None:
         return next((each for each in candidates if each.path == state.pickup), None)
@@ -143,7 +144,7 @@ def _takes_up_offer(context: EventContext, prompt: str) -> bool:
 
     That is so for the first few prompts, until the session has changed a file: then it has work of its own.
     """
-    from leftoff.resume_logs.restore import asks_to_continue
+    from leftoff.resume_logs.continuing import asks_to_continue
 
     is_young = context.session_ref is None or _has_no_work_yet(context.session_ref)
     if not is_young:  # from now on the fast path answers its prompts

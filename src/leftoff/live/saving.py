@@ -24,7 +24,7 @@ from leftoff.agents.registry import agent_by_id
 from leftoff.core.hook_event import HookEvent
 from leftoff.core.metrics import Level
 from leftoff.core.protocols import HasEvents
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError, LockTimeoutError, UsageError
 from leftoff.live import fast
 from leftoff.platform import clock, files, locks, process
@@ -206,10 +206,15 @@ def end_pause(state: LiveState, workspace: Workspace, log: ResumeLog | None, *, 
 
 
 def catch_up(state: LiveState) -> None:
-    """Save the project's last logs that are missing or outdated; tell the session that has begun about a new one."""
+    """Do for a session that has begun what its user does not wait for: look at the projects' documents, save logs that are missing.
+
+    Of the project's last sessions those are saved whose logs are missing or outdated; this session is told about a new log.
+    """
+    from leftoff.live import project_events
     from leftoff.storage import file_store
 
     workspace, saved_log = Workspace.open(live_state.folder_of(state)), None
+    project_events.begin_in_background(state, workspace)  # before the agent changes any document
     # Sessions that had a log were offered to the user when this session began.
     had_log = {each.session_id for each in file_store.list_log_files(workspace.log_folder)}
     for ended in live_state.with_end_note():

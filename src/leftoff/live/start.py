@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leftoff.core.hook_event import NO_RESPONSE, HookResponse
 from leftoff.core.quantities import count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.live import saving
 from leftoff.live.events import EventContext
@@ -31,8 +31,6 @@ _WORTH_SAYING_USD = 0.25  # less is not worth a line
 
 def on_start(context: EventContext) -> HookResponse:
     """Answer by how the session began; projects come last, so that no error in them prevents a restoration."""
-    from leftoff.live import project_events
-
     if context.event.actor is not None:
         return NO_RESPONSE
     _note_ends()
@@ -51,7 +49,9 @@ def on_start(context: EventContext) -> HookResponse:
                 _note_cleared(context)
             response = NO_RESPONSE
         case _:
-            response = _greet_new(context)
+            return _greet_new(context)  # its projects are looked at in the background
+    from leftoff.live import project_events
+
     project_events.begin(context)
     return response
 

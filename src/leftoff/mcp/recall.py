@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from leftoff.core.budget import estimate_tokens
 from leftoff.core.quantities import age, count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import UsageError
 from leftoff.mcp.texts import Cleaner, fenced_lines
 from leftoff.search.pieces import HEAD_CHARS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from leftoff.core.quantities import age, count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import UsageError
 from leftoff.mcp.history import Happening, Target, in_session, what_happened
 from leftoff.mcp.texts import fenced_lines

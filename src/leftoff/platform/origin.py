@@ -44,6 +44,7 @@ class Change(NamedTuple):
     path: Path
     content: bytes
     since: datetime
+    folder: int | None = None  # the number of its folder at that time; None if it is not known
 
 
 def reasons_to_wait(changes: Sequence[Change], knows_blob: Callable[[str], bool]) -> dict[Path, str]:
@@ -62,6 +63,9 @@ def reasons_to_wait(changes: Sequence[Change], knows_blob: Callable[[str], bool]
         repository = paths.git_folders(folder)
         if repository is not None:
             reasons |= _ask_git(folder, inside, repository, knows_blob)
+    for change in changes:  # last, because git has the better reason
+        if change.path not in reasons and (why := _reason_by_folder(change)):
+            reasons[change.path] = why
     return reasons
 
 
@@ -78,6 +82,21 @@ def _reason_by_times(path: Path) -> str | None:
         return None
     modified, placed = (_describe_time(each) for each in (status.st_mtime, status.st_ctime))
     return f"it was unpacked or copied to its place: its own time is {modified}, but it was put there on {placed}"
+
+
+def folder_number(path: Path) -> int | None:
+    """Return what tells the folder of a file from another one that is moved to its place; None if there is no folder."""
+    try:
+        return path.parent.stat().st_ino
+    except OSError:
+        return None
+
+
+def _reason_by_folder(change: Change) -> str | None:
+    """Return a reason if the document's folder is another one than before: moving a folder leaves the times of its files alone."""
+    if change.folder is None or change.folder == folder_number(change.path):
+        return None
+    return "its folder was replaced, as when a folder from elsewhere is moved here"
 
 
 def _ask_git(

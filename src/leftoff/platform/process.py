@@ -184,8 +184,13 @@ def run_in_background(*, most_seconds: int) -> None:
     """Lower the priority of this process and limit its run time."""
     if hasattr(os, "nice"):
         os.nice(10)
+    end_after(most_seconds)
+
+
+def end_after(seconds: int) -> None:
+    """End this process when so much time has passed."""
     if hasattr(signal, "alarm"):
-        signal.alarm(most_seconds)
+        signal.alarm(seconds)
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:

@@ -137,7 +137,7 @@ class Register(NamedTuple):
             elif last["standing"] == "foreign":
                 judged[path] = Judgement("foreign", _reason_after(last, content))
             else:
-                unknown.append(origin.Change(path, content.whole, _moment(last)))
+                unknown.append(origin.Change(path, content.whole, _moment(last), last.get("folder")))
         reasons = origin.reasons_to_wait(unknown, lambda blob: _knows_blob(blob, lines))
         for path in (change.path for change in unknown):
             why = reasons.get(path)
@@ -155,7 +155,11 @@ class Register(NamedTuple):
         entries = []
         for path, judgement in judged.items():
             last, content = recorded.get(path), contents[path]
-            is_changed = last is not None and last["sha256"] not in content.digests
+            is_changed = last is not None and (
+                last["sha256"] not in content.digests
+                # Such as after a branch switch: what is edited in the new folder is an edit.
+                or (judgement.standing != "foreign" and last.get("folder") != origin.folder_number(path))
+            )
             if last is not None and is_changed and judgement.why not in origin.TEMPORARY:
                 entry = _entry_of(
                     judgement.standing, path, content.used, str(last.get("id") or path.stem), now
@@ -256,6 +260,7 @@ def _entry(standing: Standing, path: Path, document_id: str, at: datetime) -> di
 def _entry_of(
     standing: Standing, path: Path, content: bytes, document_id: str, at: datetime
 ) -> dict[str, str | int]:
+    folder = origin.folder_number(path)
     return {
         "schema": SCHEMAS["register"],
         "standing": standing,
@@ -264,6 +269,7 @@ def _entry_of(
         "blob": origin.blob_id(content),
         "path": str(path),
         "at": clock.format_rfc3339(at),
+        **({} if folder is None else {"folder": folder}),
     }
 
 

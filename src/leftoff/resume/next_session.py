@@ -13,7 +13,7 @@ import orjson
 
 from leftoff.agents.registry import agent_by_id, agent_from_argument, load_agents
 from leftoff.core.protocols import CanStart
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.core.wire import SCHEMAS, upgrade_document
 from leftoff.errors import DocumentError, UsageError
 from leftoff.platform import clock, files, paths, process

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.core.resume_log import MAX_LOG_BYTES, ResumeLog
-from leftoff.core.session import MIN_PREFIX_CHARS
+from leftoff.core.session_ids import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonValue
 from leftoff.errors import (
     AmbiguousSessionError,

@@ -11,7 +11,7 @@ from leftoff.agents.registry import agent_by_id
 from leftoff.core.markdown import is_open_step
 from leftoff.core.protocols import CanResume
 from leftoff.core.resume_log import ResumeLog, render_decision
-from leftoff.core.session import MIN_PREFIX_CHARS
+from leftoff.core.session_ids import MIN_PREFIX_CHARS
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError, NotFoundError
 from leftoff.pause.folders import sessions_folder

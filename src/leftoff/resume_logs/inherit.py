@@ -14,7 +14,7 @@ from leftoff.core.markdown import is_open_step
 from leftoff.core.open_work import is_open
 from leftoff.core.provenance import Source
 from leftoff.core.resume_log import ResumeLog
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.extraction import State, is_finished
 from leftoff.extraction.next_steps import FIRST_ASKED, is_settled, requests

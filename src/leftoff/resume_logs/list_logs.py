@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from leftoff.core import quantities
 from leftoff.core.resume_log import ResumeLog
-from leftoff.core.session import MIN_PREFIX_CHARS, unique_prefixes
+from leftoff.core.session_ids import MIN_PREFIX_CHARS, unique_prefixes
 from leftoff.core.wire import JsonObject
 from leftoff.errors import (
     AmbiguousSessionError,

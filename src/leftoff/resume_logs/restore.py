@@ -1,4 +1,4 @@
-"""Choose the resume logs to offer to a new session, restore one as text, and tell whether a prompt asks to continue.
+"""Choose the resume logs to offer to a new session, and restore one as text.
 
 Only logs that this machine wrote or the user trusts are offered, and only those whose work is open (``core.open_work``). The others are
 kept.
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from leftoff.core.open_work import LAST_ACTIVITY, is_open, open_sessions, title
+from leftoff.core.open_work import LAST_ACTIVITY, is_begun, is_open, open_sessions, title
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock, git, paths
@@ -37,58 +37,6 @@ _MAX_COMMON_CHARS = 3  # words of this length are in every prompt
 # A word that people also use about something else: it counts only where it is written as code.
 _ORDINARY_WORD = re.compile(r"(?![A-Z]\w*file\b)[A-Za-z][a-z]*(?:-[a-z]+)*|[A-Z]+")
 _AS_CODE = re.compile(r"`([^`\s]+)`|([\w.]+)\(")
-_BEFORE = r"""(?:
-    (?:hi|hello|hey|good\ (?:morning|afternoon|evening)|yes|yep|yeah|ok(?:ay)?|sure|right|great|alright|all\ right|so|now|well|and|thanks?|thank\ you)(?:\ there)?
-  | please | pls | just | then
-  | (?:let'?s|let\ us|lets)
-  | (?:can|could|would|will|shall|should)\ (?:you|we|i)
-  | (?:i|we)(?:'d|\ would)\ like\ (?:you\ )?to | (?:i|we)\ (?:want|need|have)\ (?:you\ )?to | (?:i|we)\ wan(?:na|t\ to) | (?:we|you)\ (?:can|should)
-  | (?:it'?s\ )?time\ to | ready\ to
-)[\s,.!:;-]+"""
-_END = r"(?=\s*(?:$|\n|[.,!?;:…)—-]+(?:\s|$)))"
-_KIND = r"(?:new|different|other|another|else|fresh|unrelated)\b"
-_WORK = (
-    r"(?:\w+\s+){0,2}?(?:work|task|job|session|conversation|chat|project|plan|steps?|implementation|migration|port|rewrite|feature"
-    r"|review|investigation|discussion|to-?dos?|list|refactor\w*|fix\w*|debug\w*|test\w*|changes|upgrade|analysis)\b"
-)
-_DOING = r"(?:work|implement|refactor|fix|debug|writ|port|migrat|build|test|cod|review|develop|investigat|clean|convert)\w*ing\b"
-_ON = rf"""(?:
-    {_END}
-  | \s+(?:please|now|then|again|today|right\ away|until|till|as\ (?:planned|before|discussed|you)|where|from\ (?:where|there|here|the|your|our|my|last|yesterday|before|earlier))\b
-  | \s+(?:with|on)\s+(?!(?:(?:a|an|some|the)\s+)?(?:\w+\s+)?(?:{_KIND})|(?:something|anything)\b|error|failure|exception|true|false)
-  | \s+work{_END}
-  | \s+to\s+(?:the\s+next|work)\b
-  | \s+(?:the|this|that|our|your|my|all)\s+{_WORK}
-  | \s+(?:what|it)\b(?!\s+(?:is|was|does|returns?)\b)
-  | \s+{_DOING}
-)"""
-_VERB = r"(?:continue|resume|proceed|go\ on|go\ ahead|carry\ on|keep\ (?:going|at\ it|on)|pick\ (?:it\ |this\ |that\ )?(?:back\ )?up|take\ (?:it\ )?up\ again|get\ back\ to\ (?:it|work)|back\ to\ work)"
-# The word itself, in other languages: the whole line, or up to its first comma or full stop.
-_CONTINUE_ELSEWHERE = re.compile(
-    r"(?:(?:bitte )?(?:mach(?:e|t)? )?(?:weiter(?:machen|arbeiten)?|fortsetzen|fortfahren)(?: bitte)?"
-    r"|(?:continue[rz]|poursui(?:s|vre|vez)|reprend(?:s|re)|reprenez)(?: s'il (?:te|vous) pla[iî]t)?"
-    r"|(?:por favor,? )?(?:contin[uú]a(?:r|mos)?|sigue|seguir|seguimos)(?: por favor)?"
-    r"|продолж(?:ай|айте|аем|им|ить)|devam(?: et| edelim)?"
-    r"|続けて(?:ください|下さい)?|続き(?:から|を)?(?:お願いします)?|継続(?:して)?(?:ください)?"
-    r"|(?:请)?继续(?:吧|工作)?|(?:請)?繼續(?:吧)?|계속(?:해|하자|해\s?줘|해\s?주세요|진행해\s?줘)?)"
-    r"(?=$|[.,!;:]+(?:\s|$)|[。、，！])",  # noqa: RUF001 - the marks of those languages
-    re.IGNORECASE,
-)
-_CONTINUE = rf"""(?:{_BEFORE})*(?:
-        {_VERB}{_ON}
-      | keep\s+{_DOING}
-      | where\ (?:were\ we|are\ we{_END}|did\ (?:we|you|i)\ (?:stop|leave\ off|get\ to))
-      | what(?:'s|\ is|\ was|\ comes)\ (?:the\ )?next(?:\ (?:step|task|thing|up|on\ (?:the|our|your)\ \w+|to\ do))?{_END}
-      | (?:do\ )?(?:the\ )?next\ (?:step|task|one){_END}
-      | finish\ (?:what\ (?:you|we|i)|(?:it|this|that|the\ (?:rest|job|work|task)){_END})
-    )"""
-# Of an error, too, people say where it stopped: the place counts only where the sentence ends or says when.
-_LEFT_OFF = re.compile(
-    r"\b(?:where (?:we|you|i)|from where it) (?:had )?(?:left (?:off|it)|stopped|were)"
-    r"(?=\s*(?:$|[.,!?;:…)—-]+(?:\s|$))|\s+(?:yesterday|before|earlier|today|last|this|on|with|and|then|please|now|in the (?:last|previous))\b)",
-    re.IGNORECASE,
-)
-_FIRST_LINE_CHARS = 400
 
 
 def logs_to_offer(workspace: Workspace, prompt: str = "", *, without: Collection[str] = ()) -> Choice:
@@ -195,6 +143,7 @@ class Candidate(NamedTuple):
     branch: str | None
     worktree: str | None
     is_open: bool
+    is_begun: bool
     words: frozenset[str]  # its paths, file names and identifiers
     mission: str
     transcript: str | None
@@ -218,7 +167,7 @@ class Choice(NamedTuple):
 
 
 def rank_candidates(candidates: Iterable[Candidate], here: Location, prompt: str = "") -> Choice:
-    """Sort the candidates by folder, branch, worktree, what they share with the prompt, and age; then by what may be offered."""
+    """Sort the candidates by what may be offered, whether work has begun, folder, branch, worktree, shared words and age."""
     ranked = sorted(candidates, key=lambda each: _rank(each, here, prompt), reverse=True)
     trusted = [each for each in ranked if each.standing != "foreign"]
     return Choice(
@@ -241,6 +190,7 @@ def make_candidate(log: ResumeLog, *, path: str, standing: Standing, saved_at: d
         branch=ground.branch if ground is not None else None,
         worktree=ground.worktree if ground is not None else None,
         is_open=is_open(log),
+        is_begun=is_begun(log),
         words=frozenset(_words_of(log)),
         mission=title(log),
         transcript=transcript if isinstance(transcript, str) else None,
@@ -265,6 +215,7 @@ def untrusted_candidate(session_id: str, *, path: str, saved_at: datetime, why: 
         branch=None,
         worktree=None,
         is_open=True,
+        is_begun=True,
         words=frozenset(),
         mission="",
         why=why,
@@ -288,8 +239,9 @@ def words_to_look_for(candidates: Iterable[Candidate]) -> set[str]:
     return words - ordinary | {code for word in ordinary for code in (f"`{word}`", f"{word}(")}
 
 
-def _rank(candidate: Candidate, here: Location, prompt: str) -> tuple[int, bool, bool, int, datetime]:
+def _rank(candidate: Candidate, here: Location, prompt: str) -> tuple[bool, int, bool, bool, int, datetime]:
     return (
+        candidate.is_begun,
         _nearness(candidate.folder, here.folder),
         candidate.branch == here.branch,
         candidate.worktree == here.worktree,
@@ -314,19 +266,3 @@ def _words_of(log: ResumeLog) -> Iterator[str]:
     for text in (*map(str, files if isinstance(files, dict | list) else ()), log.mission_summary, *as_code):
         for word in _WORD.findall(text):
             yield from (part for part in (word, word.rpartition("/")[2]) if len(part) > _MAX_COMMON_CHARS)
-
-
-def asks_to_continue(prompt: str) -> bool:
-    """Return whether the prompt begins by asking to continue, or mentions in its first line where the work stopped.
-
-    The words alone are not enough: programs have ``continue`` statements and there is a framework called next. So a verb of
-    continuing counts only at the beginning, after courtesies, and if the sentence ends there or continues about the work.
-    """
-    first_line = " ".join(
-        prompt.strip().partition("\n")[0].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()
-    )[:_FIRST_LINE_CHARS]
-    # Compiled only here: few prompts get so far.
-    asks = re.match(_CONTINUE, first_line, re.IGNORECASE | re.VERBOSE)
-    if asks is not None or _LEFT_OFF.search(first_line) is not None:
-        return True
-    return _CONTINUE_ELSEWHERE.match(first_line) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from leftoff.core import markdown
@@ -77,15 +77,14 @@ class _Entry(NamedTuple):
 _HOW, _ASKED, _DECIDED, _HAPPENED = "How and Where", "What the User Asked", "Decisions", "What Happened"
 
 
-def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list[str]:
+def tell(log: ResumeLog, room: int, *, known: str, known_words: Set[str], novelty: float = 0.0) -> list[str]:
     """Return the sections with the paragraphs that add most to what is known, each entry in its order.
 
-    Where a share of them must be new (``novelty``), commands and files that are known are left out.
+    ``known`` is in one line. Where a share of the paragraphs must be new (``novelty``), commands and files that are known are left out.
     """
     entries = [*_entries(log, _FOUND_BESIDE_SUMMARY if novelty else _FOUND)]
-    flat = " ".join(known.split())
     if novelty:
-        entries = [entry for entry in entries if entry.section != _HOW or entry.name not in flat]
+        entries = [entry for entry in entries if entry.section != _HOW or entry.name not in known]
     headings = dict.fromkeys([_DECIDED, _ASKED, _HAPPENED, _HOW, *(entry.section for entry in entries)])
     room -= sum(len(heading) + 7 for heading in headings) + len(_LATER_COUNTS) + _GAPS_CHARS
     units = [
@@ -98,12 +97,12 @@ def tell(log: ResumeLog, room: int, *, known: str, novelty: float = 0.0) -> list
         )
         for group, entry in enumerate(entries)
         for number, part in enumerate(entry.parts)
-        if part.strip() and (entry.section == _HOW or " ".join(part.split()) not in flat)
+        if part.strip() and (entry.section == _HOW or " ".join(part.split()) not in known)
     ]
     chosen = passages.choose(
         units,
         room,
-        known=passages.words(known),
+        known=known_words,
         cost=_cost,
         overhead=6,
         labels={group: entry.label for group, entry in enumerate(entries) if entry.label},

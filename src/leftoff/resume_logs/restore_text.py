@@ -9,7 +9,7 @@ the reader has already, the summary included, and they come in the order in whic
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Literal
 
 from leftoff.core import markdown
@@ -76,11 +76,12 @@ def restoration_body(
     *,
     drift: Drift | None = None,
     summary: str | None = None,
+    kept: str = "",
 ) -> str:
-    """Return the same as plain Markdown, for people and pipes."""
+    """Return the same as plain Markdown, for people and pipes. ``kept`` is what a compaction left as it was."""
     if profile == "after_compaction":
         brief = brief_body(log, max_chars * 2 // 5)
-        lost = lost_body(log, summary, brief, max_chars - utf16_length(brief) - 2)
+        lost = lost_body(log, summary, brief, max_chars - utf16_length(brief) - 2, kept=kept)
         return "\n\n".join(filter(None, [brief, lost]))
     head = _head(log, drift)
     room = max_chars - utf16_length(head) - 60
@@ -88,7 +89,17 @@ def restoration_body(
     rules = section("Rules of the User", _fit_rules(log, int(room * _RULES_SHARE)))
     fixed = "\n\n".join(filter(None, [head, standing, rules]))
     return _truncate(
-        "\n\n".join([fixed, *restore_story.tell(log, max_chars - utf16_length(fixed) - 2, known=fixed)]),
+        "\n\n".join(
+            [
+                fixed,
+                *restore_story.tell(
+                    log,
+                    max_chars - utf16_length(fixed) - 2,
+                    known=" ".join(fixed.split()),
+                    known_words=passages.words(fixed),
+                ),
+            ]
+        ),
         max_chars,
     )
 
@@ -100,9 +111,11 @@ def brief_text(log: ResumeLog, *, max_chars: int, log_path: str) -> str:
     return markdown.fence(introduction, brief_body(log, room))
 
 
-def lost_text(log: ResumeLog, *, summary: str | None, given: str, max_chars: int) -> str | None:
+def lost_text(
+    log: ResumeLog, *, summary: str | None, given: str, max_chars: int, kept: str = ""
+) -> str | None:
     """Return what neither the summary nor the text given so far tells, fenced; None where that is nothing."""
-    body = lost_body(log, summary, given, max_chars - utf16_length(_LOST) - markdown.FRAME_CHARS)
+    body = lost_body(log, summary, given, max_chars - utf16_length(_LOST) - markdown.FRAME_CHARS, kept=kept)
     return markdown.fence(_LOST, body) if body else None
 
 
@@ -116,14 +129,18 @@ def brief_body(log: ResumeLog, max_chars: int) -> str:
     return "\n\n".join(filter(None, [rules, section("Where Things Stand", _fit_lines(lines, room))]))
 
 
-def lost_body(log: ResumeLog, summary: str | None, given: str, max_chars: int) -> str:
-    """Return what neither the summary nor ``given`` tells; empty where that is nothing. The summary may be unreadable: None."""
-    known = f"{summary or ''}\n{given}"
+def lost_body(log: ResumeLog, summary: str | None, given: str, max_chars: int, *, kept: str = "") -> str:
+    """Return what the reader has not: neither in the summary, nor in what the compaction kept, nor in ``given``.
+
+    Empty where that is nothing. The summary may be unreadable, or there may be none: None.
+    """
+    known = "\n".join((summary or "", kept, given))
+    known_words = passages.words(known)
     flat = " ".join(known.split())
     wrong = [f"- {markdown.escape_item(each)}" for each in contradictions(log, summary or "")]
     rules = _fit_rules(log, max_chars // 3, told=flat)
     now = [line for line in _standing(log) if is_open_step(line.removeprefix("- "))]
-    new = [line for line in now if _is_new(line, known, flat)]
+    new = [line for line in now if _is_new(line, known_words, flat)]
     # A summary seldom has these, and never as exactly.
     exact = [
         line
@@ -138,8 +155,15 @@ def lost_body(log: ResumeLog, summary: str | None, given: str, max_chars: int) -
     ]
     parts = [part for part in fixed if part]
     room = max_chars - sum(utf16_length(part) + 2 for part in parts)
-    novelty = _LOST_NOVELTY if summary else 0.0
-    told = restore_story.tell(log, room, known="\n".join([known, *parts]), novelty=novelty)
+    for part in parts:
+        known_words |= passages.words(part)
+    told = restore_story.tell(
+        log,
+        room,
+        known=" ".join([flat, *" ".join(parts).split()]),
+        known_words=known_words,
+        novelty=_LOST_NOVELTY if summary or kept else 0.0,
+    )
     only_place = all(line.startswith(_WHERE) for line in new)  # not worth a text by itself
     if only_place and not (wrong or rules or told):
         return ""
@@ -227,7 +251,7 @@ def _fit_lines(lines: Sequence[str], room: int) -> list[str]:
     return kept
 
 
-def _is_new(line: str, known: str, flat: str) -> bool:
+def _is_new(line: str, known: Set[str], flat: str) -> bool:
     """Return whether a line on the current state is new to the reader: the commands and files that it names, or many of its words."""
     if line.startswith(_EXACT):
         return any(name not in flat for name in _CODE.findall(line))
@@ -242,10 +266,10 @@ def _shorten_line(line: str, room: int) -> str:
     return f"- {markdown.escape_item(fitting)}" if fitting else ""
 
 
-def _novelty(text: str, known: str) -> float:
+def _novelty(text: str, known: Set[str]) -> float:
     """Return the share of a text's words that are not known; nothing where these are too few to say anything."""
     words = passages.words(text)
-    new = words - passages.words(known)
+    new = words - known
     return len(new) / max(1, len(words)) if len(new) >= _MIN_NEW_WORDS else 0.0
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from leftoff.agents.registry import agent_by_id, agent_of, load_agents
 from leftoff.core import quantities
-from leftoff.core.session import MIN_PREFIX_CHARS, Session, SessionEntry, unique_prefixes
+from leftoff.core.session import Session, SessionEntry
+from leftoff.core.session_ids import MIN_PREFIX_CHARS, unique_prefixes
 from leftoff.errors import AmbiguousSessionError, Choice, NotFoundError, NothingFoundError, UsageError
 from leftoff.platform import clock
 from leftoff.sessions.listing import (

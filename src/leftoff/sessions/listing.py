@@ -162,12 +162,12 @@ class _CachedReader:
 
     def _batch(self, batch: list[TranscriptFile], is_wanted: ProjectFilter) -> Iterator[SessionEntry]:
         stamps = {
-            os.fsdecode(each.transcript): self._stamp(each.modified_ns, each.size_bytes, each.agent.id)
+            str(each.transcript): self._stamp(each.modified_ns, each.size_bytes, each.agent.id)
             for each in batch
         }
         known = self._catalogue.find(stamps, is_wanted)
         for each in batch:
-            path = os.fsdecode(each.transcript)
+            path = str(each.transcript)
             entry = known[path] if path in known else self._read(each, stamps[path])
             if entry is not None and is_wanted(entry.project):
                 yield entry

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from leftoff.core.metrics import ContextMetrics, whole_percentage
 from leftoff.core.prices import Price, dollars
 from leftoff.core.quantities import count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.core.trim_plan import Savings
 from leftoff.core.wire import JsonObject
 from leftoff.errors import StorageError

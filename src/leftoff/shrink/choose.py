@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from leftoff.core.quantities import count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.core.trim_plan import Cut, TrimPlan
 from leftoff.errors import UsageError
 

@@ -116,7 +116,7 @@ def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:
     """Undo the last compaction, if leftoff made it: everything as it was before, then what came since.
 
     A line takes the place of an image that went with the compaction. NothingToDoError where the last compaction was another's, or there
-    was none; LeftoffError where an image came since, because a rebuilt message cannot hold it.
+    was none; LeftoffError where a result with an image came since, because a rebuilt message cannot hold it.
     """
     records = [*ref.session.records]
     boundary = next(
@@ -134,20 +134,30 @@ def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:
             "leftoff did not make the last compaction of this session, so there is nothing to undo"
         )
     new = [message for message in messages if message.handle not in repeated]
-    handles = {message.handle for message in new}
-    image = next((each for each in after if each.id in handles and has_any_image(each)), None)
-    if image is not None:
-        raise LeftoffError(
-            f"line {image.place.line_idx + 1} of the transcript has an image, which would be lost"
-        )
+    with_image_now = {each.id: each for each in after if each.id is not None and has_any_image(each)}
+    held: dict[
+        str, LiveMessage | None
+    ] = {  # prompts that the compaction kept with their image: the agent goes on keeping them
+        with_image_now[message.handle].text: message
+        for message in messages
+        if message.handle in repeated and message.handle in with_image_now and not message.results
+    }
+    lost = next((each for each in new if each.results and each.handle in with_image_now), None)
+    if lost is not None:
+        line = with_image_now[lost.handle or ""].place.line_idx + 1
+        raise LeftoffError(f"line {line} of the transcript, a result, has an image, which would be lost")
     before = [each for each in records if each.place.start < boundary.place.start]
     with_image = {each.id: each for each in before if each.id is not None and has_any_image(each)}
     old = [
-        with_image_notes(message, record, ref.session_id)
+        held.pop(record.text, None) or with_image_notes(message, record, ref.session_id)
         if (record := with_image.get(message.handle or ""))
         else message
         for message in live_messages(ref.agent, ref.session._replace(records=before))
     ]
-    restored = [each for each in paired([*old, *new]) if not each.is_empty]
+    restored = [
+        each if each.handle in with_image_now else each._replace(handle=None)
+        for each in paired([*old, *new])
+        if not each.is_empty
+    ]
     chars = sum(map(count_chars, restored)) - sum(map(count_chars, messages))
-    return Rebuilt(tuple(each._replace(handle=None) for each in restored), freed_tokens=-chars // 4)
+    return Rebuilt(tuple(restored), freed_tokens=-chars // 4)

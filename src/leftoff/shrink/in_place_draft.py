@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from leftoff.agents.base import USUAL_IMAGE_CHARS
 from leftoff.agents.jsonl import all_texts
 from leftoff.core.live_messages import CompactsInPlace, LiveMessage
-from leftoff.core.records import Image, Record, ToolResult
+from leftoff.core.records import Record, ToolResult
 from leftoff.core.trim_plan import Cut, LivePieces, Piece
 from leftoff.errors import LeftoffError
 from leftoff.shrink.cuts import TrimParameters, cut_by_rules, cut_to_ends, cuttable
@@ -23,10 +22,12 @@ from leftoff.shrink.file_views import LastView, last_views
 from leftoff.shrink.kept import protected_from, unresolved_errors
 from leftoff.shrink.live_conversation import (
     count_chars,
+    count_images,
     cut_points,
     has_call,
     has_image,
     mentions,
+    names_in,
     paired,
     place_before,
     with_cuts,
@@ -48,12 +49,6 @@ _PASTE_SHARE = (
     0.25  # of the room for what the user typed: a longer message is shortened where they do not all fit
 )
 _PASTE_END_CHARS = 500
-_NAMED = re.compile(r"[\w./-]{4,}")
-# What instructions say to a summariser, and nothing about the work.
-_INSTRUCTION_WORDS = re.compile(
-    r"about|compact|context|conversation|drop|everything|focus|from|keep|only|please|preserve|remember|summar[iy]\w*"
-    r"|that|them|these|this|those|what|with"
-)
 
 
 class CompactionOrder(NamedTuple):
@@ -75,7 +70,10 @@ class Need(IntEnum):
 
 @dataclass
 class Draft:
-    """The conversation while it is being rebuilt. ``records`` are those of its messages, by handle, as far as they are on disk."""
+    """The conversation while it is being rebuilt.
+
+    ``since_live`` are the records of the transcript from the first that is live; ``records`` are those of the messages, by handle.
+    """
 
     ref: SessionRef
     agent: CopyingAgent
@@ -83,6 +81,7 @@ class Draft:
     order: CompactionOrder
     parameters: TrimParameters
     live: LivePieces
+    since_live: Sequence[Record]
     records: Mapping[str, Record]
     cuts: dict[tuple[str, str], Cut] = field(default_factory=dict)
     first_kept: int = 0  # index of the first message that does not give way
@@ -101,28 +100,26 @@ class Draft:
         """Read what the stages need from the transcript."""
         agent = copying_agent(ref.agent)
         live = read_live_pieces(agent, ref.session, parameters)
+        since_live = [*agent.read(Path(ref.session.transcript), place_before(live.live_from))]
         handles = {message.handle for message in messages} - {None}
         records = {
-            record.id: record
-            for record in agent.read(Path(ref.session.transcript), place_before(live.live_from))
-            if record.id in handles and record.id is not None
+            record.id: record for record in since_live if record.id in handles and record.id is not None
         }
         if not records:
             raise LeftoffError("the transcript does not have these messages yet")
-        own = [message for message in paired(messages) if not _is_own(message)]
-        return cls(ref, agent, own, order, parameters, live, records)
+        # Without the message with which leftoff began the conversation at an earlier compaction.
+        given = [each for each in paired(messages) if each.role != "user" or not is_own_text(each.text)]
+        return cls(ref, agent, given, order, parameters, live, since_live, records)
 
     @cached_property
     def names(self) -> frozenset[str]:
         """What the user's instructions name."""
-        words = {word.strip(".-/") for word in _NAMED.findall(self.order.instructions.lower())}
-        exact = frozenset(word for word in words if not word.isalpha())  # paths, numbers, identifiers
-        return exact or frozenset(word for word in words if not _INSTRUCTION_WORDS.fullmatch(word))
+        return names_in(self.order.instructions)
 
     @cached_property
     def conversation(self) -> Sequence[ConversationItem]:
         """The calls and texts of the live conversation, as on disk."""
-        return [*read_conversation(self.agent, self.live)]
+        return [*read_conversation(self.agent, self.live, self.since_live)]
 
     @cached_property
     def unresolved(self) -> frozenset[str]:
@@ -139,23 +136,27 @@ class Draft:
         """How many tokens have to go."""
         return max(0, self.order.used_tokens - self.order.target_tokens)
 
-    @property
+    @cached_property
     def chars_before(self) -> int:
-        """The characters of all messages, images at what they cost: none of them stays.
+        """The characters of all messages, and images at what they cost but for those that stay.
 
         Thinking goes too, but how much of it the agent still sends is not known.
         """
-        return sum(map(count_chars, self.given)) + self._images * USUAL_IMAGE_CHARS
+        going = (record for handle, record in self.records.items() if handle not in self._held)
+        return sum(map(count_chars, self.given)) + count_images(going) * USUAL_IMAGE_CHARS
 
     @cached_property
-    def _images(self) -> int:
-        parts = (
-            part
-            for record in self.records.values()
-            for block in record.blocks
-            for part in (block.parts if isinstance(block, ToolResult) else (block,))
-        )
-        return sum(isinstance(part, Image) for part in parts)
+    def _held(self) -> frozenset[str]:
+        """The prompts of the last turns, and the last one, that hold an image or document: the agent keeps these itself."""
+        with_image = {handle for handle, record in self.records.items() if has_image(record.blocks)}
+        prompts = [
+            index
+            for index, message in enumerate(self.given)
+            if self._is_typed(message) or message.handle in with_image
+        ]
+        first = min([self._first_protected(), *prompts[-1:]])
+        handles = (self.given[index].handle or "" for index in prompts if index >= first)
+        return frozenset(with_image.intersection(handles))
 
     @property
     def given_way(self) -> int:
@@ -176,7 +177,11 @@ class Draft:
         kept = [*self.kept_before, *range(self.first_kept, len(self.given))]
         staying = (self.shortened.get(index, self.given[index]) for index in kept)
         rebuilt = (with_cuts(each, self.cuts) for each in paired(staying))
-        return [message._replace(handle=None) for message in rebuilt if not message.is_empty]
+        return [
+            message if message.handle in self._held else message._replace(handle=None)
+            for message in rebuilt
+            if not message.is_empty or message.handle in self._held
+        ]
 
     def cut_stale(self) -> None:
         """Stage 1: cut what smart-trim cuts."""
@@ -320,18 +325,19 @@ class Draft:
         """Cut a long message of the user to its two ends: what was typed is before or after what was pasted."""
         message = self.given[index]
         record = self.records.get(message.handle or "")
-        if record is None or not self._is_typed(message):
+        if record is None or message.handle in self._held or not self._is_typed(message):
             return
         text, end = message.text, _PASTE_END_CHARS
         note = f"[… {len(text) - 2 * end:,} characters: leftoff show {self.ref.session_id} --at {record.place.line_idx + 1} …]"
         self.shortened[index] = message._replace(text=f"{text[:end]}\n{note}\n{text[-end:]}")
 
     def replace_images(self) -> None:
-        """Replace images and documents, which a rebuilt message cannot hold; LeftoffError for one of the last turns."""
+        """Replace images and documents, which a rebuilt message cannot hold; LeftoffError for a result of the last turns."""
         protected = self._first_protected()
         for index in (*self.kept_before, *range(self.first_kept, len(self.given))):
-            record = self.records.get(self.given[index].handle or "")
-            if record is None:
+            handle = self.given[index].handle
+            record = self.records.get(handle or "")
+            if record is None or handle in self._held:
                 continue
             with_image = [
                 each for each in record.blocks if isinstance(each, ToolResult) and has_image(each.parts)
@@ -340,7 +346,7 @@ class Draft:
                 continue
             line = record.place.line_idx + 1
             if index >= protected:
-                raise LeftoffError(f"line {line} of the transcript, in the last turns, has an image")
+                raise LeftoffError(f"line {line} of the transcript, a result in the last turns, has an image")
             if has_image(record.blocks):
                 note = f"[An image was here: line {line} of {self.ref.session_id}]"
                 messages = self.shortened if index in self.shortened else self.given
@@ -386,11 +392,6 @@ class Draft:
             and isinstance(self.agent, CompactsInPlace)
             and self.agent.is_typed(message.text)
         )
-
-
-def _is_own(message: LiveMessage) -> bool:
-    """Say whether the message is the one with which leftoff began the conversation at an earlier compaction."""
-    return message.role == "user" and is_own_text(message.text)
 
 
 def is_own_text(text: str) -> bool:

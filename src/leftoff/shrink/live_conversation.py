@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import orjson
@@ -13,6 +14,13 @@ from leftoff.core.records import Block, Image, Place, Record, RecordKind, Text, 
 from leftoff.core.session import Session
 from leftoff.core.trim_plan import Cut
 from leftoff.core.wire import JsonObject, JsonValue
+
+_NAMED = re.compile(r"[\w./-]{4,}")
+# What instructions say to a summariser, and nothing about the work.
+_INSTRUCTION_WORDS = re.compile(
+    r"about|compact|context|conversation|drop|everything|focus|from|keep|only|please|preserve|remember|summar[iy]\w*"
+    r"|that|them|these|this|those|what|with"
+)
 
 
 def live_messages(agent: Agent, session: Session) -> list[LiveMessage]:
@@ -102,6 +110,17 @@ def has_image(blocks: Iterable[Block]) -> bool:
     return any(isinstance(block, Image) for block in blocks)
 
 
+def count_images(records: Iterable[Record]) -> int:
+    """Count the images and documents of the records, also in results."""
+    parts = (
+        part
+        for record in records
+        for block in record.blocks
+        for part in (block.parts if isinstance(block, ToolResult) else (block,))
+    )
+    return sum(isinstance(part, Image) for part in parts)
+
+
 def with_image_notes(message: LiveMessage, record: Record, session_id: str) -> LiveMessage:
     """Return the message with a line in place of images and documents, which a rebuilt message cannot hold."""
     note = f"[An image was here: line {record.place.line_idx + 1} of {session_id}]"
@@ -132,6 +151,13 @@ def place_before(live_from: Place | None) -> Place | None:
     if live_from is None or live_from.start == 0:
         return None
     return Place(live_from.transcript, live_from.line_idx - 1, 0, live_from.start)
+
+
+def names_in(instructions: str) -> frozenset[str]:
+    """Return what the user's instructions for a compaction name, in lower case: paths, numbers and identifiers, or else words."""
+    words = {word.strip(".-/") for word in _NAMED.findall(instructions.lower())}
+    exact = frozenset(word for word in words if not word.isalpha())
+    return exact or frozenset(word for word in words if not _INSTRUCTION_WORDS.fullmatch(word))
 
 
 def mentions(text: str, names: Collection[str]) -> bool:

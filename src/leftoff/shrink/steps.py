@@ -64,11 +64,16 @@ class Message(NamedTuple):
 ConversationItem: TypeAlias = Step | Message
 
 
-def read_conversation(agent: Agent, live: LivePieces) -> Iterator[ConversationItem]:
-    """Yield the live conversation in the order of its requests."""
+def read_conversation(
+    agent: Agent, live: LivePieces, since_live: Sequence[Record] | None = None
+) -> Iterator[ConversationItem]:
+    """Yield the live conversation in the order of its requests.
+
+    ``since_live`` are the records since ``live.live_from``; None reads what is needed of them.
+    """
     parts = {(piece.place, piece.part, piece.call_id): piece for piece in live.pieces}
     piece_places = [*dict.fromkeys(piece.place for piece in live.pieces)]
-    records = _read_records(agent, piece_places)
+    records = _read_records(agent, piece_places, since_live)
     places = _insert_prompts(piece_places, records)
     results = {
         block.call_id: (place, block)
@@ -95,14 +100,17 @@ def read_conversation(agent: Agent, live: LivePieces) -> Iterator[ConversationIt
             yield Message(records[place].text)
 
 
-def _read_records(agent: Agent, places: Sequence[Place]) -> dict[Place, Record]:
-    """Read the records at those places and the prompts between them, from the first place to the last."""
+def _read_records(
+    agent: Agent, places: Sequence[Place], since_live: Sequence[Record] | None
+) -> dict[Place, Record]:
+    """Return the records at those places and the prompts between them, from the first place to the last."""
     records: dict[Place, Record] = {}
     for transcript in {place.transcript for place in places}:
         here = {place.start: place for place in places if place.transcript == transcript}
         first, last = min(here), max(here)
         before = Place(transcript, here[first].line_idx - 1, 0, first) if first else None
-        for record in agent.read(Path(transcript), before):
+        found = agent.read(Path(transcript), before) if since_live is None else since_live
+        for record in (each for each in found if each.place.start >= first):
             # By position: where objects are glued, reading begins inside a line, and its number is not known.
             if place := here.get(record.place.start):
                 records[place] = record
@@ -122,7 +130,7 @@ def _is_prompt(record: Record) -> bool:
 
 def _insert_prompts(places: Sequence[Place], records: Mapping[Place, Record]) -> list[Place]:
     """Return the places with each prompt inserted before the first place that follows it in the file."""
-    prompts = iter(sorted((place for place in records if place not in {*places}), key=_start))
+    prompts = iter(sorted(records.keys() - {*places}, key=_start))
     next_prompt = next(prompts, None)
     merged: list[Place] = []
     for place in places:

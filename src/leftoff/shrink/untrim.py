@@ -15,7 +15,7 @@ from pathlib import Path
 
 from leftoff.core.metrics import ContextMetrics
 from leftoff.core.records import Place, Record, Text, ToolResult, ToolUse
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.core.trim_plan import (
     Copy,
     CopyOrder,

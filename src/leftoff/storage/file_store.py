@@ -19,7 +19,7 @@ from heapq import nlargest
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from leftoff.core.open_work import open_sessions
+from leftoff.core.open_work import latest_open
 from leftoff.core.resume_log import MAX_LOG_BYTES, ResumeLog
 from leftoff.errors import (
     DocumentError,
@@ -265,7 +265,7 @@ class LogFiles(NamedTuple):
 
 
 def latest(logs: Sequence[LogFiles]) -> LogFiles | None:
-    """Return the newest log of open work; else the newest that says anything about its work; None if none does.
+    """Return the newest log of open work that has begun; else of open work; else the newest that says anything; None if none does.
 
     One that cannot be read may say something.
     """
@@ -273,13 +273,12 @@ def latest(logs: Sequence[LogFiles]) -> LogFiles | None:
     for each in logs:
         with suppress(StorageError):
             read[each.session_id] = each.log()
-    still_open = open_sessions(read.values())
+    newest = latest_open([*read.values()])
     with_content = [
         each for each in logs if each.session_id not in read or not read[each.session_id].is_empty
     ]
-    return next(
-        (each for each in with_content if each.session_id in still_open), next(iter(with_content), None)
-    )
+    wanted = None if newest is None else newest.session_id
+    return next((each for each in with_content if each.session_id == wanted), next(iter(with_content), None))
 
 
 def list_log_files(folder: Path) -> list[LogFiles]:

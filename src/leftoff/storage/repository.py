@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from leftoff.core.open_work import open_sessions
+from leftoff.core.open_work import latest_open
 from leftoff.core.protocols import SectionProvider, StorageBackend, TakesOptions, TriggerCondition
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import ConfigError, LeftoffError, NotFoundError, PluginError
@@ -170,8 +170,7 @@ class LogRepository:
 
 def _prefer_open(newest_first: Iterator[ResumeLog]) -> ResumeLog | None:
     logs = [*islice(newest_first, _MAX_READ)]
-    still_open = open_sessions(logs)
-    return next((log for log in logs if log.session_id in still_open), next(iter(logs), None))
+    return latest_open(logs) or next(iter(logs), None)
 
 
 def configured_backend(settings: Settings) -> StorageBackend | None:

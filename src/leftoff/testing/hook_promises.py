@@ -12,12 +12,9 @@ from typing import Any
 
 import pytest
 
-from leftoff.core.hook_event import (
-    NO_RESPONSE,
+from leftoff.core.hook_event import NO_RESPONSE, EventKind, HookEvent, HookResponse
+from leftoff.core.hook_settings import (
     AgentCommands,
-    EventKind,
-    HookEvent,
-    HookResponse,
     WiredSettings,
     hook_command,
     revert_edits,

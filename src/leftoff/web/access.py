@@ -34,11 +34,27 @@ class Access:
     is_read_only: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    _unused: set[str] = field(default_factory=set, repr=False)
 
     @property
     def first_address(self) -> str:
         """The address to open: it signs the browser in."""
-        return f"http://127.0.0.1:{self.port}/?{urlencode({'token': self.token})}"
+        return self._address(self.token)
+
+    def one_time_address(self) -> str:
+        """Return an address that signs in once, for the command line of a browser, which everybody on the machine can read."""
+        token = secrets.token_urlsafe(32)
+        self._unused.add(token)
+        return self._address(token)
+
+    def accepts(self, token: str) -> bool:
+        """Return whether a token of an address signs in; one that was for once is used up by that."""
+        used = next((each for each in self._unused if _is_equal(token, each)), None)
+        self._unused.discard(used or "")
+        return used is not None or _is_equal(token, self.token)
+
+    def _address(self, token: str) -> str:
+        return f"http://127.0.0.1:{self.port}/?{urlencode({'token': token})}"
 
     @property
     def cookie(self) -> str:
@@ -99,7 +115,7 @@ class Guard:
         """Turn the token of the first address into a cookie, and take it out of the address bar."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = dict(query).get("token")
-        if given is None or not _is_equal(given, self._access.token):
+        if given is None or not self._access.accepts(given):
             return None
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         path = "/" + scope["path"].lstrip("/")  # two slashes would name another host

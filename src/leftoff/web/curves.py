@@ -59,11 +59,13 @@ class CurveReader:
     def to_json(self, first: int = 0) -> JsonObject:
         """Read what is new and return the curve from the request with the index ``first``, as ``curve.js`` takes it."""
         with self._lock:
+            size = self.size_bytes()
             fold = self._read()
             points, marks = fold.points[first:], self._marks(fold)
         status = status_of(self.ref, self.workspace)
         return {
             "first": first,
+            "bytes": size,  # of the transcript, so that the page is sent only what came after
             "kinds": [*KINDS],
             "tokens": [each.tokens for each in points],
             "lines": [each.line for each in points],

@@ -9,6 +9,7 @@ from typing import Literal
 
 from leftoff.core.actions import (
     Action,
+    Answer,
     Changed,
     Delegated,
     Fetched,
@@ -84,7 +85,6 @@ class Entry:
 
 def entry_of(record: Record, calls: dict[str, ToolUse], agent: Agent, redact: Redact) -> Entry:
     """Return what a record says. ``calls`` has the calls of the records before it, and gets its own."""
-    is_quiet = record.kind not in _OPEN or record.actor is not None
     marks = marks_of(record, calls, agent)
     parts = [part for block in record.blocks for part in _parts(block, record, calls, agent, redact)]
     if record.compaction is not None:
@@ -93,6 +93,7 @@ def entry_of(record: Record, calls: dict[str, ToolUse], agent: Agent, redact: Re
             parts.append(Part(kind="text", title="Summary", text=record.compaction.summary, is_folded=True))
     if record.note:
         parts.append(Part(kind="note", text=f"{record.note}, {size(len(record.raw))}"))
+    is_quiet = record.kind not in _OPEN or record.actor is not None or not parts
     who = _WHO[record.kind]
     return Entry(
         line=record.place.line_idx + 1,
@@ -111,8 +112,6 @@ def _clean(part: Part, redact: Redact, *, fold: bool) -> Part:
     is_folded = part.is_folded or (fold and part.kind != "note")
     text, left_out = _shortened(redact(part.text), _FOLDED_CHARS if is_folded else _TEXT_CHARS)
     title = redact(part.title) if part.title else text if is_folded else ""
-    if part.kind == "result" and (first := next(filter(str.strip, text.split("\n")), "")):
-        title = f"{title} · {first}"
     return Part(
         kind=part.kind,
         title=_one_line(title),
@@ -148,17 +147,18 @@ def _parts(
         case Thinking(text=text) if text.strip():
             yield Part(kind="thinking", title="Thinking", text=text, is_folded=True)
         case ToolUse():
-            yield from _call_parts(block, agent, redact)
+            yield from _call_parts(block, record, agent, redact)
         case ToolResult():
-            failed = _failed(block, calls, agent)
-            use = calls.get(block.call_id)
-            length = count(block.text.count("\n") + 1, "line")
+            answer, use = _answer(block, calls, agent), calls.get(block.call_id)
+            length = count(answer.text.count("\n") + 1, "line") if answer.text else "nothing"
+            title = f"{use.tool if use else 'Result'} {'failed' if answer.failed else 'returned'} {length}"
+            first = next(filter(str.strip, redact(answer.text[:_FOLDED_CHARS]).split("\n")), "")
             yield Part(
                 kind="result",
-                title=f"{use.tool if use else 'Result'} {'failed' if failed else 'returned'} {length if block.text else 'nothing'}",
+                title=f"{title} · {first}" if first else title,
                 text=block.text,
                 is_folded=True,
-                is_error=failed,
+                is_error=bool(answer.failed),
             )
             yield from (_other(part) for part in block.parts if not isinstance(part, Text))
         case Image() | Opaque():
@@ -199,9 +199,12 @@ def _other(block: Image | Opaque) -> Part:
     return Part(kind="note", text=f"{block.type}, {count(block.chars, 'character')}")
 
 
-def _call_parts(use: ToolUse, agent: Agent, redact: Redact) -> Iterator[Part]:
+def _call_parts(use: ToolUse, record: Record, agent: Agent, redact: Redact) -> Iterator[Part]:
     actions = agent.actions(use)
     title = next(filter(None, map(_describe_action, actions)), "")
+    title = (
+        title.replace(f"{record.cwd}/", "") if record.cwd else title
+    )  # which takes the place of what differs
     changes = [action for action in actions if isinstance(action, Changed)]
     if changes:
         yield Part(
@@ -251,14 +254,13 @@ def marks_of(record: Record, calls: dict[str, ToolUse], agent: Agent) -> tuple[M
             calls[block.call_id] = block
             if any(isinstance(each, Changed | Wrote | Removed | Moved) for each in agent.actions(block)):
                 found.add("edit")
-        elif isinstance(block, ToolResult) and _failed(block, calls, agent):
+        elif isinstance(block, ToolResult) and _answer(block, calls, agent).failed:
             found.add("error")
     return tuple(mark for mark in MARKS if mark in found)
 
 
-def _failed(result: ToolResult, calls: dict[str, ToolUse], agent: Agent) -> bool:
-    use = calls.get(result.call_id) or ToolUse(result.call_id, "", {})
-    return bool(agent.answer(use, result).failed)
+def _answer(result: ToolResult, calls: dict[str, ToolUse], agent: Agent) -> Answer:
+    return agent.answer(calls.get(result.call_id) or ToolUse(result.call_id, "", {}), result)
 
 
 def describe_compaction(compaction: Compaction) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.platform import clock
 from leftoff.resume_logs.save import build_log
 from leftoff.sessions.curve import ContextCurve, CurveMark, context_curve
@@ -38,7 +38,7 @@ def export_html(selector: str, workspace: Workspace, *, most_bytes: int = MOST_B
     site = Site(workspace, Access(port=0))
     reader = TranscriptReader(ref.agent, ref.transcript, workspace.redact)
     first, last = _lines_to_show(reader, most_bytes)
-    style, script = _static("app.css", "reader.css"), _static("reader.js")
+    style, script = _static("app.css", "reader.css"), _static("reader.js", "picture.js")
     log = build_log(ref, workspace)
     own = [each for each in log.sources if each.place.transcript == str(ref.transcript)]
     status, entry = status_of(ref, workspace), read_entry(ref, workspace.redact)
@@ -101,8 +101,11 @@ class CurvePicture:
 
     path: str
     marks: tuple[PictureMark, ...]
+    budget: int | None
     budget_y: float | None
     title: str
+    tokens: tuple[int, ...]  # at every request, to hover over, with their lines
+    lines: tuple[int, ...]
 
 
 def curve_picture(curve: ContextCurve, budget: int | None) -> CurvePicture | None:
@@ -131,9 +134,12 @@ def curve_picture(curve: ContextCurve, budget: int | None) -> CurvePicture | Non
     return CurvePicture(
         path=" ".join(f"{x_of(at)},{y_of(tokens[at])}" for at in drawn),
         marks=marks,
+        budget=budget,
         budget_y=y_of(budget) if budget and budget < top else None,
         title=f"{len(tokens):,} requests, at most {highest:,} tokens in the window"
         + (f" of {budget:,}" if budget else ""),
+        tokens=tuple(tokens),
+        lines=tuple(point.line for point in curve.points),
     )
 
 

@@ -6,8 +6,10 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from threading import Lock
+from time import monotonic
 
-from leftoff.core.session import MAX_PROMPT_CHARS, SessionEntry, short_id
+from leftoff.core.session import MAX_PROMPT_CHARS, SessionEntry
+from leftoff.core.session_ids import short_id
 from leftoff.errors import NotFoundError
 from leftoff.sessions.listing import TranscriptFile, entries, list_transcripts
 from leftoff.sessions.status import ListedSession, list_sessions
@@ -26,15 +28,20 @@ class Library:
         self._by_path: dict[str, TranscriptFile] = {}
         self._stamps: list[tuple[int, int, str]] = []
         self._entries: Sequence[SessionEntry] = ()
+        self._listed = 0.0
 
     def entries(self) -> Sequence[SessionEntry]:
         """Return what is known of all sessions without measuring them, newest first."""
+        asked = monotonic()
         with self._lock:
+            if asked < self._listed:
+                return self._entries  # somebody else listed them while this waited
             files = list_transcripts()
             stamps = [(each.modified_ns, each.size_bytes, str(each.transcript)) for each in files]
             if stamps != self._stamps:
                 self._by_path = {str(each.transcript): each for each in files}
                 self._stamps, self._entries = stamps, [*entries(files)]
+            self._listed = monotonic()
             return self._entries
 
     def measured(self, wanted: Sequence[SessionEntry]) -> Sequence[ListedSession]:

@@ -9,14 +9,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from leftoff.core.quantities import count
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.shrink.family import Member, family_tree
 from leftoff.web.library import key_of
 from leftoff.web.session import session_values
 from leftoff.web.site import site_of
 
-_WIDTH, _HEIGHT, _STEP_X, _STEP_Y = 300, 58, 48, 78  # of a box, and from one to the next
-_TITLE_CHARS = 36
+_WIDTH, _HEIGHT, _STEP_X, _STEP_Y = 316, 58, 48, 78  # of a box, and from one to the next
+_TITLE_CHARS = 38
 
 
 class Box(NamedTuple):

@@ -1,8 +1,13 @@
-"""Report: the compactions of the last thirty days, what each lost, and what leftoff would have kept."""
+"""Report: the compactions of the last thirty days, what each lost, and what leftoff would have kept.
+
+Reading thirty days takes long, so what was found is kept while the server runs: of a file as long as it does not change, of a
+compaction for ever, because agents only append.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,13 +15,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from leftoff.diagnose.report import Compacted, Report, sessions_since
+from leftoff.agents.registry import agent_by_id
+from leftoff.diagnose.report import Compacted, Cut, Report, Scanned, measure, scan, sessions_since
 from leftoff.platform import clock
 from leftoff.resume_logs.receipt import count_items
+from leftoff.sessions.listing import TranscriptFile
 from leftoff.web.library import key_of
 from leftoff.web.site import site_of
 
 _DAYS = 30
+_KEPT = 10_000
+_compared: dict[tuple[object, ...], Compacted] = {}
 
 
 class ShownCompaction(NamedTuple):
@@ -38,7 +47,7 @@ def show_report(request: Request) -> Response:
 
 def show_compactions(request: Request) -> Response:
     """Read the sessions and show what was found."""
-    found = Report(since=clock.now() - timedelta(days=_DAYS))
+    found = Report(since=clock.now() - timedelta(days=_DAYS), scan=_scan, compare=_compare)
     for session in sessions_since(found.since, None, None):
         found.add(session)
     totals = [(count_items(each.total, kind), each) for kind, each in found.totals().items() if each.total]
@@ -49,6 +58,22 @@ def show_compactions(request: Request) -> Response:
         "unreadable": len(found.unreadable),
     }
     return site_of(request).page("report_found.html", values)
+
+
+def _scan(found: TranscriptFile) -> Scanned:
+    return _scan_file(found.agent.id, *found[1:])
+
+
+@lru_cache(maxsize=_KEPT)
+def _scan_file(agent_id: str, transcript: Path, modified_ns: int, size_bytes: int) -> Scanned:
+    return scan(TranscriptFile(agent_by_id(agent_id), transcript, modified_ns, size_bytes))
+
+
+def _compare(cut: Cut, session_id: str) -> Compacted:
+    key = (cut.source, cut.line, cut.id, cut.at, cut.summary)
+    if key not in _compared:
+        _compared[key] = measure(cut, session_id).compacted
+    return _compared[key]
 
 
 def _shown(each: Compacted) -> ShownCompaction:

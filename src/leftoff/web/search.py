@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from leftoff.agents.registry import load_agents
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock
 from leftoff.search.search import Results, SearchRequest, SessionResult, search

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,16 +15,19 @@ from leftoff.web.access import Access, Guard
 from leftoff.web.app import create_app
 from leftoff.workspace import Workspace
 
+_OBJECTS_BETWEEN_COLLECTIONS = 50_000
 _STOP_SECONDS = 2  # until open connections are closed, such as that of a live curve
 
 
-def serve(workspace: Workspace, port: int, *, is_read_only: bool, announce: Callable[[str], None]) -> None:
-    """Answer requests until Ctrl-C. ``announce`` is called with the address to open; port 0 takes any free one."""
+def serve(workspace: Workspace, port: int, *, is_read_only: bool, announce: Callable[[Access], None]) -> None:
+    """Answer requests until Ctrl-C. ``announce`` is called when browsers may ask; port 0 takes any free one."""
+    # A list of 10,000 sessions is kept whole: Python's default would look through it for cycles again and again while it is made.
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     with _listen(port) as listener:
         access = Access(port=listener.getsockname()[1], is_read_only=is_read_only)
         server = create_server(workspace, access)
         with suppress(KeyboardInterrupt):
-            announce(access.first_address)
+            announce(access)
             server.run(sockets=[listener])
 
 
@@ -41,7 +45,8 @@ def create_server(workspace: Workspace, access: Access) -> uvicorn.Server:
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
     server = uvicorn.Server(config)
-    Thread(target=app.state.site.library.entries, daemon=True).start()  # while the browser opens
+    # While the browser opens:
+    Thread(target=app.state.site.library.entries, name="first listing", daemon=True).start()
     app.state.site.is_stopping = lambda: server.should_exit
     return server
 

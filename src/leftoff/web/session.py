@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from leftoff.core.protocols import CanResume
 from leftoff.core.provenance import Source
-from leftoff.core.session import short_id
+from leftoff.core.session_ids import short_id
 from leftoff.errors import LeftoffError
 from leftoff.platform import paths
 from leftoff.resume_logs.save import build_log
@@ -25,6 +25,7 @@ from leftoff.web.site import Site, site_of
 from leftoff.workspace import SessionRef
 
 _POLL_SECONDS = 0.5
+_MOST_DIGITS = 16
 _PING_SECONDS = 15  # a comment now and then shows that the browser is still there
 
 
@@ -88,14 +89,20 @@ def _lines(ref: SessionRef, sources: list[Source]) -> dict[str, int]:
 async def send_live(request: Request) -> Response:
     """Send the new end of the curve whenever the transcript has grown."""
     site, ref = await to_thread.run_sync(_find, request)
-    given = request.query_params.get("first", "")[:9]
-    first = int(given) if given.isdecimal() else 0
-    events = _events(request, site, site.curves.reader(ref), first)
+    first, size = (_number(request.query_params.get(name, "")) for name in ("first", "bytes"))
+    events = _events(request, site, site.curves.reader(ref), first or 0, size)
     return StreamingResponse(events, media_type="text/event-stream")
 
 
-async def _events(request: Request, site: Site, reader: CurveReader, first: int) -> AsyncIterator[bytes]:
-    size, quiet = -1, 0.0
+def _number(given: str) -> int | None:
+    return int(given) if given.isdecimal() and len(given) < _MOST_DIGITS else None
+
+
+async def _events(
+    request: Request, site: Site, reader: CurveReader, first: int, size: int | None
+) -> AsyncIterator[bytes]:
+    """Yield what came after the first requests, of a transcript that had so many bytes when the page asked; None: not known."""
+    quiet = 0.0
     while not site.is_stopping() and not await request.is_disconnected():
         if (now := reader.size_bytes()) != size:
             size, quiet = now, 0.0

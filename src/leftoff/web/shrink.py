@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from leftoff.core.trim_plan import TRIM_LEVELS, TrimLevel
 from leftoff.errors import LeftoffError, NotFoundError, UsageError
-from leftoff.shrink.choose import choose_cuts
+from leftoff.shrink.choose import choose_cuts, what_is_cut, why_cut
 from leftoff.shrink.trim import PlannedTrim, TrimOptions, prepare_trim_of, tokens_saved_by, write_trim
 from leftoff.web.library import key_of
 from leftoff.web.session import session_values
@@ -23,13 +23,14 @@ _MOST_DIGITS = 7  # of the number of a cut
 
 
 class ShownCut(NamedTuple):
-    """One cut to tick; ``number`` is 1-based, as for ``leftoff smart-trim --keep``."""
+    """One cut to tick; ``number`` is 1-based, as for ``leftoff smart-trim --keep``. ``why`` names what the piece was about, too."""
 
     number: int
     line: int
     what: str
     why: str
     tokens: int
+    chars: int
 
 
 def show_plan(request: Request) -> Response:
@@ -53,14 +54,19 @@ def show_plan(request: Request) -> Response:
         ShownCut(
             number=number,
             line=cut.place.line_idx + 1,
-            what=(cut.description or cut.tool or cut.part).replace(f"{ref.project}/", ""),
-            why=cut.rationale,
+            what=what_is_cut(cut),
+            why=why_cut(cut).replace(f"{ref.project}/", ""),
             tokens=tokens_saved_by(cut, plan),
+            chars=cut.saved_chars,
         )
         for number, cut in enumerate(plan.cuts, 1)
     ]
-    digest = {"digest": _digest(planned), "live_tokens": plan.live_tokens, "saved_tokens": plan.saved_tokens}
-    return site.page("shrink.html", values | {"cuts": cuts} | digest)
+    sums = {
+        "live_tokens": plan.live_tokens,
+        "saved_tokens": plan.saved_tokens,
+        "tokens_per_char": plan.tokens_per_char,
+    }
+    return site.page("shrink.html", values | sums | {"cuts": cuts, "digest": _digest(planned)})
 
 
 async def write_copy(request: Request) -> Response:

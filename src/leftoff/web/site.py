@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +36,7 @@ SESSION_TABS = (
     ("Shrink", "/shrink"),
 )
 _MAX_FORM_BYTES = 1024 * 1024
+_BOLD = re.compile(r"\*\*(\S[^*\n]*?)\*\*")  # Markdown's, in sentences that are shown as they are
 
 
 class Site:
@@ -91,6 +93,7 @@ class Site:
             "size": quantities.size,
             "own": escape,  # for random values of ours, which look like credentials
             "count": quantities.count,
+            "plain": lambda text: _BOLD.sub(r"\1", text),
             "number": lambda number: "?" if number is None else f"{number:,}",
         }
         return environment

@@ -8,7 +8,7 @@ import pytest
 from leftoff.agents.codex import Codex
 from leftoff.agents.codex.hooks import CodexHooks, _snake_case, trust_hash
 from leftoff.agents.hook_format import hooks_in
-from leftoff.core.hook_event import AgentCommands
+from leftoff.core.hook_settings import AgentCommands
 from leftoff.core.protocols import HasHooks
 from leftoff.testing.hook_promises import COMMANDS, HookPromises
 from tests.agents_live.starting_settings import CODEX

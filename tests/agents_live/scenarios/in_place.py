@@ -4,6 +4,8 @@ import hashlib
 import json
 import re
 import shutil
+from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 
 from drive import Agent, Run
@@ -16,6 +18,7 @@ from scenarios.hooks import INTEGRATIONS
 from scenarios.mod_compaction import add_mod
 from screens import READY_FOR_PROMPT, as_json, request_with, screen_options, submit
 from terminal import Terminal
+from turn_times import conversation
 
 MOD_TESTS = Path(__file__).parents[1] / "mod.test.ts"
 RULE = "Never push to main."
@@ -24,6 +27,9 @@ PIN = "The staging database is db-7."
 WINDOW_TOKENS = 100_000
 FULL_TOKENS = 68_000  # the client compacts such a window at 67,000
 PLACEHOLDER = "leftoff expand"
+PICTURE = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAF0lEQVR4nGP4z8BAEiJN9aiGUQ1DSgMAkPn/Afnh+ngAAAAASUVORK5CYII="
+)
 # Keeps every answer of leftoff to the mod.
 KEEPING_SCRIPT = """\
 #!/bin/sh
@@ -92,7 +98,7 @@ def in_place_with_thinking(agent: Agent, sandbox: Sandbox) -> None:
         assert run.main_requests[0].body["thinking"]["type"] == ("enabled" if has_budget else "adaptive")
         assert len(run.summary_requests) == has_budget, (model, budget)
         assert all(request.kind != "refused" for request in run.requests), (model, budget)
-        declined = "can only continue a turn with its thinking" in debug_file(sandbox).read_text("utf-8")
+        declined = "may need the thinking of the turn" in debug_file(sandbox).read_text("utf-8")
         assert declined == has_budget, (model, budget)
         assert blocks_of_type(run.last_messages, "thinking"), "the turn did not go on"
 
@@ -110,6 +116,26 @@ def in_place_after_turn_with_thinking(agent: Agent, sandbox: Sandbox) -> None:
     )
     check_plan(sandbox, later.last_messages)
     assert [request.kind for request in later.requests] == ["reply"]
+
+
+@scenario(clients=("claude",))
+def in_place_with_image(agent: Agent, sandbox: Sandbox) -> None:
+    """A prompt of the last turns keeps its image, by hand and in mid-turn, live and in a new process, and nothing is sent twice."""
+    options = add_plugin(agent, sandbox)
+    with conversation(agent, sandbox, *options) as session:
+        session.turn(f"Count the numbers. {RULE}\n{calls(agent)}\n#say counted")
+        session.turn("What is in this picture?\n#say a square", png=PICTURE)
+        session.turn("/compact")
+        assert sandbox.conversation()[-1].kind != "summary", "the client compacted by itself"
+        session.turn("By hand.\n#say by hand")
+        check_image(sandbox, sandbox.conversation()[-1].messages)
+        session.turn(f"And in this one?\n{calls(agent, 50)}\n{overflow(agent)}\n#say on", png=PICTURE)
+    assert not [each for each in sandbox.conversation() if each.kind == "summary"]
+    check_image(sandbox, sandbox.conversation()[-1].messages, prompt="And in this one?\n")
+    later = require_success(
+        agent.resume(sandbox, agent.latest_transcript(sandbox), "What now?\n#say the end", *options)
+    )
+    check_image(sandbox, later.last_messages, prompt="And in this one?\n")
 
 
 @scenario(clients=("claude",))
@@ -320,6 +346,27 @@ def fill_in_turn(agent: Agent, sandbox: Sandbox, run: Run, options: tuple[str, .
 def overflow(agent: Agent) -> str:
     """Return what fills the window, and two more calls."""
     return f"#usage {FULL_TOKENS}\n{shell_call(agent, 'echo late')}\n{shell_call(agent, 'echo later')}"
+
+
+def check_image(
+    sandbox: Sandbox, messages: list[Message], prompt: str = "What is in this picture?\n"
+) -> None:
+    """Check that a request begins with the last plan, and that the prompt is there once, after its image."""
+    check_plan(sandbox, [*without_images(messages)])
+    blocks = [block for _, block in iterate_blocks(messages)]
+    (at,) = [number for number, block in enumerate(blocks) if block.get("text", "").startswith(prompt)]
+    assert blocks[at - 1]["type"] == "image", blocks[at - 1]
+
+
+def without_images(messages: list[Message]) -> Iterator[Message]:
+    """Yield the messages without images, and without the line by which the client says where it keeps a copy of one."""
+    for message in messages:
+        blocks = [
+            block
+            for block in message["blocks"]
+            if block["type"] != "image" and not block.get("text", "").startswith("[Image: source: ")
+        ]
+        yield {**message, "blocks": blocks}
 
 
 def check_plan(sandbox: Sandbox, messages: list[Message]) -> None:

@@ -61,13 +61,15 @@ def cloned_project(agent: Agent, sandbox: Sandbox) -> None:
 
 @scenario(clients=("claude", "codex"))
 def project_that_git_or_an_archive_changed(agent: Agent, sandbox: Sandbox) -> None:
-    """After a pull, a checkout or an archive that changes a rule nothing is handed over, and the user hears the true reason."""
+    """After a pull, a reset, a checkout or an archive that changes a rule, or a folder moved over it, nothing is handed over, and the user hears the true reason."""
     install(agent, sandbox)
     create_repository(sandbox)
     ways: tuple[tuple[str, str, Callable[[Sandbox], None]], ...] = (
         ("pull", "git pull brought another version of it", pull_changed_rule),
+        ("reset", "git reset brought another version of it", reset_to_changed_rule),
         ("checkout", "git checkout brought another version of it", check_out_changed_rule),
         ("unpacked", "it was unpacked or copied to its place", unpack_changed_rule),
+        ("replaced", "its folder was replaced", move_changed_rule_here),
     )
     for word, reason, arrive in ways:
         known = git(sandbox.project, "rev-parse", "HEAD")
@@ -155,6 +157,12 @@ def pull_changed_rule(sandbox: Sandbox) -> None:
     git(sandbox.project, "pull", "-q", "--ff-only", "origin", "main")
 
 
+def reset_to_changed_rule(sandbox: Sandbox) -> None:
+    push_changed_rule(sandbox, "other")
+    git(sandbox.project, "fetch", "-q", "origin")
+    git(sandbox.project, "reset", "-q", "--hard", "origin/other")
+
+
 def check_out_changed_rule(sandbox: Sandbox) -> None:
     push_changed_rule(sandbox, "topic")
     git(sandbox.project, "fetch", "-q", "origin")
@@ -164,6 +172,19 @@ def check_out_changed_rule(sandbox: Sandbox) -> None:
 def unpack_changed_rule(sandbox: Sandbox) -> None:
     state = sandbox.project / STATE
     unpack_over(state, state.read_text(encoding="utf-8").replace(RULE, CHANGED_RULE), sandbox.project)
+
+
+def move_changed_rule_here(sandbox: Sandbox) -> None:
+    """Move a folder over the one of the state; the files in it keep the times of their own edits."""
+    folder = (sandbox.project / STATE).parent
+    theirs = sandbox.home.parent / "moved"
+    theirs.mkdir()
+    for file in folder.iterdir():
+        theirs.joinpath(file.name).write_text(
+            file.read_text(encoding="utf-8").replace(RULE, f"{CHANGED_RULE} today"), encoding="utf-8"
+        )
+    shutil.rmtree(folder)
+    theirs.rename(folder)
 
 
 def unpack_over(path: Path, text: str, root: Path) -> None:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Called at every event, and by the mod as `leftoff.sh in-place`; never harms a turn: whatever is missing, it ends with 0.
+# Called at every event, where it ends with 0, whatever is missing; and by the mod as `leftoff.sh in-place`, which looks at the output alone.
 # 1. Where the settings call leftoff themselves, they do it alone: each event is handled once.
 # 2. The fast path, if it is installed: its first line names the interpreter.
 # 3. The program itself, if it is on the PATH.
@@ -14,13 +14,12 @@ for data in "${XDG_DATA_HOME:-$HOME/.local/share}" "$HOME/Library/Application Su
   read -r first <"$fast"
   python=${first#'#!'}
   python=${python% -IS}
-  if [ "$1" = in-place ]; then
-    "$python" -E -P -m leftoff in-place claude || exit 0
-  else
-    "$python" -I -S "$fast" claude || exit 0
-  fi
+  # Instead of the shell, so that the mod ends the program if it takes too long.
+  [ "$1" != in-place ] || exec "$python" -E -P -m leftoff in-place claude
+  "$python" -I -S "$fast" claude || exit 0
   exit 0
 done
 
 command -v leftoff >/dev/null 2>&1 || exit 0
-if [ "$1" = in-place ]; then leftoff in-place claude || exit 0; else leftoff hook claude || exit 0; fi
+[ "$1" != in-place ] || exec leftoff in-place claude
+leftoff hook claude || exit 0

@@ -39,7 +39,9 @@ export const register = (on) => {
       lastCompaction = answer.receipt;
       turnTokens = [];
       $.ui.log(answer.receipt);
-      return { messages: answer.messages };
+      // A prompt that comes back with its handle has an image: Claude Code keeps it, if it gets the very message that it handed over.
+      const given = new Map(e.messages.map((message) => [message.handle, message]));
+      return { messages: answer.messages.map((message) => (message.handle && given.get(message.handle)) || message) };
     }
     if (action !== 'compact') return { skip: `nothing was changed: ${answer.declined}` };
     $.ui.log(`left this compaction to Claude Code: ${answer.declined}.`);
@@ -85,11 +87,11 @@ function turnsLeft(window) {
 // Asks leftoff for the messages; never fails.
 async function ask($, wanted, messages) {
   try {
-    const usage = await $.session.usage();
+    const [usage, id, root] = await Promise.all([$.session.usage(), $.session.id(), $.session.root()]);
     const request = {
       ...wanted,
-      session_id: await $.session.id(),
-      cwd: await $.session.root(),
+      session_id: id,
+      cwd: root,
       used_tokens: usage.context.tokens,
       messages: messages.map(bareMessage),
     };

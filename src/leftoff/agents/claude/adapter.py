@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff.agents.base import CallsHooks, JsonlAgent, StartsFromCommandLine
-from leftoff.agents.claude import usage, user_text
+from leftoff.agents.claude import user_text
 from leftoff.agents.claude.records import queued_prompt, read_record
 from leftoff.core.records import Text
 
 if TYPE_CHECKING:
     from leftoff.agents.base import TranscriptHead
+    from leftoff.agents.claude.events import ClaudeEvents
     from leftoff.agents.claude.hooks import ClaudeHooks
     from leftoff.agents.command_line import CommandLine
     from leftoff.agents.jsonl import JsonLines, Piece
@@ -86,6 +87,8 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def read_tail(self, lines: JsonLines, *, with_history: bool) -> Occupancy:
         """Read how full the context window is."""
+        from leftoff.agents.claude import usage
+
         return usage.read_tail(lines, with_history=with_history)
 
     def live_chain(self, session: Session) -> LiveChain:
@@ -123,6 +126,8 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def window(self, occupancy: Occupancy, project: str | None) -> AgentWindow:
         """Return the size of the context window and where the client compacts."""
+        from leftoff.agents.claude import usage
+
         return usage.window(self.home, self.environment, occupancy, project)
 
     def price(self, model: str) -> Price | None:
@@ -160,6 +165,13 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
     # Hooks and status line
 
     @property
+    def events(self) -> ClaudeEvents:
+        """The events at which the client calls its hooks."""
+        from leftoff.agents.claude.events import ClaudeEvents
+
+        return ClaudeEvents(self.environment)
+
+    @property
     def hooks(self) -> ClaudeHooks:
         """The client's hooks and settings files."""
         from leftoff.agents.claude.hooks import ClaudeHooks
@@ -168,6 +180,8 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
 
     def status_input(self, payload: JsonObject) -> StatusInput | None:
         """Parse what the client passes to the status line's command."""
+        from leftoff.agents.claude import usage
+
         return usage.read_status_input(payload)
 
     # Copies
@@ -221,10 +235,12 @@ class Claude(JsonlAgent, StartsFromCommandLine, CallsHooks):
         return mod.plugin_files()
 
     def needs_thinking(self, session: Session) -> bool:
-        """Say whether a turn that is not over can only continue with its thinking."""
+        """Say whether a turn that is not over may need its thinking to continue."""
         from leftoff.agents.claude import mod
+        from leftoff.agents.jsonl import JsonLines
 
-        return mod.needs_thinking(session, self.environment)
+        with JsonLines(Path(session.transcript)) as lines:
+            return mod.needs_thinking(map(self.record, lines.newest_first()), self.environment)
 
     def is_typed(self, text: str) -> bool:
         """Say whether the user typed the text of a message."""

@@ -3,8 +3,9 @@
 ``leftoff install`` adds the mod as a plugin of a marketplace that the user's settings declare: such a plugin is read from its folder.
 
 As seen with 2.1.325: ``session.compact`` hands over messages with role, text, ``toolUses``, ``toolResults`` and a ``handle``, which is the
-uuid of the message's line. What is answered is sent as it is, also after a resume, if no message carries a handle and no call the id it
-had: by either the client finds the original line again and sends that too.
+uuid of the message's line. What is answered is sent as it is, also after a resume, if no call has the id it had and no message carries its
+handle but prompts. A copy of a result gets the original call as its parent, and a copy of a reply the original's id: by either the client
+finds the original lines again, and sends them and all before them.
 """
 
 from __future__ import annotations
@@ -16,19 +17,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from leftoff.agents.jsonl import rows, text
-from leftoff.core.hook_event import PLUGIN_NAME
+from leftoff.core.hook_settings import PLUGIN_NAME
 from leftoff.core.live_messages import LiveMessage
-from leftoff.core.records import Text, Thinking, ToolResult, ToolUse
-from leftoff.core.session import Session
+from leftoff.core.records import Record, Text, Thinking, ToolResult, ToolUse
 from leftoff.core.wire import JsonObject, JsonValue
 
 MARKETPLACE = f"{PLUGIN_NAME}-local"
 PLUGIN = f"{PLUGIN_NAME}@{MARKETPLACE}"
 _CALL_ID = "toolu_lo_"
-# Models that think by budget, as the client decides it: up to version 4.5, and 4.6 where the user asks for it. The API wants the turn
-# that is under way to begin with its thinking then; with adaptive thinking it does not.
-_BUDGET_MODEL = re.compile(r"claude-(?:3-|(?:opus|sonnet|haiku)-4(?:-[0-5](?!\d)|-\d{8}|$|@))")
-_OPTIONAL_BUDGET_MODEL = re.compile(r"claude-(?:opus|sonnet)-4-6")
+# Models that think adaptively, as the client decides it: from version 4.6 on, 4.6 itself unless the user asks for a budget. With a budget
+# the API wants the turn that is under way to begin with its thinking. A name that does not tell, as of a gateway, may be of either kind.
+_ADAPTIVE_MODEL = re.compile(r"claude-[a-z]+-(?:4[-.](?:[6-9](?!\d)|[1-9]\d(?!\d))|(?:[5-9]|[1-9]\d)(?!\d))")
+_OPTIONAL_BUDGET_MODEL = re.compile(r"claude-(?:opus|sonnet)-4[-.]6")
 _BUDGET_VARIABLE = "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"
 _FILES = ("hooks/mod.js", "hooks/leftoff.sh", "commands/trim.md", "commands/untrim.md", "commands/expand.md")
 
@@ -51,16 +51,20 @@ def plugin_files() -> dict[str, bytes]:
     }
 
 
-def needs_thinking(session: Session, environment: Mapping[str, str]) -> bool:
-    """Say whether the API wants the turn that is under way to begin with thinking: the session has some, and its model a budget for it."""
-    records = [record for record in session.records if record.actor is None]
-    if not any(isinstance(block, Thinking) for record in records for block in record.blocks):
+def needs_thinking(newest_first: Iterable[Record], environment: Mapping[str, str]) -> bool:
+    """Say whether the API may want the turn that is under way to begin with thinking: the session has some, perhaps with a budget."""
+    model, has_thinking = "", False
+    for record in newest_first:
+        if (model and has_thinking) or (record.compaction and record.compaction.trigger != "micro"):
+            break
+        if record.actor is None:
+            model = model or record.model or ""
+            has_thinking = has_thinking or any(isinstance(block, Thinking) for block in record.blocks)
+    if not has_thinking:
         return False
-    models = (record.model for record in reversed(records) if record.model)
-    model = next((each for each in models if "claude-" in each), "")  # a cloud's name has something before it
-    if _OPTIONAL_BUDGET_MODEL.search(model):
+    if _OPTIONAL_BUDGET_MODEL.search(model):  # a cloud's name has something before it
         return environment.get(_BUDGET_VARIABLE, "").lower() in ("1", "true", "yes", "on")
-    return _BUDGET_MODEL.search(model) is not None
+    return _ADAPTIVE_MODEL.search(model) is None
 
 
 def read_messages(value: JsonValue) -> list[LiveMessage]:
@@ -97,7 +101,7 @@ def _result(value: JsonObject) -> ToolResult:
 
 
 def write_messages(messages: Iterable[LiveMessage]) -> list[JsonValue]:
-    """Write rebuilt messages in the form that the client takes, with new ids for all calls."""
+    """Write rebuilt messages in the form that the client takes, with new ids for all calls. A prompt with its handle stays as it is."""
     stamp = secrets.token_hex(6)
     ids: dict[str, str] = {}
 
@@ -120,6 +124,7 @@ def write_messages(messages: Iterable[LiveMessage]) -> list[JsonValue]:
                 }
                 for result in each.results
             ],
+            **({"handle": each.handle} if each.handle else {}),
         }
         for each in messages
     ]

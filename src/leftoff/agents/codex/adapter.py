@@ -18,6 +18,7 @@ from leftoff.core.session import Session, strip_leftoff_text
 from leftoff.platform import zstd
 
 if TYPE_CHECKING:
+    from leftoff.agents.codex.events import CodexEvents
     from leftoff.agents.codex.hooks import CodexHooks
     from leftoff.agents.command_line import CommandLine
     from leftoff.agents.jsonl import Piece
@@ -172,6 +173,13 @@ class Codex(JsonlAgent, StartsFromCommandLine, CallsHooks):
         from leftoff.agents.codex import launch
 
         return launch.COMMAND_LINE
+
+    @property
+    def events(self) -> CodexEvents:
+        """The events at which Codex calls its hooks."""
+        from leftoff.agents.codex.events import CodexEvents
+
+        return CodexEvents()
 
     @property
     def hooks(self) -> CodexHooks:

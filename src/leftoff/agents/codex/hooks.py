@@ -1,10 +1,9 @@
-"""Codex' ``hooks.json``, the user's approval of what is in it, and hook events.
+"""Codex' ``hooks.json``, the user's approval of what is in it.
 
 ``config.toml`` is only read, except for our MCP server. Codex ignores a hook until the user has approved it, when it asks at its start or in ``/hooks``; it
 then records the hash of exactly that entry at exactly that place as ``trusted_hash``. Our entries therefore stay the same from
 version to version, at the end of each event. A version of Codex ignores events and fields that it does not know (seen with 0.128,
-0.145 and 0.166), so all get the same entries. As seen with 0.166, PreCompact and PostCompact pass nothing on to the agent; the
-summary of a compaction, empty where only the provider can read it, is in the rollout at the SessionStart that follows it.
+0.145 and 0.166), so all get the same entries.
 """
 
 from __future__ import annotations
@@ -17,22 +16,10 @@ from pathlib import Path
 
 from leftoff.agents import hook_format, json_edit, mcp_entry
 from leftoff.agents.hook_format import read_text
-from leftoff.agents.jsonl import count, oldest_first, table
+from leftoff.agents.jsonl import count, table
 from leftoff.agents.jsonl import text as jsonl_text
-from leftoff.core.fast_path import FastPathRules
-from leftoff.core.hook_event import (
-    AgentCommands,
-    EditTrace,
-    Hook,
-    HookEvent,
-    HookProblem,
-    HookResponse,
-    Scope,
-    WiredSettings,
-)
+from leftoff.core.hook_settings import AgentCommands, EditTrace, Hook, HookProblem, Scope, WiredSettings
 from leftoff.core.wire import JsonObject
-from leftoff.errors import TranscriptError
-from leftoff.platform import process
 from leftoff.platform.files import resolve_links
 
 FILE_NAME, CONFIG_NAME = "hooks.json", "config.toml"
@@ -48,50 +35,13 @@ _TIMEOUTS = {
 # Their answers must arrive whole: without additionalContextLimit, Codex puts more than some 2,500 tokens into a file.
 _UNLIMITED_CONTEXT = ("SessionStart", "UserPromptSubmit")
 _DEFAULT_TIMEOUT_SECONDS, _DEFAULT_CONTEXT_LIMIT = 600, 2500
-# Codex writes a line with the usage after each reply, in one of two forms.
-FAST_PATH: FastPathRules = {
-    "format": "readings",
-    "events": hook_format.FAST_EVENTS,
-    "marks": ['"token_', '"compacted"'],
-    "usage": [
-        {
-            "where": {"type": "event_msg", "payload.type": "token_count"},
-            "add": ["payload.info.last_token_usage.total_tokens"],
-            "about": ["payload.info.model_context_window"],
-        },
-        {"where": {"type": "token_usage_record"}, "add": ["payload.usage.total_tokens"]},
-    ],
-    "compaction": [{"where": {"type": "compacted"}}],
-}
-# Which events show an answer to the user, and which pass it on to the agent (0.166).
-_HEARS_USER = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
-_HEARS_AGENT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
-_HEADLESS = "exec"
 
 
 class CodexHooks:
-    """Implements ``HasHooks``, ``HasEvents`` and ``HasFastPath`` for Codex."""
-
-    fast_path = FAST_PATH
+    """Implements ``HasHooks`` for Codex."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
-
-    def event(self, payload: JsonObject) -> HookEvent | None:
-        """Parse the event that a hook is called with."""
-        path = jsonl_text(payload, "transcript_path")
-        rollout = Path(path) if path else None
-        return hook_format.event(
-            payload,
-            hears_user=_HEARS_USER,
-            hears_agent=_HEARS_AGENT,
-            is_headless=rollout is not None and _source(rollout) == _HEADLESS,
-            client_pid=process.grandparent_pid(),  # the parent is the shell that runs the hook
-        )
-
-    def reply(self, event: HookEvent, response: HookResponse) -> bytes:
-        """Return what the hook prints; the summariser accepts nothing."""
-        return b"" if event.kind == "before_compaction" else hook_format.reply(event, response)
 
     def settings_files(self, scope: Scope, project: Path) -> tuple[Path, ...]:
         """Return the ``hooks.json`` of that scope."""
@@ -214,12 +164,3 @@ def _read_toml(file: Path) -> JsonObject:
         return tomllib.loads(read_text(file))
     except ValueError:
         return {}
-
-
-def _source(rollout: Path) -> str | None:
-    """Return how the session was started, as its first line says."""
-    try:
-        first = next(oldest_first(rollout), None)
-    except TranscriptError:
-        return None
-    return jsonl_text(table(first.value, "payload"), "source") if first and first.value else None

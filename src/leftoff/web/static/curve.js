@@ -81,7 +81,7 @@ function options() {
       { ...axis, grid: { stroke: colour.line, width: 1 }, values: (u, ticks) => ticks.map(short), size: size * 3.8 },
     ],
     // Drawn from the largest sum to the smallest, the line last.
-    series: [{}, { stroke: "transparent", points: { show: false } }, ...areas, { stroke: colour.text, width: 2, points: { show: curve.tokens.length < 40, size: 5, fill: colour.text } }],
+    series: [{}, { stroke: "transparent", points: { show: false } }, ...areas, { stroke: colour.text, width: 2, points: { show: () => curve.tokens.length < 40, size: 5, fill: colour.text } }],
     cursor: { y: false, points: { size: 8 }, focus: { prox: -1 } },
     hooks: {
       drawAxes: [drawLevels], draw: [drawMarks],
@@ -113,36 +113,37 @@ function drawLegend() {
   }));
 }
 
+/** List the marks. Rows that are there stay the same elements, so that a link that is being used stays under the hand. */
 function drawEvents() {
-  const body = document.querySelector("#events tbody");
+  const body = document.querySelector("#events tbody"), known = (tokens) => (tokens == null ? "?" : number.format(tokens));
   document.getElementById("events").hidden = !curve.marks.length;
   let compactions = 0;
-  body.replaceChildren(...curve.marks.map((mark) => {
-    const row = document.createElement("tr"), link = document.createElement("a");
+  curve.marks.forEach((mark, i) => {
+    const row = body.rows[i] ?? body.insertRow(), link = row.querySelector("a") ?? row.insertCell().appendChild(document.createElement("a"));
     const there = mark.kind.includes("compaction") ? `compaction/${++compactions}` : `read#L${mark.line}`;
     link.href = `/session/${box.dataset.key}/${there}`;
     link.textContent = mark.kind;
-    const cells = [link, number.format(mark.request), mark.before == null ? "?" : number.format(mark.before), mark.after == null ? "?" : number.format(mark.after), mark.at ? new Date(mark.at).toLocaleString() : "?"];
-    row.append(...cells.map((cell) => { const td = document.createElement("td"); td.append(cell); return td; }));
-    return row;
-  }));
+    [number.format(mark.request), known(mark.before), known(mark.after), mark.at ? new Date(mark.at).toLocaleString() : "?"].forEach((text, cell) => {
+      (row.cells[cell + 1] ?? row.insertCell()).textContent = text;
+    });
+  });
+  while (body.rows.length > curve.marks.length) body.deleteRow(-1);
 }
 
 function describe() {
   const { budget, percentage, used, basis } = curve.status, count = curve.tokens.length;
   now.textContent = used == null ? curve.status.advice : budget ? `${number.format(used)} of ${number.format(budget)} tokens now, ${percentage} %${basis === "estimated" ? ", estimated" : ""}` : `${number.format(used)} tokens now`;
-  if (!count) { readout.textContent = "No reply to measure yet."; return; }
+  const [strong, words, link] = readout.children;
+  if (!count) { words.textContent = "No reply to measure yet."; return; }
   const i = at < 0 ? count - 1 : Math.min(at, count - 1), tokens = curve.tokens[i];
   const share = budget ? `, ${(Math.floor((tokens / budget) * 1000) / 10).toFixed(1)} %` : "";
   const when = curve.at[i] ? ` · ${new Date(curve.at[i]).toLocaleString()}` : "";
   const marks = curve.marks.filter((mark) => mark.request === i || (mark.request === count && i === count - 1));
   const happened = marks.map((mark) => ` · ${MARKS[mark.kind]} ${mark.request === i ? "before this" : "since"}${mark.before != null && mark.after != null ? `: ${number.format(mark.before)} → ${number.format(mark.after)}` : ""}`).join("");
-  const strong = document.createElement("strong");
   strong.textContent = `Request ${number.format(i + 1)} of ${number.format(count)}: ${number.format(tokens)} tokens${share}`;
-  const link = document.createElement("a");
+  words.textContent = `${when}${happened} · `;
   link.href = `/session/${box.dataset.key}/read#L${curve.lines[i]}`;
   link.textContent = `line ${number.format(curve.lines[i])}`;
-  readout.replaceChildren(strong, `${when}${happened} · `, link);
   shownKinds.forEach((kind, row) => { legend.children[row].querySelector(".amount").textContent = short(curve.parts[kind][i]); });
 }
 
@@ -177,19 +178,28 @@ function press(event) {
   event.preventDefault();
 }
 
+/** Add what is new. What one is looking at or has the focus on stays where it is. */
 function grow(news) {
+  const was = curve.tokens.length;
   for (const name of ["tokens", "lines", "at"]) curve[name] = [...curve[name].slice(0, news.first), ...news[name]];
   curve.parts = curve.parts.map((part, kind) => [...part.slice(0, news.first), ...news.parts[kind]]);
-  curve.marks = news.marks;
-  curve.status = news.status;
-  draw();
+  [curve.marks, curve.status, curve.bytes] = [news.marks, news.status, news.bytes];
+  const { min, max } = plot.scales.x, shown = at, isZoomed = was > 1 && (min > 1 || max < was);
+  plot.batch(() => {
+    plot.setData(data(), !isZoomed);
+    if (isZoomed) plot.redraw();
+  });
+  drawLegend();
+  drawEvents();
+  if (shown >= 0) goTo(shown);
+  else describe();
 }
 
 function follow() {
   let source = null;
   const start = () => {
     source?.close();
-    source = document.hidden ? null : new EventSource(`/session/${box.dataset.key}/live?first=${curve.tokens.length}`);
+    source = document.hidden ? null : new EventSource(`/session/${box.dataset.key}/live?first=${curve.tokens.length}&bytes=${curve.bytes}`);
     source?.addEventListener("curve", (event) => grow(JSON.parse(event.data)));
   };
   document.addEventListener("visibilitychange", start);
@@ -203,9 +213,8 @@ async function load() {
   curve = await answer.json();
   draw();
   document.addEventListener("keydown", press);
-  areasBox.addEventListener("change", draw);
-  let width = box.clientWidth;
-  new ResizeObserver(() => { if (box.clientWidth !== width) { width = box.clientWidth; draw(); } }).observe(box);
+  areasBox.addEventListener("change", () => plot.batch(() => curve.kinds.forEach((_, kind) => plot.setSeries(kind + 2, { show: areasBox.checked }))));
+  new ResizeObserver(() => { if (box.clientWidth !== plot.width || box.clientHeight !== plot.height) draw(); }).observe(box);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   follow();
 }

@@ -11,13 +11,14 @@
   const jumps = { p: "prompt", e: "error", d: "edit", c: "compaction" };
 
   const articles = () => [...entries.querySelectorAll("article.entry")];
-  const top = () => (bar ? bar.getBoundingClientRect().bottom : 0) + 12;
+  const bars = [document.querySelector("header.top"), bar].filter(Boolean);
+  const top = () => Math.max(...bars.map((each) => each.getBoundingClientRect().bottom)) + 24; // a jump ends just above it
 
-  let jumped = { to: null, at: 0 };
+  let jumped = { to: null, top: 0 };
 
   /** The line that is being read: where one jumped last or the focused entry, if it is in view, else the first below the bar. */
   function current() {
-    const stayed = jumped.to?.isConnected && Math.abs(scrollY - jumped.at) < 60 ? jumped.to : null;
+    const stayed = jumped.to?.isConnected && Math.abs(jumped.to.getBoundingClientRect().top - jumped.top) < 60 ? jumped.to : null;
     const focused = document.activeElement?.closest?.("article.entry") ?? stayed;
     const box = focused?.getBoundingClientRect();
     if (box && box.bottom > 0 && box.top < innerHeight) return focused;
@@ -28,7 +29,7 @@
     for (let at = article.parentElement.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
     article.scrollIntoView({ block: "start" });
     if (focus) article.focus({ preventScroll: true });
-    jumped = { to: article, at: scrollY };
+    jumped = { to: article, top: article.getBoundingClientRect().top };
   }
 
   /** Go to the line of the address; a line that is not loaded is asked for. */

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents import claude, codex
-from leftoff.agents.codex import hooks
+from leftoff.agents.codex import events
 from leftoff.core.hook_event import NO_RESPONSE, CalledTool, HookResponse
 from leftoff.core.protocols import CanResume, HasEvents
 from leftoff.testing.hook_promises import EventPromises
@@ -146,7 +146,7 @@ def test_codex_is_known_by_its_rollout(tmp_path):
     path = tmp_path / "r.jsonl"
     assert event("codex", "Stop", transcript_path=rollout(path, meta)).is_headless is True
     assert event("codex", "Stop", transcript_path="/nowhere").is_headless is False
-    assert hooks._source(Path(rollout(path))) is None
+    assert events._source(Path(rollout(path))) is None
     assert event("codex", "Stop", transcript_path=None).is_headless is False
 
 
