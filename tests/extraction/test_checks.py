@@ -260,3 +260,77 @@ def test_a_passing_test_with_a_failure_in_its_name_is_no_reason() -> None:
     )
     state = add_call(State(), Ran("go test ./..."), answer=Answer(output, 1, failed=True))
     assert [each.said for each in state.commands.values()] == ["--- FAIL: TestResume"]
+
+
+TAP = "not ok 2 - keeps the order\nok 3 - is quick\n# tests 3\n# pass 2\n# fail 1"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        ("npm test 2>&1 | tail -5", TAP, "failed"),
+        ("npm test 2>&1 | grep 'not ok'", "not ok 2 - keeps the order", "failed"),
+        ("npm test | tail -3", "# pass 3\n# fail 0", "passed"),
+        ("npx vite build | tail -1", "\u2713 built in 2.10s", "passed"),
+        ("npx eslint . 2>&1 | head -30", "", "passed"),
+        ("cd web && npx tsc --noEmit | head -5", "", "passed"),
+        ("npx tsc --noEmit | grep rows.ts", "", "unknown"),
+        ("npx tsc --noEmit && make test | tail -1", "", "unknown"),
+        ("vitest run | tail", "\x1b[1m\x1b[32m 8 passed\x1b[39m (8)", "passed"),
+    ],
+)
+def test_the_output_of_more_checks_is_understood(command: str, output: str, outcome: str) -> None:
+    """TAP, builds, colours; programs that print nothing where they find nothing, unless their output is filtered."""
+    assert checks.read_outcome(command, Answer(output, 0, failed=False))[0] == outcome
+
+
+def test_a_search_in_the_output_of_a_check_that_finds_nothing_says_nothing() -> None:
+    assert checks.read_outcome("npm test | grep 'not ok'", Answer("", 1, failed=True))[0] == "unknown"
+
+
+def test_how_a_check_is_started_makes_it_no_other_check() -> None:
+    state = State()
+    for command in ("python3 -m pytest tests", "uv run python -m pytest tests", "uv run pytest tests | tail"):
+        run(state, command, "3 passed")
+    (command,) = state.commands.values()
+    assert command.runs == 3
+
+
+@pytest.mark.parametrize(
+    ("failed", "passed", "is_gone"),
+    [
+        ("npm test -- src/rows.test.ts", "npm test -- src/rows.test.tsx src/sum.test.ts", True),
+        ("cd api && python3 -m pytest tests/a.py", "uv run python -m pytest tests/a.py tests/b.py", True),
+        ("pytest api/tests/a.py", "pytest tests/a.py", True),
+        ("pytest tests/a.py", "pytest tests/b.py", False),
+        ("pytest tests/a.py", "pytest tests/a.py::test_one", False),
+        ("pytest tests/a.py::test_one", "pytest tests/a.py", True),
+        ("go test ./...", "go test ./store", False),
+        ("go test ./store", "go test ./...", True),
+        ("pytest", "pytest -k rows", False),
+        ("npm test", "npx vitest run --reporter verbose", True),
+        ("npx tsc --noEmit", "npx tsc --noEmit && npx vite build | tail -3", True),
+    ],
+)
+def test_a_check_of_all_that_failed_shows_that_it_is_gone(failed: str, passed: str, is_gone: bool) -> None:
+    """Whatever its command line is; a check of another part, or of less, does not."""
+    state = run(State(), failed, "1 failed", failed=True)
+    run(state, passed, "8 passed, built in 2.10s")
+    assert (checks.unresolved_failures(state) == []) is is_gone
+
+
+def test_a_check_that_the_user_ran_and_pasted_counts() -> None:
+    story = Story().asked("Make it pass")
+    story.replied("", call("shell", {"command": "pytest tests/a.py"}, "Exit code 1\nno module", failed=True))
+    story.replied("Please run it.").asked(
+        "\u276f uv run pytest tests/a.py\n==== session starts ====\n6 passed in 0.1s"
+    )
+    assert [step for step in session_state_of(story)["next_steps"] if step.startswith("Failing")] == []
+
+
+def test_of_a_command_that_checks_nothing_no_outcome_is_missing() -> None:
+    state = run(State(), "curl -s localhost/x | grep -o main", "main")
+    run(state, "seed | tail", "seeded")
+    run(state, "seed | tail", "seeded")
+    told = render(state)["critical_context"]["commands"]
+    assert {*told} == {"`curl -s localhost/x | grep -o main` → ran", "`seed | tail` → 2 runs"}

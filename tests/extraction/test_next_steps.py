@@ -249,3 +249,19 @@ def test_open_work_without_a_prompt_is_open() -> None:
         "To do: Write the docs",
         "Failing check: `make test` → “1 failed”",
     ]
+
+
+def test_a_remark_typed_while_the_agent_worked_adds_to_the_request_before_it() -> None:
+    story = Story().asked("Sign in and find out why uploads fail").replied("I open the page and wait.", LOOK)
+    steps = steps_of(story.asked("it is loaded").replied("", LOOK))
+    assert steps[0] == "Unfinished request: “Sign in and find out why uploads fail” and then “it is loaded”"
+    answered = Story().asked("Add a header").replied("Added.").asked("remove the footer").replied("", LOOK)
+    assert steps_of(answered)[0] == "Unfinished request: “remove the footer”"
+
+
+def test_only_the_last_words_before_a_prompt_are_what_was_said_before_it() -> None:
+    """A longer reply of an earlier turn is not, even if the last one says too little to be quoted."""
+    long = "All six steps are done: the header, the footer, the grid, the cards, the buttons and the badges."
+    story = Story().asked("Do the six steps").replied(long).asked("Drop the title").replied("Dropped.")
+    steps = steps_of(story.asked("Now the other plan").replied("I read it.", LOOK))
+    assert not [step for step in steps if step.startswith("Before the last prompt")]

@@ -449,3 +449,24 @@ def test_a_mission_in_any_script_fits_its_budget() -> None:
             story.asked(f"{number}: {words * 30}").replied("Good.")
         log = from_session_state("s", session_state_of(story.asked("마지막 요청")))
         assert "The latest request: “마지막 요청”" in log.to_markdown()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "the error is still there",
+        "não resolve, o erro persiste",
+        "Das funktioniert leider nicht",
+        "まだ動かない",
+    ],
+)
+def test_what_the_user_denies_is_no_accomplishment(reply: str) -> None:
+    """It is told with what the user replied."""
+    said = "The upload is fixed for good: the cache held the old bundle, and it is gone now."
+    log = session_state_of(
+        Story().asked("Fix the upload").replied(said).asked(reply).replied("", call("read"))
+    )
+    assert log["accomplishments"] == []
+    assert f"Asked “Fix the upload”: (The user replied: “{reply}”) {said}" in log["key_findings"]
+    thanks = session_state_of(Story().asked("Fix the upload").replied(said).asked("Now the download, please"))
+    assert not [text for text in thanks["key_findings"] if "replied" in text]

@@ -407,3 +407,68 @@ def test_only_the_last_outputs_are_kept() -> None:
         ).passages
         == []
     )
+
+
+@pytest.mark.parametrize("folder", ["/c/work/shop", "C:/work/shop", "/mnt/c/work/shop", "C:\\work\\shop"])
+def test_a_windows_project_is_the_same_in_every_shell(folder: str) -> None:
+    """``C:\\work`` is ``/c/work`` in Git Bash: a commit there is one of this project, and so is a check."""
+    state = State(project="C:\\work\\shop")
+    add_call(state, Wrote("C:\\work\\shop\\web\\a.ts", "x"), answer=Answer("", failed=False))
+    committed = Answer("[main 1a2b3c4] Add it", 0, failed=False)
+    add_call(state, Ran(f"cd {folder} && git add . && git commit -m 'Add it'"), answer=committed)
+    add_call(state, Ran(f"cd {folder} && npm test"), answer=Answer("3 passed", 0, failed=False))
+    told = render(state)["critical_context"]
+    assert told["state"][0] == "Nothing was changed after commit `1a2b3c4` (“Add it”)"
+    assert "web/a.ts" in told["files"]
+    assert not state.commands["npm test"].folder
+    elsewhere = State(project="C:\\work\\shop")
+    add_call(elsewhere, Ran("cd /d/work/shop && git commit -m 'Add it'"), answer=committed)
+    assert elsewhere.commits[0].is_elsewhere
+
+
+def test_that_no_commit_was_seen_is_not_said_beside_commits_in_another_folder() -> None:
+    state = add_call(State(project="/p"), Wrote("/p/a.py", "x"), answer=Answer("", failed=False))
+    add_call(state, Ran("cd /other && git commit -m x"), answer=Answer("[main 1a2b3c4] x", 0, failed=False))
+    assert render(state)["critical_context"]["state"] == ["Changed: `a.py`"]
+
+
+def test_a_file_is_one_file_by_its_relative_and_its_whole_path() -> None:
+    state = State(project="/p")
+    add_call(state, Looked("/p/docs/a.md"), Wrote("docs/a.md", "x"), answer=Answer("", failed=False))
+    add_call(state, Wrote("b.py", "x"), Looked("/p/b.py"), answer=Answer("", failed=False))
+    assert [(each.path, each.reads, each.edits) for each in state.files.values()] == [
+        ("/p/docs/a.md", 1, 1),
+        ("b.py", 1, 1),
+    ]
+
+
+def test_files_that_were_removed_are_not_called_changed() -> None:
+    state = State(project="/p")
+    for path in ("/p/old/a.md", "/p/old/b.md"):
+        add_call(state, Looked(path), answer=Answer("x", failed=False))
+    add_call(state, Wrote("/p/new.md", "x"), answer=Answer("", failed=False))
+    add_call(state, Ran("rm -rf old", folder="/p"), answer=Answer("", 0, failed=False))
+    assert render(state)["critical_context"]["state"] == [
+        "Changed: `new.md`; deleted: `old/b.md`, `old/a.md`; no commit was seen in this session"
+    ]
+
+
+@pytest.mark.parametrize(
+    "kill", ["pkill -f vite", "taskkill //F //IM node.exe; echo killed", "sudo kill 4711"]
+)
+def test_a_job_may_have_been_killed_since(kill: str) -> None:
+    state = add_call(State(), Ran("npm run dev"), answer=Answer("", job_id="b1"))
+    assert "since" not in render(state)["next_steps"][-1]
+    add_call(state, Ran(kill), answer=Answer("", 0, failed=False))
+    assert render(state)["next_steps"][-1] == (
+        f"Running in the background when last seen: `npm run dev`; `{kill}` was run since, which may have ended it"
+    )
+
+
+def test_that_a_server_was_stopped_does_not_say_that_it_worked() -> None:
+    state = State()
+    for command in ("npm start", "npm test -- --watch"):
+        add_call(state, Ran(command), answer=Answer("", job_id="b1"))
+        stopped = Answer("Successfully stopped task: b1", failed=False, ended_jobs=("b1",))
+        add_call(state, Other("stop", ""), answer=stopped)
+    assert state.jobs == state.commands == {}

@@ -425,3 +425,19 @@ def test_what_the_user_answers_or_chooses_is_a_decision(said: str, typed: str, d
 def test_what_answers_no_question_is_no_decision(said: str, typed: str) -> None:
     story = Story().asked("Look").replied(said).asked(typed).replied("Good.").asked("And now the docs")
     assert session_state_of(story)["decisions"] == []
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "(index):64 the bundled stylesheet should not be used in production.",
+        "3 errors\nlint: src/queue.ts#L2\n'Row' is defined but never used",
+        "Process completed with exit code 1.\nYou must always pin the version",
+        "src/queue.ts:12 imports must never be relative",
+    ],
+)
+def test_output_pasted_below_a_line_is_no_rule(output: str) -> None:
+    """Nor is what follows it in its paragraph, which has no form of its own."""
+    assert rules_of(Story().asked(f"It did not pass.\n{output}").replied("Fixed.")) == []
+    typed = f"Never push to main.\n{output}"
+    assert rules_of(Story().asked(typed).replied("Fixed.")) == ["“Never push to main.”"]

@@ -7,7 +7,9 @@ exit code says nothing, the output decides, and where that says nothing either, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 
 from leftoff.core.actions import Answer
 from leftoff.extraction.phrases import LISTS, any_of
@@ -29,6 +31,14 @@ _HIDES_EXIT_CODE = re.compile(r"\||;|(?<!&)&\s*$|\n")
 _AROUND_CHECK = re.compile(
     r"\A\s*(?:cd [^&;|]+&&\s*|[A-Z_]+=\S*\s+)+|\s*2>&1|\s*\|\s*(?:tail|head|grep|tee|cat)\b(?:'[^']*'|\"[^\"]*\"|[^|&;'\"])*|\s*\|\| true\s*\Z|\s*;\s*echo\b[^;&|]*\Z"
 )
+# How a check is started does not matter either.
+_LAUNCHER = re.compile(rf"(?:\A|(?<=&& ))(?:(?:{any_of('launchers')})\s+)+")
+_SILENT = frozenset(LISTS["silent"])
+_ENDS_WITH_SEARCH = re.compile(r"\|\s*(?:grep|rg)\b[^|;&]*\Z")
+_FILTERS = re.compile(r"\|\s*grep\b|2?>\s*/dev/null")
+_SELECTS = frozenset(LISTS["selects"])
+_SUFFIX = re.compile(r"\.\w+(?=::|\Z)")
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 _HEAD = re.compile(r"\|\s*head\b(?:\s+(?:-n|--lines)?[ =-]*(\d+))?")
 _FAILED = re.compile(any_of("failed output"))
 _PASSED = re.compile(any_of("passed output"), re.IGNORECASE)
@@ -36,15 +46,20 @@ ENDED = re.compile(f"{_FAILED.pattern}|(?i:{_PASSED.pattern})")  # in the output
 _TROUBLE = re.compile(any_of("trouble"), re.MULTILINE)
 _MAX_SAID_CHARS = 160
 # A test that passed may have "fails" in its name; a runner without tests ends with "0 passed".
-_SAYS_LITTLE = re.compile(r"\s*(?:\(pass\)|[\u2713\u2714]|.*\b0 passed\b(?!.*\b[1-9]\d* failed))")
+_SAYS_LITTLE = re.compile(
+    r"\s*(?:\(pass\)|[\u2713\u2714](?! (?:built|[Cc]ompiled) )|.*\b0 passed\b(?!.*\b[1-9]\d* failed))"
+)
 PROSE = (".md", ".markdown", ".txt", ".rst", ".adoc")  # files that no check depends on
 
 
 def read_outcome(command: str, answer: Answer) -> tuple[Outcome, str]:
     """Return how a command ended, and the line of its output that says so; empty where none does."""
     output = answer.text if len(answer.text) <= 12_000 else answer.text[:4_000] + "\n" + answer.text[-8_000:]
-    if answer.exit_code == 1 and only_reads(command):
-        return "unknown", ""  # a search that finds nothing
+    output = _COLOUR.sub("", output) if "\x1b" in output else output
+    if answer.exit_code == 1 and (
+        only_reads(command) or (not output and _ENDS_WITH_SEARCH.search(_QUOTED.sub("", command)))
+    ):
+        return "unknown", ""  # a search that finds nothing, also in the output of a check
     if answer.failed or answer.exit_code:
         return "failed", _failure_line(output)
     hides_exit_code = _hides_exit_code(command)
@@ -55,8 +70,16 @@ def read_outcome(command: str, answer: Answer) -> tuple[Outcome, str]:
         return "passed", _last_line(_PASSED, output)
     if failed := _last_line(_FAILED, output):
         return "failed", failed
+    if not output.strip() and _is_silent(command):
+        return "passed", ""
     passed = "" if _is_cut_off(command, output) else _last_line(_PASSED, output)
     return ("passed", passed) if passed else ("unknown", "")
+
+
+def _is_silent(command: str) -> bool:
+    """Return whether all that a command line does is run programs that print nothing where they find nothing."""
+    checking = [words for words in map(_words, _parts(command)) if _kinds_of_words(words)]
+    return not _FILTERS.search(command) and all(not _SILENT.isdisjoint(words[:2]) for words in checking)
 
 
 def _is_cut_off(command: str, output: str) -> bool:
@@ -100,7 +123,9 @@ def _failure_line(output: str) -> str:
 
 def name_of(command: str) -> str:
     """Return what identifies a command: of a check, the command without what limits its output."""
-    return _AROUND_CHECK.sub("", command).strip() if is_check_text(command) else command
+    if not is_check_text(command):
+        return command
+    return _LAUNCHER.sub("", _AROUND_CHECK.sub("", command).strip())
 
 
 def is_check(command: Command) -> bool:
@@ -115,7 +140,7 @@ def is_check_text(command: str) -> bool:
 
 @lru_cache(maxsize=512)  # each command is asked about several times, and compared with the others
 def _check_kinds(command: str) -> frozenset[str]:
-    return frozenset[str]().union(*(_kinds_of_words(part.split()) for part in _parts(command)))
+    return frozenset[str]().union(*(_kinds_of_words(_words(part)) for part in _parts(command)))
 
 
 def _parts(command: str) -> list[str]:
@@ -127,10 +152,17 @@ def _parts(command: str) -> list[str]:
     return [part.strip() for part in COMMAND_SEPARATOR.split(command) if part.strip()]
 
 
+def _words(part: str) -> list[str]:
+    """Return the words of a command, without variables for it and what only starts it."""
+    words = part.split()
+    while words and "=" in words[0]:
+        words = words[1:]
+    launcher = _LAUNCHER.match(bare := " ".join(words))
+    return bare[launcher.end() :].split() if launcher else words
+
+
 def _kinds_of_words(words: list[str]) -> frozenset[str]:
     """Look at the program and its first arguments only, not at paths: ``go test``, ``mise run test:ci``."""
-    while words and "=" in words[0]:
-        words = words[1:]  # a variable for the program
     if not words or words[0] in _LOOK_AROUND:
         return frozenset()
     named = [word.split(":", 1)[0] for word in words[:4]]
@@ -158,17 +190,16 @@ def last_edit(state: State) -> int:
 
 def unresolved_failures(state: State) -> list[Command]:
     """Return the checks that failed when last run, unless a later check shows that the failure is gone."""
-    passed = [each for each in state.commands.values() if each.outcome == "passed" and is_check(each)]
+    commands = [*enumerate(state.commands.values())]  # in the order in which they ran last
+    passed = [(at, each) for at, each in commands if each.outcome == "passed" and is_check(each)]
     return [
         command
-        for command in state.commands.values()
+        for number, command in commands
         if command.outcome == "failed"
         and is_check(command)
         and not any(
-            later.call > command.call
-            and later.folder in ("", command.folder)
-            and _refutes(later.text, command.text)
-            for later in passed
+            at > number and later.folder in ("", command.folder) and _refutes(later.text, command.text)
+            for at, later in passed
         )
     ]
 
@@ -187,11 +218,35 @@ def _refutes(passed: str, failed: str) -> bool:
     Tests build first, so passing tests refute a failed build.
     """
     passed, failed = name_of(passed), name_of(failed)
-    if failed in _parts(passed):
+    if failed in map(name_of, _parts(passed)):
         return True
     kinds, passed_kinds = _check_kinds(failed), _check_kinds(passed)
     is_same_kind = bool(kinds & passed_kinds) or ("test" in passed_kinds and "build" in kinds)
-    is_narrower = len(passed) > len(failed) and (
-        passed.startswith(failed) or passed.split()[:2] == failed.split()[:2]
-    )
+    parts, failed_parts = _selected(passed), _selected(failed)
+    is_narrower = bool(parts) and not (failed_parts and all(_covers(parts, each) for each in failed_parts))
     return is_same_kind and not is_narrower
+
+
+def _selected(command: str) -> frozenset[str]:
+    """Return what a check is limited to: paths without their suffix, and names that an option selects; nothing if it checks all."""
+    selected = set[str]()
+    for part in _parts(command):
+        words = _words(part) if _check_kinds(part) else []
+        for before, word in pairwise(words):
+            option, _, value = word.partition("=")
+            if before in _SELECTS or (option in _SELECTS and value):
+                selected.add(value or word)
+            elif not word.startswith("-") and ("/" in word or _SUFFIX.search(word)) and word[0] not in "<>|":
+                selected.add(_SUFFIX.sub("", word.removeprefix("./").removesuffix("...")).rstrip("/"))
+    return frozenset(selected - {"", "."})
+
+
+def _covers(parts: Iterable[str], failed: str) -> bool:
+    """Return whether one of these parts is what failed, or has it in it; they may be called from another folder."""
+    return any(
+        failed == part
+        or failed.startswith((f"{part}/", f"{part}::"))
+        or failed.endswith(f"/{part}")
+        or part.endswith(f"/{failed}")
+        for part in parts
+    )

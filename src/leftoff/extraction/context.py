@@ -98,14 +98,20 @@ def _changed_since(state: State, files: Sequence[File], last: Commit | None) -> 
     left = [file for file in reversed(files) if file.last not in gone or not file.is_new]
     if not left:
         return "Nothing is changed that was not committed or removed"
-    names = _name_files([relative_path(file.path, state.project) for file in left])
+    changed, removed = (
+        _name_files(
+            [relative_path(file.path, state.project) for file in left if (file.last == "deleted") == is_gone]
+        )
+        for is_gone in (False, True)
+    )
+    names = "; ".join(filter(None, [changed, f"deleted: {removed}" if removed else ""]))
     names += "; subagents may have changed more" if state.agents else ""
     if last is not None:
         return f"Changed since commit {_name_commit(last)}: {names}"
     said = (each.text for each in state.passages if each.kind in ("reply", "outcome"))
     commands = (each.text for each in state.commands.values())
     may_be = any(map(_SAYS_COMMITTED.search, said)) or any(map(_OTHER_VERSION_CONTROL.search, commands))
-    return f"Changed: {names}" + ("" if may_be else "; no commit was seen in this session")
+    return f"Changed: {names}" + ("" if may_be or state.commits else "; no commit was seen in this session")
 
 
 def _name_commit(commit: Commit) -> str:
@@ -172,14 +178,19 @@ def _commands(state: State) -> Entries:
 
 def _describe_command(command: Command, last_edit: int, folder: str) -> str:
     """Return a command with how it ended; ``folder`` is named where the same command ran in several."""
-    passed = "passed" if checks.is_check(command) else "worked"
+    is_check = checks.is_check(command)
+    passed = "passed" if is_check else "worked"
     if command.runs == 1:
-        ended = {"passed": passed, "failed": "failed", "unknown": "outcome not shown"}[command.outcome]
+        unknown = "outcome not shown" if is_check else "ran"
+        ended = {"passed": passed, "failed": "failed", "unknown": unknown}[command.outcome]
     else:
-        last = {"passed": f"the last {passed}", "failed": "the last failed"}
-        ended = f"{command.runs} runs, {command.failures} failed, {last.get(command.outcome, 'outcome of the last not shown')}"
+        last = {"passed": f", the last {passed}", "failed": ", the last failed"}
+        ended = f"{command.runs} runs"
+        if is_check or command.failures or command.outcome != "unknown":
+            unknown = ", outcome of the last not shown" if is_check else ""
+            ended += f", {command.failures} failed{last.get(command.outcome, unknown)}"
     said = f" ({quote(command.said, 80)})" if command.said else ""
-    if checks.is_check(command) and command.call < last_edit:
+    if is_check and command.call < last_edit:
         said += ", before the last change"
     purpose = f"; {shorten(command.purpose, 80)}" if command.purpose else ""
     where = f"in `{folder}`: " if folder else ""

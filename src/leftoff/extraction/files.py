@@ -40,7 +40,7 @@ def add_file(state: State, ref: Ref, action: Action, *, failed: bool, is_main: b
         return
     match action:
         case Looked(path, _, _):
-            file = _touch_file(state, ref, path)
+            file = _touch_file(state, ref, _known_path(state, path))
             _store_file(state, file._replace(reads=file.reads + 1, last="read"))
         case Searched(_, str(path)) if "." in path.rsplit("/", 1)[-1].strip("*.") and "*" not in path:
             _store_file(state, _touch_file(state, ref, path)._replace(last="searched"))
@@ -67,7 +67,8 @@ def _add_shell_changes(state: State, ref: Ref, command: str, folder: str | None)
 def below(folder: str | None, path: str) -> str:
     """Return a path as seen from everywhere, if it is below a folder."""
     path = path.strip("'\"")
-    return path if folder is None or path.startswith(("/", "~")) else f"{folder.rstrip('/')}/{path}"
+    is_whole = folder is None or wording.plain_path(path)[1:2] == ":" or path.startswith(("/", "~"))
+    return path if is_whole else f"{folder.rstrip('/')}/{path}"
 
 
 def _purpose(state: State, path: str) -> str:
@@ -100,6 +101,7 @@ def _announced(text: str) -> tuple[str, list[str]]:
 
 
 def _add_change(state: State, ref: Ref, action: Changed | Wrote | Removed | Moved, *, purpose: str) -> None:
+    action = action._replace(path=_known_path(state, action.path))
     match action:
         case Changed(path, _, _):
             _store_file(
@@ -143,6 +145,13 @@ def _move_known_files(state: State, ref: Ref, command: str, folder: str | None) 
                 is_folder = to.endswith("/") or ("." in name and "." not in to.rpartition("/")[2])
                 moved = Moved(path, f"{to.rstrip('/')}/{name}" if is_folder else to)
                 _add_change(state, ref, moved, purpose="")
+
+
+def _known_path(state: State, path: str) -> str:
+    """Return the path as it is known: shells and patches often have the relative one of a file that was read by its whole path."""
+    other = wording.relative_path(path, state.project)
+    other = below(state.project or None, path) if other == path else other
+    return other if path not in state.files and other in state.files else path
 
 
 def _touch_file(state: State, ref: Ref, path: str) -> File:

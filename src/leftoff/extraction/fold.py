@@ -174,6 +174,7 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     if has_rewound:
         rewinds.update_rewinds(state, record.place)
     if not by_agent and not project and not only_saves(typed):
+        tool_calls.add_pasted_checks(state, record, typed)
         user_rules.add_prompt(state, ref, typed, has_read_last_reply=has_read)
 
 

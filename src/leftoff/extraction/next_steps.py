@@ -19,7 +19,7 @@ from leftoff.extraction.open_request import (
     says_what_is_left,
 )
 from leftoff.extraction.phrases import any_of
-from leftoff.extraction.state import Passage, Pending, Prompt, Ref, State
+from leftoff.extraction.state import Job, Passage, Pending, Prompt, Ref, State
 from leftoff.extraction.wording import quote, shorten
 
 _MAX_NEXT_STEPS = 20
@@ -43,6 +43,9 @@ _PARTLY = re.compile(rf"\b(?:{any_of('partly')})\b|n't\b|[?\uff1f]|\d\s?%|\[ \]|
 _THANKS = re.compile(rf"\b(?:{any_of('thanks')})\b", re.IGNORECASE)
 _MORE_TO_COME = re.compile(rf"\b(?:{any_of('more to come')})\b|[?\uff1f]", re.IGNORECASE)
 _CODE = re.compile(r"`([^`]+)`")
+_KILLS = re.compile(
+    r"(?:^|[;&|(]\s*|\bsudo )(?:xargs (?:-\S+ )*)?(?:kill|pkill|killall|taskkill|fuser -k)\b", re.MULTILINE
+)
 
 
 def mission(state: State) -> tuple[str, list[Ref]]:
@@ -141,7 +144,16 @@ def _unsettled_calls(state: State) -> Iterator[Step]:
         since = " (files were changed since, it was not run again)" if command.call < last_edit else ""
         yield f"{FAILS} `{shorten(command.text, 160)}`{why}{since}", command.refs
     for job in state.jobs.values():
-        yield f"{RUNNING} `{shorten(job.command, 160)}`", [job.ref]
+        yield f"{RUNNING} `{shorten(job.command, 160)}`{_killed_since(state, job)}", [job.ref]
+
+
+def _killed_since(state: State, job: Job) -> str:
+    """Say which command run after a job may have ended it; its name or number seldom tells which job it meant."""
+    for command in reversed(state.commands.values()):
+        is_later = command.ref.transcript != job.ref.transcript or command.ref.line_idx > job.ref.line_idx
+        if is_later and command.outcome != "failed" and _KILLS.search(command.text):
+            return f"; `{shorten(command.text, 100)}` was run since, which may have ended it"
+    return ""
 
 
 def _open_todos(state: State) -> Iterator[Step]:

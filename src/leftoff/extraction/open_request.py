@@ -31,6 +31,7 @@ _FRACTION = re.compile(r"\b(?:half|partly|almost|nearly|mostly)\b|\d\s?%", re.IG
 LAST_REQUEST_CHARS = 1_500
 _LAST_REPLY_CHARS = 2_000
 _LAST_TEXTS = 6
+_REMARK_CHARS = 40
 _CLEAR_ALONE_CHARS = 120  # a shorter request may speak of "those changes", which the reply before it names
 _BEFORE_CHARS = 2_000  # a short request may be to carry out what was said
 _MIN_BEFORE_CHARS = 80  # less says nothing about what came before
@@ -44,9 +45,13 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
         yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
     elif last is not None:
         open_ones = [last]  # and those before it that nobody has replied to
+        ended = {each.turn for each in state.passages if each.kind == "outcome"}
         replied = {each.turn for each in state.passages if each.kind in ("reply", "outcome")}
         for prompt in reversed(asked[: asked.index(last)]):
-            if prompt.turn in replied or prompt.call != last.call or prompt.project:
+            is_unanswered = prompt.turn not in replied and prompt.call == last.call
+            # A word typed while the agent worked adds to what it worked on: it is no request by itself.
+            is_remark = len(open_ones[0].text) <= _REMARK_CHARS and prompt.turn not in ended
+            if prompt.project or not (is_unanswered or is_remark):
                 break
             open_ones.insert(0, prompt)
         open_ones = [*{each.text: each for each in open_ones}.values()]
@@ -72,9 +77,7 @@ def _words_around(state: State) -> Iterator[Step]:
     earlier = (
         each
         for each in reversed(state.passages)
-        if each.kind in ("reply", "outcome")
-        and each.turn < state.turns
-        and len(_without_announcements(each.text)) >= (_MIN_BEFORE_CHARS if said else 1)
+        if each.kind in ("reply", "outcome") and each.turn < state.turns and _without_announcements(each.text)
     )
     before = next(earlier, None)
     if before is not None and not (said and len(state.prompts[-1].text) > _CLEAR_ALONE_CHARS):

@@ -43,6 +43,7 @@ _MAX_DECISION_CHARS = 600
 _MAX_CHOICES = 12
 _MAX_FAILURES = 12
 _SUPPOSES = re.compile(any_of("supposes"), re.IGNORECASE)
+_DENIES = re.compile(any_of("denies"), re.IGNORECASE)
 _DECIDES = re.compile(rf"(?:\b|(?<=\W))(?:{any_of('decides')})", re.IGNORECASE)
 _REASON = re.compile(any_of("reason"), re.IGNORECASE)
 # How an item begins that is not the agent's own text, by where it is from; ``{}`` is what it is about.
@@ -132,7 +133,14 @@ def _passages(state: State) -> Iterator[_Told]:
             prompt = asked[each.turn]
             label = OPENINGS[each.kind].format(wording.essence(prompt.text, _ASKED_CHARS))
             refs.insert(0, prompt.ref)
-        section = "accomplishments" if each.kind in ("outcome", "edit") else "key_findings"
+        next_prompt = asked.get(each.turn + 1) if each.kind == "outcome" else None
+        answered = wording.essence(next_prompt.text, _ASKED_CHARS) if next_prompt else ""
+        is_denied = _DENIES.search(wording.straighten_quotes(answered)) is not None
+        if is_denied and next_prompt is not None:
+            text = f"(The user replied: “{answered}”) {text}"
+            refs.append(next_prompt.ref)
+        is_done = each.kind in ("outcome", "edit") and not is_denied
+        section = "accomplishments" if is_done else "key_findings"
         yield _Told(section, label, text, refs, weight)
 
 

@@ -17,7 +17,7 @@ from leftoff.core.actions import (
     Wrote,
 )
 from leftoff.core.records import Record
-from leftoff.extraction import checks, files, user_rules
+from leftoff.extraction import checks, files, user_rules, wording
 from leftoff.extraction.state import (
     Command,
     Commit,
@@ -56,6 +56,9 @@ _PUSH_SHOWN = re.compile(r"^ [ +*] ?\S+(?:\.\.\.?\S+| \[new branch\]) +\S+ -> \S
 _ON_BRANCH = re.compile(r"^(?:On branch |## )([\w./-]+?)(?=\.\.\.|\s|\Z)", re.MULTILINE)
 _PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
 _SHOWS_HOW_IT_ENDED = re.compile(rf"{_COMMITTED.pattern}|{checks.ENDED.pattern}", re.MULTILINE)
+_SHELL_PROMPT = re.compile(
+    r"^[^\n$%\u276f]{0,60}[$%\u276f] (\S.*)$", re.MULTILINE
+)  # with what was typed there
 _CHANGES_FOLDER = re.compile(r"\s*cd\s+([^\s;&|]+)\s*&&")
 _FOLDER = re.compile(r"(?:\bcd|\bgit -C)\s+(\S+)")
 
@@ -91,12 +94,24 @@ def add_call(state: State, call: Call) -> None:
                 _add_action(state, call, action)
 
 
+def add_pasted_checks(state: State, record: Record, typed: str) -> None:
+    """Add the checks that the user ran and pasted with their output, as far as that says how they ended."""
+    parts = _SHELL_PROMPT.split(typed)
+    for command, output in zip(parts[1::2], parts[2::2], strict=True):
+        answer = Answer(output)
+        if checks.is_check_text(command) and checks.read_outcome(command, answer)[0] != "unknown":
+            _add_command(state, Call(make_ref(record, command), record, (), answer), Ran(command))
+
+
 def _end_jobs(state: State, call: Call) -> None:
     """Forget the jobs that ended; where the answer says how, they count as commands that were run."""
     for job_id in call.answer.ended_jobs:
         job = state.jobs.pop(job_id, None)
-        is_worth_it = call.answer.exit_code is not None or _SHOWS_HOW_IT_ENDED.search(call.answer.text)
-        if job is not None and is_worth_it:
+        if job is None:
+            continue
+        # That a server was stopped does not say that it worked.
+        shows = _SHOWS_HOW_IT_ENDED if checks.is_check_text(job.command) else _COMMITTED
+        if call.answer.exit_code is not None or shows.search(call.answer.text):
             _add_command(state, call._replace(asked=job.ref), Ran(job.command))
 
 
@@ -253,7 +268,8 @@ def _folder_elsewhere(state: State, ran: Ran) -> str:
     """Return the folder that a command ran in, if that is another than the project's: there it is another command."""
     changed_to = _CHANGES_FOLDER.match(ran.command)
     folder = files.below(ran.folder or state.project, changed_to[1]) if changed_to else ran.folder or ""
-    return "" if not state.project or folder.rstrip("/") == state.project.rstrip("/") else folder
+    is_here = wording.plain_path(folder).rstrip("/") == wording.plain_path(state.project).rstrip("/")
+    return "" if not state.project or is_here else folder
 
 
 def _add_git_state(state: State, call: Call, command: str, *, has_failed: bool, is_here: bool) -> None:
@@ -295,5 +311,6 @@ def _add_git_state(state: State, call: Call, command: str, *, has_failed: bool, 
 
 def _is_near(folder: str, project: str) -> bool:
     """Return whether a folder is in the project or around it; relative ones are."""
-    one, other = folder.rstrip("/") + "/", project.rstrip("/") + "/"
-    return not folder.startswith(("/", "~")) or one.startswith(other) or other.startswith(one)
+    is_relative = not folder.startswith(("/", "~")) and wording.plain_path(folder)[1:2] != ":"
+    one, other = (f"{wording.plain_path(path).rstrip('/')}/" for path in (folder, project))
+    return is_relative or one.startswith(other) or other.startswith(one)

@@ -77,7 +77,7 @@ def add_prompt(state: State, ref: Ref, typed: str, *, has_read_last_reply: bool)
     if asked := _answered_question(state, typed) if has_read_last_reply else "":
         _add(state, Rule(ref.with_excerpt(typed), typed.strip(), "choice", asked, state.calls))
     typed = "" if _PLAN.match(typed) else typed  # the agent wrote the plan before the user handed it back
-    paragraphs = [*wording.typed_paragraphs(typed)]
+    paragraphs = [*filter(None, map(wording.before_output, wording.typed_paragraphs(typed)))]
     sentences = [said for paragraph in paragraphs for said in wording.sentences(paragraph)]
     announced = {*wording.announced_rules(typed), *(said for said in sentences if _takes_back(state, said))}
     found = [rule for paragraph in paragraphs for rule in _rules_of_paragraph(paragraph, announced)]

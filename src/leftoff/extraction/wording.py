@@ -22,6 +22,12 @@ _PASTED = re.compile(
     r"^(?:\s{4,}\S|\s*={2,}|\s*[\u2713\u2714\u2717\u2716\u2705\u274c]|[A-Z][\w ]{2,40}: /\S+$|\s*[>|+$#%\u276f│┌└├]|\s*[-+]{3}|\s*@@|\s*[{}\[\]<]|\s*\d+[:|→\t]|.*[{};]\s*$|\s*at .*\(.*:\d+|.*\d{2}:\d{2}:\d{2}"
     r"|\s*(?:import|from|const|let|var|func|def|class|return|if|for|package|type)\s.*[({:=])"
 )
+# Output that has no form of its own, but names a place in a source, an exit code or errors: so does what follows in its paragraph.
+_OUTPUT = re.compile(
+    r"^\s*(?:\S+\.\w{1,5}|\d*\(\S*\)):\d+\b.*|^.*(?:#L\d+\b|\bexit(?:ed)?(?: with)?(?: code| status):? \d).*"
+    r"|^\s*(?:\d+ (?:errors?|warnings?|problems?)\W*$|(?:\w*(?:Error|Warning)|error|warning|ERROR|WARN(?:ING)?)\b[^:\n]{0,20}: )",
+    re.MULTILINE,
+)
 _ANNOUNCES = re.compile(
     r"\b(?:rules?|constraints?|conventions?|requirements?|guidelines?|principles?)\b[^.?!]*:\s*\Z",
     re.IGNORECASE,
@@ -32,6 +38,7 @@ _SAYS_WHAT_FOLLOWS = re.compile(rf"\W*(?:{any_of('announces')})", re.IGNORECASE)
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _SENTENCE_START = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+")
 GO_AHEAD = re.compile(rf"(?:{any_of('go ahead')}|[ ,.!:)])+\Z", re.IGNORECASE)
+_DRIVE = re.compile(r"\A(?:(?:/mnt)?/([A-Za-z])(?=/|\Z)|([A-Za-z]):(?=[\\/]|\Z))")
 FILE_NAME = re.compile(r"(?<![\w@/])[\w.~/-]*\w\.[A-Za-z]\w{0,7}\b(?!\()")
 
 
@@ -112,6 +119,12 @@ def typed_paragraphs(prompt: str, mark: str = "") -> Iterator[str]:
             paragraph = []
 
 
+def before_output(paragraph: str) -> str:
+    """Return a paragraph up to the first line of output that was pasted into it."""
+    output = _OUTPUT.search(paragraph)
+    return paragraph[: output.start()] if output else paragraph
+
+
 def without_announcements(text: str) -> str:
     """Return a text without the paragraphs that only say what follows."""
     return "\n\n".join(part for part in re.split(r"\n{2,}", text) if not only_announces(part))
@@ -167,7 +180,18 @@ def first_sentences(text: str, max_chars: int) -> str:
     return " ".join(selected) or shorten(text, max_chars)
 
 
+def plain_path(path: str) -> str:
+    """Return a path with slashes. On Windows, ``C:\\a`` is ``/c/a`` for Git Bash and ``/mnt/c/a`` for WSL: all become ``c:/a``."""
+    drive = _DRIVE.match(path)
+    if drive is None:
+        return path
+    return f"{(drive[1] or drive[2]).lower()}:{path[drive.end() :]}".replace("\\", "/")
+
+
 def relative_path(path: str, project: str) -> str:
     """Return a path below the project relative to it, any other path unchanged."""
-    base = project.rstrip("/") + "/"
+    base = project.rstrip("/\\") + "/"
+    if _DRIVE.match(base) is not None:
+        below = plain_path(path).removeprefix(plain_path(base))
+        return path if _DRIVE.match(below) else below
     return path.removeprefix(base) if len(base) > 1 else path

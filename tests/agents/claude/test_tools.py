@@ -149,11 +149,12 @@ def test_a_refusal_without_text(words: str) -> None:
     assert (found.refused, found.user_text, found.failed) == (True, "", True)
 
 
-def test_an_interruption_is_no_refusal_and_no_failure() -> None:
+@pytest.mark.parametrize(
+    "words", ["[Request interrupted by user for tool use]", "Streaming fallback triggered"]
+)
+def test_an_interruption_is_no_refusal_and_no_failure(words: str) -> None:
     """The call may have done something, and how it would have ended is not known."""
-    found = answer(
-        use("Bash", {"command": "make"}), back("[Request interrupted by user for tool use]", failed=True)
-    )
+    found = answer(use("Bash", {"command": "make"}), back(words, failed=True))
     assert (found.refused, found.failed, found.exit_code) == (False, None, None)
 
 

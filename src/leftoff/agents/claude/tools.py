@@ -38,7 +38,8 @@ _STATUSES: Mapping[str, TodoStatus] = {
 }
 _REFUSED = "The user doesn't want to proceed with this tool use."
 _REFUSED_OTHERWISE = ("The user doesn't want to take this action right now",)
-_INTERRUPTED = "[Request interrupted by user"  # while the call ran: it may have done something
+# While the call ran, which may have done something; the second time by the client, which repeats the call.
+_INTERRUPTED = ("[Request interrupted by user", "Streaming fallback triggered")
 _USER_SAID = "the user said:\n"
 _CLARIFIES = "The user wants to clarify these questions."  # written by the client, not by the user
 _APPROVED = "User has approved your plan"
