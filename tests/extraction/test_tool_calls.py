@@ -293,7 +293,7 @@ def test_what_was_said_long_ago_or_in_another_turn_is_no_reason() -> None:
 
 
 def test_a_background_job_is_open_until_it_ends() -> None:
-    """It counts as a command once its exit code is known; a job that was stopped is only forgotten."""
+    """Then it counts as a command; how it ended is known by its exit code, and not if it was stopped."""
     state = add_call(State(), Ran("npm run dev"), answer=Answer("", job_id="b1"))
     add_call(state, Ran("make test-all"), answer=Answer("", job_id="b2"))
     assert state.commands == {}
@@ -304,7 +304,10 @@ def test_a_background_job_is_open_until_it_ends() -> None:
     add_call(state, Other("wait", ""), answer=Answer("FAILED test_x", 1, failed=True, ended_jobs=("b2",)))
     add_call(state, Other("stop", ""), answer=Answer("stopped", ended_jobs=("b1", "unknown")))
     assert state.jobs == {}
-    assert [(each.text, each.outcome) for each in state.commands.values()] == [("make test-all", "failed")]
+    assert [(each.text, each.outcome) for each in state.commands.values()] == [
+        ("make test-all", "failed"),
+        ("npm run dev", "unknown"),
+    ]
 
 
 class Reporting(PlainAgent):
@@ -466,9 +469,13 @@ def test_a_job_may_have_been_killed_since(kill: str) -> None:
 
 
 def test_that_a_server_was_stopped_does_not_say_that_it_worked() -> None:
+    """Nor that the tests passed."""
     state = State()
     for command in ("npm start", "npm test -- --watch"):
         add_call(state, Ran(command), answer=Answer("", job_id="b1"))
         stopped = Answer("Successfully stopped task: b1", failed=False, ended_jobs=("b1",))
         add_call(state, Other("stop", ""), answer=stopped)
-    assert state.jobs == state.commands == {}
+    assert state.jobs == {}
+    assert [(each.text, each.outcome) for each in state.commands.values()] == [("npm start", "unknown")]
+    assert render(state)["critical_context"]["commands"] == ["`npm start` → ran"]
+    assert state.passages == []

@@ -67,8 +67,8 @@ def _add_shell_changes(state: State, ref: Ref, command: str, folder: str | None)
 def below(folder: str | None, path: str) -> str:
     """Return a path as seen from everywhere, if it is below a folder."""
     path = path.strip("'\"")
-    is_whole = folder is None or wording.plain_path(path)[1:2] == ":" or path.startswith(("/", "~"))
-    return path if is_whole else f"{folder.rstrip('/')}/{path}"
+    is_whole = path.startswith(("/", "~")) or wording.plain_path(path)[1:2] == ":"
+    return path if folder is None or is_whole else f"{folder.rstrip('/')}/{path}"
 
 
 def _purpose(state: State, path: str) -> str:

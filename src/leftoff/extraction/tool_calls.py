@@ -104,15 +104,18 @@ def add_pasted_checks(state: State, record: Record, typed: str) -> None:
 
 
 def _end_jobs(state: State, call: Call) -> None:
-    """Forget the jobs that ended; where the answer says how, they count as commands that were run."""
+    """Forget the jobs that ended: they are commands that were run. Of a check, an answer that does not say how it ended is worth nothing."""
     for job_id in call.answer.ended_jobs:
         job = state.jobs.pop(job_id, None)
         if job is None:
             continue
-        # That a server was stopped does not say that it worked.
-        shows = _SHOWS_HOW_IT_ENDED if checks.is_check_text(job.command) else _COMMITTED
-        if call.answer.exit_code is not None or shows.search(call.answer.text):
-            _add_command(state, call._replace(asked=job.ref), Ran(job.command))
+        answer = call.answer
+        if answer.exit_code is None:  # a server that was stopped need not have worked
+            is_shown = _SHOWS_HOW_IT_ENDED.search(answer.text) is not None
+            if not is_shown and checks.is_check_text(job.command):
+                continue
+            answer = answer._replace(failed=answer.failed or None) if is_shown else Answer("")
+        _add_command(state, call._replace(asked=job.ref, answer=answer), Ran(job.command))
 
 
 def _add_action(state: State, call: Call, action: Action) -> None:
