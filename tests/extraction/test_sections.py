@@ -468,5 +468,6 @@ def test_what_the_user_denies_is_no_accomplishment(reply: str) -> None:
     )
     assert log["accomplishments"] == []
     assert f"Asked “Fix the upload”: (The user replied: “{reply}”) {said}" in log["key_findings"]
-    thanks = session_state_of(Story().asked("Fix the upload").replied(said).asked("Now the download, please"))
-    assert not [text for text in thanks["key_findings"] if "replied" in text]
+    for other in ("Now the download, please", "Why did it work here if Ada did not fix it?"):
+        log = session_state_of(Story().asked("Fix the upload").replied(said).asked(other))
+        assert not [text for text in log["key_findings"] if "replied" in text]

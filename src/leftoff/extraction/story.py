@@ -135,13 +135,19 @@ def _passages(state: State) -> Iterator[_Told]:
             refs.insert(0, prompt.ref)
         next_prompt = asked.get(each.turn + 1) if each.kind == "outcome" else None
         answered = wording.essence(next_prompt.text, _ASKED_CHARS) if next_prompt else ""
-        is_denied = _DENIES.search(wording.straighten_quotes(answered)) is not None
+        is_denied = _denies(answered)
         if is_denied and next_prompt is not None:
             text = f"(The user replied: “{answered}”) {text}"
             refs.append(next_prompt.ref)
         is_done = each.kind in ("outcome", "edit") and not is_denied
         section = "accomplishments" if is_done else "key_findings"
         yield _Told(section, label, text, refs, weight)
+
+
+def _denies(reply: str) -> bool:
+    """Return whether the user says that something does not work; a question says nothing yet."""
+    said = wording.sentences(wording.straighten_quotes(reply))
+    return any(_DENIES.search(each) and not each.endswith(("?", "\uff1f")) for each in said)
 
 
 def _weight(state: State, number: int, text: str) -> float:
