@@ -454,6 +454,9 @@ def test_files_that_were_removed_are_not_called_changed() -> None:
     assert render(state)["critical_context"]["state"] == [
         "Changed: `new.md`; deleted: `old/b.md`, `old/a.md`; no commit was seen in this session"
     ]
+    add_call(state, Ran("git commit -m x"), answer=Answer("[main 1a2b3c4] x", 0, failed=False))
+    add_call(state, Removed("/p/older.md"), answer=Answer("", failed=False))
+    assert render(state)["critical_context"]["state"][0] == "Deleted since commit `1a2b3c4` (“x”): `older.md`"
 
 
 @pytest.mark.parametrize(

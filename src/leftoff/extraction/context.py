@@ -19,6 +19,7 @@ from leftoff.extraction.wording import quote, relative_path, shorten
 
 _CONTEXT_QUARTERS = ResumeLog.TOKEN_BUDGET["critical_context"] * 4
 _MAX_NAMED_FILES = 15
+_MAX_NAMED_REMOVED = 3
 _MAX_NAMED_COMMITS = 5  # the last ones
 _MAX_NAMED_RULES = 20  # of those left out
 _HALF_LIFE_CALLS = 60
@@ -98,20 +99,25 @@ def _changed_since(state: State, files: Sequence[File], last: Commit | None) -> 
     left = [file for file in reversed(files) if file.last not in gone or not file.is_new]
     if not left:
         return "Nothing is changed that was not committed or removed"
-    changed, removed = (
-        _name_files(
-            [relative_path(file.path, state.project) for file in left if (file.last == "deleted") == is_gone]
-        )
-        for is_gone in (False, True)
-    )
-    names = "; ".join(filter(None, [changed, f"deleted: {removed}" if removed else ""]))
-    names += "; subagents may have changed more" if state.agents else ""
+    when = f" since commit {_name_commit(last)}" if last is not None else ""
+    told: list[str] = []
+    for verb, is_removed, most in (
+        ("Changed", False, _MAX_NAMED_FILES),
+        ("Deleted", True, _MAX_NAMED_REMOVED),
+    ):
+        named = [file.path for file in left if (file.last == "deleted") is is_removed]
+        if named:
+            paths = [relative_path(path, state.project) for path in named]
+            told.append(f"{verb if not told else verb.lower()}{when}: {_name_files(paths, most)}")
+            when = ""
+    told += ["subagents may have changed more"] if state.agents else []
+    text = "; ".join(told)
     if last is not None:
-        return f"Changed since commit {_name_commit(last)}: {names}"
+        return text
     said = (each.text for each in state.passages if each.kind in ("reply", "outcome"))
     commands = (each.text for each in state.commands.values())
     may_be = any(map(_SAYS_COMMITTED.search, said)) or any(map(_OTHER_VERSION_CONTROL.search, commands))
-    return f"Changed: {names}" + ("" if may_be or state.commits else "; no commit was seen in this session")
+    return text + ("" if may_be or state.commits else "; no commit was seen in this session")
 
 
 def _name_commit(commit: Commit) -> str:
@@ -119,9 +125,9 @@ def _name_commit(commit: Commit) -> str:
     return f"`{commit.sha}` ({quote(commit.subject, 80)})" if commit.sha else quote(commit.subject, 80)
 
 
-def _name_files(names: Sequence[str]) -> str:
-    more = len(names) - _MAX_NAMED_FILES
-    named = ", ".join(f"`{name}`" for name in names[:_MAX_NAMED_FILES])
+def _name_files(names: Sequence[str], most: int = _MAX_NAMED_FILES) -> str:
+    more = len(names) - most
+    named = ", ".join(f"`{name}`" for name in names[:most])
     return f"{named} and {more} more" if more > 0 else named
 
 
@@ -169,7 +175,7 @@ def _commands(state: State) -> Entries:
     last_edit = checks.last_edit(state)
     useful = [each for each in state.commands.values() if not checks.looks_around(each.text)]
     forms = Counter(each.text for each in useful)
-    told = []
+    told: list[str] = []
     for command in sorted(useful, key=score, reverse=True):
         folder = relative_path(command.folder, state.project) if forms[command.text] > 1 else ""
         told.append((_describe_command(command, last_edit, folder), command.refs))
