@@ -175,7 +175,7 @@ def _commands(state: State) -> Entries:
     last_edit = checks.last_edit(state)
     useful = [each for each in state.commands.values() if not checks.looks_around(each.text)]
     forms = Counter(each.text for each in useful)
-    told: list[str] = []
+    told = []
     for command in sorted(useful, key=score, reverse=True):
         folder = relative_path(command.folder, state.project) if forms[command.text] > 1 else ""
         told.append((_describe_command(command, last_edit, folder), command.refs))
