@@ -115,7 +115,7 @@ def test_a_port_that_is_taken_is_one_clear_line(isolated_home, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["web", "--port", str(port)]) == 1
-    assert capsys.readouterr().err.startswith(f"leftoff: Port {port} is taken")
+    assert capsys.readouterr().err.startswith(f"leftoff: Port {port} cannot be used: Address already in use.")
 
 
 def test_a_port_that_cannot_be_is_refused(capsys):
