@@ -87,6 +87,8 @@ def test_of_what_was_handed_over_only_what_the_transcript_shows_was_restored(hom
     restored = {item.text for loss in story.losses for item in loss.items if item.is_restored}
     assert restored == {"make lint"}
     assert story.sentence.endswith("; leftoff restored 0, 1 and 0.")
+    path.write_bytes(path.read_bytes().replace(b"\\nmake lint\\n", b"\\nmake lint \xff\\n"))
+    assert "make lint \N{REPLACEMENT CHARACTER}" in read(path)[2].handed_over
 
 
 def test_every_lost_item_leads_to_the_record_that_it_comes_from(home, web):

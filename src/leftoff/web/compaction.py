@@ -1,6 +1,7 @@
 """Compactions: what each summary lost, and beside it what leftoff restored; every line leads to the record it comes from.
 
-The numbers are those of ``leftoff report``, which measures a compaction by the transcript before it.
+The numbers are those of ``leftoff report``, which measures a compaction by the transcript before it. Where the transcript shows what
+leftoff handed over, they are those of the receipt: what was restored is what is in that text.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-from orjson import loads
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from leftoff.agents.jsonl import all_texts
+from leftoff.agents.jsonl import all_texts, parse_line
 from leftoff.core import markdown
 from leftoff.core.quantities import count
 from leftoff.core.records import Compaction, Place, Record, RecordKind
@@ -237,7 +237,8 @@ def _handed_over(ref: SessionRef, found: Found) -> str | None:
         if is_over and record.compaction is not None and record.compaction.trigger != "micro":
             break  # the next one
         if _OURS.encode() in record.raw and record.kind not in _NOT_HANDED_OVER:
-            texts += (text.strip() for text in all_texts(loads(record.raw)) if _OURS in text)
+            values = (piece.value for piece in parse_line("", 0, 0, record.raw))
+            texts += (text.strip() for value in values for text in all_texts(value) if _OURS in text)
     return "\n\n".join(dict.fromkeys(texts)) or None
 
 
