@@ -145,6 +145,15 @@ def _edit_in_a_folder_that_git_made_again(here: Here) -> None:
     here.edit()
 
 
+def _edit_in_such_a_folder_before_leftoff_looks(here: Here) -> None:
+    git(here.repo, "checkout", "-q", "-b", "without")
+    git(here.repo, "rm", "-q", "-r", "plan")
+    git(here.repo, "commit", "-q", "-m", "without")
+    (here.repo / "takes the number of the folder").mkdir()
+    git(here.repo, "checkout", "-q", "main")
+    here.edit()
+
+
 def _edit_seen_before_a_rebase(here: Here) -> None:
     """Once leftoff has seen the edit, it knows it again however git writes it."""
     _commit(here)
@@ -197,6 +206,7 @@ MADE_HERE = [
     _pull_of_other_files,
     _switch_and_back,
     _edit_in_a_folder_that_git_made_again,
+    _edit_in_such_a_folder_before_leftoff_looks,
     _edit_seen_before_a_rebase,
     _save_by_renaming,
     _edit_with_sed,

@@ -63,9 +63,8 @@ def reasons_to_wait(changes: Sequence[Change], knows_blob: Callable[[str], bool]
         repository = paths.git_folders(folder)
         if repository is not None:
             reasons |= _ask_git(folder, inside, repository, knows_blob)
-    for change in changes:  # last, because git has the better reason
-        if change.path not in reasons and (why := _reason_by_folder(change)):
-            reasons[change.path] = why
+        else:
+            reasons |= {change.path: why for change in inside if (why := _reason_by_folder(change))}
     return reasons
 
 
@@ -127,6 +126,7 @@ def _ask_git(
             or _reason_by_moves(moves[change.path], held[3:], knows_blob)
             or _reason_by_objects(change.path, entries, held[:2], held[2], repository)
             or (_NO_REFLOG if entries and has_commits and not reflog.reaches(change.since) else None)
+            or (None if _was_made_again(held[3:]) else _reason_by_folder(change))
         )
         if why is not None:
             reasons[change.path] = why
@@ -196,6 +196,11 @@ def _reason_by_moves(
             name = f"git {action[1]}" if action else "git"
             return f"{name} brought another version of it on {_describe_time(move.seconds)}"
     return None
+
+
+def _was_made_again(blobs: Sequence[str | None]) -> bool:
+    """Return whether git removed the document and wrote it again, as when the branch is switched to one without it and back."""
+    return any(old is None and new is not None for old, new in zip(blobs[::2], blobs[1::2], strict=True))
 
 
 def _reason_by_objects(
