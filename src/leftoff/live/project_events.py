@@ -62,7 +62,13 @@ def begin(context: EventContext) -> None:
 def begin_in_background(state: live_state.LiveState, workspace: Workspace) -> None:
     """Remember when the documents last changed for a session that has just begun; what an event has remembered since stays."""
     with _log_errors("the projects were not read"):
-        times = _change_times(load_projects(workspace))
+        begun = clock.parse_rfc3339(state.started_at or "")  # to the second
+        since_ns = None if begun is None else int(begun.timestamp() + 1) * 1_000_000_000
+        # What has changed since then may be the work of a first turn that was faster than this.
+        times = {
+            path: None if changed_ns and since_ns and changed_ns >= since_ns else changed_ns
+            for path, changed_ns in _change_times(load_projects(workspace)).items()
+        }
         session = (state.agent, state.session_id)
         live_state.change(*session, lambda now: (now._replace(files=now.files or times), None))
 
