@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -569,7 +568,7 @@ def test_a_killed_prompt_without_a_reply_does_not_hide_work_that_has_no_log_eith
     unanswered = LiveSession(isolated_home, session_id=THIRD)
     unanswered.story.asked("What is the weather like?")
     unanswered.write()
-    os.utime(unanswered.transcript, (now := time.time() + 60, now))
+    os.utime(unanswered.transcript, (at := clock.now().timestamp() + 60, at))
     live.hook("SessionStart", source="startup")
     settled(live)
     wait_for(lambda: len(logs()) == 2)
