@@ -533,6 +533,17 @@ def _folder_moved_here(here: Here) -> str:
     return "its folder was replaced"
 
 
+def _folder_moved_here_after_a_switch(here: Here) -> str:
+    """What git did before explains no folder that was made since."""
+    git(here.repo, "checkout", "-q", "-b", "without")
+    git(here.repo, "rm", "-q", "-r", "plan")
+    git(here.repo, "commit", "-q", "-m", "without")
+    (here.repo / "takes the number of the folder").mkdir()
+    git(here.repo, "checkout", "-q", "main")
+    time.sleep(2.1)
+    return _folder_moved_here(here)
+
+
 def _archive_and_commit(here: Here) -> str:
     why = _tar_archive(here)
     git(here.repo, "commit", "-q", "-a", "-m", "looks like mine")
@@ -582,6 +593,7 @@ FROM_ELSEWHERE: list[Callable[[Here], str]] = [
     _zip_archive,
     _copy_with_times,
     _folder_moved_here,
+    _folder_moved_here_after_a_switch,
     _archive_and_commit,
     _archive_from_this_second,
 ]
