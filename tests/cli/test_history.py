@@ -43,7 +43,11 @@ def sessions(home):
     ).replied("Done.")
     second = Story(session_id=LATER, project=str(Path.cwd())).asked("Allow seven vouchers")
     second.replied("", call("read", {"path": path}, "total"))
-    second.replied("Now the limit.", call("edit", {"path": path, "old": "limit = 5", "new": "limit = 7"}))
+    kept = "total = round(price - voucher)\n"  # repeated by the edit, not written by it
+    second.replied(
+        "Now the limit.",
+        call("edit", {"path": path, "old": f"{kept}limit = 5", "new": f"{kept}limit = 7"}),
+    )
     second.replied("It is 7, so that a family fits.")
     return home.claude(first), home.codex(second)
 
