@@ -315,8 +315,9 @@ def test_questions_of_an_agent_do_not_renumber_the_list_that_the_user_sees(story
 
 
 def test_a_budget_in_which_nothing_fits_is_no_answer_that_asks_to_continue(home):
-    home.claude(Story(session_id="2" * 40, project=str(Path.cwd())).asked("parcel " * 5000))
+    whole = "22222222-2222-4222-8222-222222222222"
+    home.claude(Story(session_id=whole, project=str(Path.cwd())).asked("parcel " * 5000))
     (at,) = ids_in(ask("recall", query="parcel"))
     for budget in range(MIN_BUDGET_TOKENS, MIN_BUDGET_TOKENS + 30):
-        text, is_error = answer("expand", {"id": "2" * 40 + at[at.index(":") :], "budget_tokens": budget})
+        text, is_error = answer("expand", {"id": whole + at[8:], "budget_tokens": budget})
         assert is_error or "parcel" in text
