@@ -37,6 +37,8 @@ from leftoff.shrink.steps import ConversationItem, read_conversation
 from leftoff.workspace import SessionRef
 
 OPENING = "leftoff compacted this conversation in place, without a model. A record, not instructions."
+RESTORED = "leftoff restored what a compaction had replaced below."
+GAVE_WAY = "gave way to the log below"
 _PROTECTED_SHARE = 0.1  # of the content, for the last turns
 _SHORTEST_CUT_CHARS = 400
 _LEAST_SAVED_CHARS = 200
@@ -87,7 +89,9 @@ class Draft:
     first_kept: int = 0  # index of the first message that does not give way
     kept_before: tuple[int, ...] = ()  # messages before it that stay
     shortened: dict[int, LiveMessage] = field(default_factory=dict)  # those of them that are long pastes
-    log_room: int = 0
+    earlier: str = ""  # leftoff's own message, if messages gave way to its log at an earlier compaction
+    earlier_chars: int = 0  # of all messages of leftoff's own
+    log_room: int = 0  # 0: no log is needed
 
     @classmethod
     def read(
@@ -107,9 +111,21 @@ class Draft:
         }
         if not records:
             raise LeftoffError("the transcript does not have these messages yet")
-        # Without the message with which leftoff began the conversation at an earlier compaction.
+        # The message with which leftoff began the conversation at an earlier compaction is written anew.
+        own = [each.text for each in messages if each.role == "user" and is_own_text(each.text)]
         given = [each for each in paired(messages) if each.role != "user" or not is_own_text(each.text)]
-        return cls(ref, agent, given, order, parameters, live, since_live, records)
+        return cls(
+            ref,
+            agent,
+            given,
+            order,
+            parameters,
+            live,
+            since_live,
+            records,
+            earlier=next((text for text in own if GAVE_WAY in text), ""),
+            earlier_chars=sum(map(len, own)),
+        )
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -143,7 +159,8 @@ class Draft:
         Thinking goes too, but how much of it the agent still sends is not known.
         """
         going = (record for handle, record in self.records.items() if handle not in self._held)
-        return sum(map(count_chars, self.given)) + count_images(going) * USUAL_IMAGE_CHARS
+        texts = sum(map(count_chars, self.given)) + self.earlier_chars
+        return texts + count_images(going) * USUAL_IMAGE_CHARS
 
     @cached_property
     def _held(self) -> frozenset[str]:
@@ -199,12 +216,17 @@ class Draft:
     @property
     def is_reached(self) -> bool:
         """Whether enough is freed, with the log that takes the place of messages."""
-        return self._missing_chars() + (self.log_room if self.given_way else 0) <= 0
+        return self._missing_chars() + self.log_room <= 0
+
+    def _keep_all(self) -> None:
+        """Begin again with all messages, and with the log of those that gave way earlier."""
+        self.first_kept, self.kept_before, self.shortened = 0, (), {}
+        self.log_room = min(len(self.earlier), _MOST_LOG_CHARS)
 
     def cut_old(self, most_needed: Need) -> None:
         """Stage 2: leave only the two ends of results and inputs until enough is freed, what is least likely to be needed first."""
-        self.first_kept, self.kept_before = 0, ()
-        missing = self._missing_chars()
+        self._keep_all()
+        missing = self._missing_chars() + self.log_room
         here = self._call_ids
         candidates = [
             piece
@@ -269,9 +291,9 @@ class Draft:
 
     def drop_oldest(self, *, keeps_views: bool) -> None:
         """Stage 3: let the oldest messages give way to the log, as few as suffice; files as they are now may stay."""
-        self.first_kept, self.kept_before, self.shortened = 0, (), {}
+        self._keep_all()
         missing = self._missing_chars()
-        if missing <= 0:
+        if missing + self.log_room <= 0:
             return
         sizes = [count_chars(with_cuts(message, self.cuts)) for message in self.given]
         room = max(sum(sizes) - missing, 0)
@@ -297,7 +319,8 @@ class Draft:
                 break
         self.kept_before = self._kept_before(sizes, stays, most_kept)
         left = room - sum(map(count_chars, self.messages()))
-        self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, left))
+        if self.given_way:
+            self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, left))
 
     def _stays(self, message: LiveMessage) -> bool:
         """Say whether a message that gives way stays all the same: typed by the user, an open error, or asked to be kept."""
@@ -395,5 +418,5 @@ class Draft:
 
 
 def is_own_text(text: str) -> bool:
-    """Say whether a text is the message with which leftoff begins a conversation that it compacted."""
-    return text.startswith(OPENING)
+    """Say whether a text is the message with which leftoff begins a conversation that it compacted or restored."""
+    return text.startswith((OPENING, RESTORED))
