@@ -167,6 +167,7 @@ def in_place_on_screen(agent: Agent, sandbox: Sandbox) -> None:
         check_plan(sandbox, trimmed)
         assert placeholders(trimmed), "nothing was trimmed"
         type_command(screen, "/leftoff:untrim", "tokens back")
+        type_command(screen, "/leftoff:untrim", "undone already")
         submit(agent, screen, "Restored.", "restored it")
         restored = request_with(sandbox, "Restored.\n")
     assert sandbox.conversation() == [each for each in sandbox.conversation() if each.kind != "summary"]
