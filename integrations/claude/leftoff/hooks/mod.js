@@ -11,6 +11,7 @@ const CELLS = 20;
 
 let isInteractive = false;
 let lastCompaction = ''; // what it did, or why it was left to Claude Code, in words
+let compactedSession; // whose band it is: a cleared or other session has none
 let usableTokens; // of the window, as the status line has it
 let turnTokens = []; // in the window after each of the last turns
 
@@ -36,6 +37,7 @@ export const register = (on) => {
     if (e.agentId || e.trigger === 'precompute') return next(e); // not the conversation that leftoff looks after
     const asked = (e.instructions ?? '').trim();
     const action = asked === TRIM ? 'trim' : asked === UNTRIM ? 'untrim' : 'compact';
+    compactedSession = await $.session.id();
     const answer = await ask($, { action, trigger: e.trigger, instructions: action === 'compact' ? asked : '' }, e.messages);
     if (answer.messages) {
       lastCompaction = answer.receipt;
@@ -65,7 +67,7 @@ export const register = (on) => {
 
   on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => {
     const beneath = await next(e);
-    if (!lastCompaction) return beneath;
+    if (!lastCompaction || (await $.session.id()) !== compactedSession) return beneath;
     const { context } = await $.session.usage();
     const { Box, Text } = $.ui.resolve(e);
     return Box({ flexDirection: 'column', children: [beneath, Text({ dimColor: true, children: band(context) })] });
