@@ -37,7 +37,6 @@ export const register = (on) => {
     if (e.agentId || e.trigger === 'precompute') return next(e); // not the conversation that leftoff looks after
     const asked = (e.instructions ?? '').trim();
     const action = asked === TRIM ? 'trim' : asked === UNTRIM ? 'untrim' : 'compact';
-    compactedSession = await $.session.id();
     const answer = await ask($, { action, trigger: e.trigger, instructions: action === 'compact' ? asked : '' }, e.messages);
     if (answer.messages) {
       lastCompaction = answer.receipt;
@@ -97,6 +96,7 @@ function turnsLeft() {
 async function ask($, wanted, messages) {
   try {
     const [usage, id, root] = await Promise.all([$.session.usage(), $.session.id(), $.session.root()]);
+    compactedSession = id;
     const request = {
       ...wanted,
       session_id: id,
