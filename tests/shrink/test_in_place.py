@@ -431,6 +431,21 @@ def test_a_trim_keeps_the_log_of_what_gave_way_at_an_earlier_compaction(home):
     assert LOG not in compact(without_log, 20_000, keeps_messages=True).messages[0].text
 
 
+def test_placeholders_of_messages_that_gave_way_are_not_counted(home):
+    rebuilt = compact(home.claude(story()), 20_000)
+    assert rebuilt.given_way > 0
+    there = sum(
+        "leftoff expand" in text
+        for message in rebuilt.messages
+        for text in (
+            *(result.text for result in message.results),
+            *(json.dumps(call.input) for call in message.calls),
+        )
+    )
+    assert rebuilt.placeholders == there
+    assert f"{there} results and inputs below" in rebuilt.messages[0].text
+
+
 def test_what_was_undone_is_not_trimmed_again_by_a_second_undo(home):
     transcript = compacted_before(home, "2 results below became placeholders.")
     ref = ref_of(transcript)

@@ -83,22 +83,28 @@ def rebuild(
             draft.drop_oldest(keeps_views=False)
     draft.replace_images()
     rebuilt = draft.messages()
-    head = _head_message(draft, rebuilt, log_body, pins)
+    left = {call.call_id for message in rebuilt for call in message.calls}
+    placeholders = sum(call_id in left for _, call_id in draft.cuts)  # those of messages that gave way are not seen
+    head = _head_message(draft, rebuilt, placeholders, log_body, pins)
     chars = sum(map(count_chars, (head, *rebuilt)))
     freed_tokens = int((draft.chars_before - chars) * draft.tokens_per_char)
     if freed_tokens < order.used_tokens * _LEAST_FREED_SHARE and freed_tokens < draft.wanted_tokens:
         raise NothingToDoError(f"only {count(max(0, freed_tokens), 'token')} could be freed")
-    return Rebuilt((head, *rebuilt), len(draft.cuts), draft.given_way, freed_tokens)
+    return Rebuilt((head, *rebuilt), placeholders, draft.given_way, freed_tokens)
 
 
 def _head_message(
-    draft: Draft, rebuilt: Sequence[LiveMessage], log_body: Callable[[int, str], str], pins: Sequence[str]
+    draft: Draft,
+    rebuilt: Sequence[LiveMessage],
+    placeholders: int,
+    log_body: Callable[[int, str], str],
+    pins: Sequence[str],
 ) -> LiveMessage:
     """Return the message that begins the conversation: what was done, what is pinned, and the log of what gave way."""
     lines = []
-    if draft.cuts:
+    if placeholders:
         lines.append(
-            f"{count(len(draft.cuts), 'result or input', 'results and inputs')} below became placeholders; "
+            f"{count(placeholders, 'result or input', 'results and inputs')} below became placeholders; "
             "`leftoff expand KEY` prints an original."
         )
     if draft.given_way:
