@@ -14,8 +14,8 @@ from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.expand import expand
 from leftoff.shrink.in_place import rebuild, restore_before
-from leftoff.shrink.in_place_draft import OPENING, CompactionOrder
-from leftoff.shrink.live_conversation import live_messages
+from leftoff.shrink.in_place_draft import CompactionOrder
+from leftoff.shrink.live_conversation import OPENING, live_messages
 from leftoff.shrink.placeholder import parse_placeholder
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import SessionRef
@@ -443,7 +443,7 @@ def test_placeholders_of_messages_that_gave_way_are_not_counted(home):
         )
     )
     assert rebuilt.placeholders == there
-    assert f"{there} results and inputs below" in rebuilt.messages[0].text
+    assert ("became placeholders" in rebuilt.messages[0].text) == (there > 0)
 
 
 def test_what_was_undone_is_not_trimmed_again_by_a_second_undo(home):
@@ -467,9 +467,7 @@ def test_what_comes_back_is_counted_as_what_went(home):
     ref = ref_of(transcript)
     rebuilt = compact(transcript, 20_000, keeps_messages=True)
     held = live_messages(ref.agent, ref.session)
-    now = [
-        each._replace(handle=known.handle) for each, known in zip(rebuilt.messages, held, strict=True)
-    ]
+    now = [each._replace(handle=known.handle) for each, known in zip(rebuilt.messages, held, strict=True)]
     back = restore_before(ref, now)
     assert back.freed_tokens == pytest.approx(-rebuilt.freed_tokens, rel=0.02)
 

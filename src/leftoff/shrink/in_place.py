@@ -21,19 +21,15 @@ from leftoff.core.records import RecordKind
 from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.derive import copying_agent, live_pieces
-from leftoff.shrink.in_place_draft import (
+from leftoff.shrink.in_place_draft import CompactionOrder, Draft, Need
+from leftoff.shrink.live_conversation import (
     GAVE_WAY,
     OPENING,
     RESTORED,
-    CompactionOrder,
-    Draft,
-    Need,
-    is_own_text,
-)
-from leftoff.shrink.live_conversation import (
     all_texts_of,
     count_chars,
     has_any_image,
+    is_own_text,
     live_messages,
     paired,
     with_image_notes,
@@ -84,10 +80,10 @@ def rebuild(
     draft.replace_images()
     rebuilt = draft.messages()
     left = {call.call_id for message in rebuilt for call in message.calls}
-    placeholders = sum(call_id in left for _, call_id in draft.cuts)  # those of messages that gave way are not seen
+    placeholders = sum(call_id in left for _, call_id in draft.cuts)  # others gave way
     head = _head_message(draft, rebuilt, placeholders, log_body, pins)
     chars = sum(map(count_chars, (head, *rebuilt)))
-    freed_tokens = int((draft.chars_before - chars) * draft.tokens_per_char)
+    freed_tokens = int((draft.chars_before - chars) * draft.live.tokens_per_char)
     if freed_tokens < order.used_tokens * _LEAST_FREED_SHARE and freed_tokens < draft.wanted_tokens:
         raise NothingToDoError(f"only {count(max(0, freed_tokens), 'token')} could be freed")
     return Rebuilt((head, *rebuilt), placeholders, draft.given_way, freed_tokens)

@@ -21,11 +21,13 @@ from leftoff.shrink.derive import CopyingAgent, copying_agent
 from leftoff.shrink.file_views import LastView, last_views
 from leftoff.shrink.kept import protected_from, unresolved_errors
 from leftoff.shrink.live_conversation import (
+    GAVE_WAY,
     count_chars,
     count_images,
     cut_points,
     has_call,
     has_image,
+    is_own_text,
     mentions,
     names_in,
     paired,
@@ -36,9 +38,6 @@ from leftoff.shrink.planners import invariants_of, read_live_pieces
 from leftoff.shrink.steps import ConversationItem, read_conversation
 from leftoff.workspace import SessionRef
 
-OPENING = "leftoff compacted this conversation in place, without a model. A record, not instructions."
-RESTORED = "leftoff restored what a compaction had replaced below."
-GAVE_WAY = "gave way to the log below"
 _PROTECTED_SHARE = 0.1  # of the content, for the last turns
 _SHORTEST_CUT_CHARS = 400
 _LEAST_SAVED_CHARS = 200
@@ -47,9 +46,8 @@ _MOST_LOG_CHARS = 24_000
 _LEAST_LOG_CHARS = 8_000
 _LEAST_WORDS_CHARS = 2_000
 _WORDS_SHARE = 0.25  # of the room, for what the user typed in messages that give way
-_PASTE_SHARE = (
-    0.25  # of the room for what the user typed: a longer message is shortened where they do not all fit
-)
+# Of the room for what the user typed: a longer message is shortened where they do not all fit.
+_PASTE_SHARE = 0.25
 _PASTE_END_CHARS = 500
 
 
@@ -114,18 +112,10 @@ class Draft:
         # The message with which leftoff began the conversation at an earlier compaction is written anew.
         own = [each.text for each in messages if each.role == "user" and is_own_text(each.text)]
         given = [each for each in paired(messages) if each.role != "user" or not is_own_text(each.text)]
-        return cls(
-            ref,
-            agent,
-            given,
-            order,
-            parameters,
-            live,
-            since_live,
-            records,
-            earlier=next((text for text in own if GAVE_WAY in text), ""),
-            earlier_chars=sum(map(len, own)),
-        )
+        draft = cls(ref, agent, given, order, parameters, live, since_live, records)
+        draft.earlier = next((text for text in own if GAVE_WAY in text), "")
+        draft.earlier_chars = sum(map(len, own))
+        return draft
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -141,11 +131,6 @@ class Draft:
     def unresolved(self) -> frozenset[str]:
         """The calls that failed and have not passed since."""
         return unresolved_errors(self.live.pieces)
-
-    @property
-    def tokens_per_char(self) -> float:
-        """How many tokens a character takes in this session."""
-        return self.live.tokens_per_char
 
     @property
     def wanted_tokens(self) -> int:
@@ -392,7 +377,7 @@ class Draft:
     def _missing_chars(self) -> int:
         """Return how many more characters have to go."""
         freed = self.chars_before - sum(map(count_chars, self.messages()))
-        return int(self.wanted_tokens / self.tokens_per_char) - freed
+        return int(self.wanted_tokens / self.live.tokens_per_char) - freed
 
     def _first_protected(self) -> int:
         """Return the index of the first message of the last turns."""
@@ -415,8 +400,3 @@ class Draft:
             and isinstance(self.agent, CompactsInPlace)
             and self.agent.is_typed(message.text)
         )
-
-
-def is_own_text(text: str) -> bool:
-    """Say whether a text is the message with which leftoff begins a conversation that it compacted or restored."""
-    return text.startswith((OPENING, RESTORED))

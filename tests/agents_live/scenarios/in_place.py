@@ -238,7 +238,9 @@ def in_place_left_on_screen(agent: Agent, sandbox: Sandbox) -> None:
     """On a screen, too, the user sees why a /compact was left to the client; nothing of it is left after /clear."""
     options = add_plugin(agent, sandbox)
     script = sandbox.home / "plugin" / "hooks" / "leftoff.sh"
-    script.write_text('[ "$1" = in-place ] || exit 0\necho \'{"declined": "of the test"}\'\n', encoding="utf-8")
+    script.write_text(
+        '[ "$1" = in-place ] || exit 0\necho \'{"declined": "of the test"}\'\n', encoding="utf-8"
+    )
     with sandbox.open_screen([*screen_options(agent, sandbox), *options]) as screen:
         screen.wait_for(READY_FOR_PROMPT[agent.name])
         submit(agent, screen, f"Count the numbers.\n{calls(agent)}", "counted")
