@@ -109,7 +109,7 @@ def _head_message(
             f"{', long pastes by their two ends' if draft.shortened else ''}{_but_for(draft.typed_left_out)}. "
             f"`leftoff show {draft.ref.session_id}` shows everything."
         )
-    elif draft.earlier:
+    elif draft.log_room:
         lines.append(f"What came before {GAVE_WAY} at an earlier compaction.")
     log = ""
     if draft.log_room:

@@ -83,12 +83,11 @@ class Draft:
     live: LivePieces
     since_live: Sequence[Record]
     records: Mapping[str, Record]
+    earlier: str  # leftoff's own messages, from earlier compactions
     cuts: dict[tuple[str, str], Cut] = field(default_factory=dict)
     first_kept: int = 0  # index of the first message that does not give way
     kept_before: tuple[int, ...] = ()  # messages before it that stay
     shortened: dict[int, LiveMessage] = field(default_factory=dict)  # those of them that are long pastes
-    earlier: str = ""  # leftoff's own message, if messages gave way to its log at an earlier compaction
-    earlier_chars: int = 0  # of all messages of leftoff's own
     log_room: int = 0  # 0: no log is needed
 
     @classmethod
@@ -112,10 +111,7 @@ class Draft:
         # The message with which leftoff began the conversation at an earlier compaction is written anew.
         own = [each.text for each in messages if each.role == "user" and is_own_text(each.text)]
         given = [each for each in paired(messages) if each.role != "user" or not is_own_text(each.text)]
-        draft = cls(ref, agent, given, order, parameters, live, since_live, records)
-        draft.earlier = next((text for text in own if GAVE_WAY in text), "")
-        draft.earlier_chars = sum(map(len, own))
-        return draft
+        return cls(ref, agent, given, order, parameters, live, since_live, records, "\n".join(own))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -144,7 +140,7 @@ class Draft:
         Thinking goes too, but how much of it the agent still sends is not known.
         """
         going = (record for handle, record in self.records.items() if handle not in self._held)
-        texts = sum(map(count_chars, self.given)) + self.earlier_chars
+        texts = sum(map(count_chars, self.given)) + len(self.earlier)
         return texts + count_images(going) * USUAL_IMAGE_CHARS
 
     @cached_property
@@ -206,7 +202,7 @@ class Draft:
     def _keep_all(self) -> None:
         """Begin again with all messages, and with the log of those that gave way earlier."""
         self.first_kept, self.kept_before, self.shortened = 0, (), {}
-        self.log_room = min(len(self.earlier), _MOST_LOG_CHARS)
+        self.log_room = min(len(self.earlier), _MOST_LOG_CHARS) if GAVE_WAY in self.earlier else 0
 
     def cut_old(self, most_needed: Need) -> None:
         """Stage 2: leave only the two ends of results and inputs until enough is freed, what is least likely to be needed first."""

@@ -108,7 +108,7 @@ async function ask($, wanted, messages) {
       stdin: JSON.stringify(request),
       timeoutMs: TIME_LIMIT_MS,
     });
-    if (!ran.stdout) return { declined: ran.signal ? TOO_LONG : 'the leftoff program did not answer; leftoff doctor says why' };
+    if (!ran.stdout) return { declined: 'the leftoff program did not answer in time, or is not there' };
     const answer = JSON.parse(ran.stdout);
     return Array.isArray(answer.messages) || answer.declined ? answer : { declined: 'the answer of leftoff cannot be read' };
   } catch (error) {
