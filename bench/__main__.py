@@ -7,11 +7,12 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
 import click
 
-from bench import found_again, precision, quiz, recall, strategies
+from bench import found_again, precision, quiz, recall, searching, strategies
 from bench import in_place as bench_in_place
 from bench import journeys as bench_journeys
 from bench import picker as bench_picker
@@ -93,6 +94,39 @@ def measure_recall(*, file: Path, transcripts: Path | None, only: str, as_json: 
     ]
     output.table([f"{len(found[0].places):,} questions", "first", "among five", "nothing found"], rows)
     return 0
+
+
+@bench.command("search", epilog="Example: python -m bench search --megabytes 4000")
+@click.option("--megabytes", default=400, show_default=True, type=click.IntRange(min=4))
+@click.option("--rounds", default=5, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
+    help="A scratch HOME to keep for another run. Default: one that is deleted.",
+)
+def measure_search(*, megabytes: int, rounds: int, home: Path | None) -> int:
+    """Show how long `leftoff search` takes in so many megabytes, beside ripgrep; on a machine that does nothing else."""
+    with TemporaryDirectory(dir=Path.cwd(), prefix="leftoff-search-") as scratch:
+        measured = [*searching.measure(home or Path(scratch), megabytes, rounds)]
+    output.table(
+        ["smallest of the rounds", "leftoff", "CPU", "ripgrep", "CPU", "ratio", "of CPU"],
+        [_searched_row(each) for each in measured],
+    )
+    return 0
+
+
+def _searched_row(each: searching.Searched) -> tuple[str, ...]:
+    ours, theirs = each.leftoff, each.ripgrep
+    row = (each.what, f"{ours.clock_ms:,.0f} ms", f"{ours.cpu_ms:,.0f} ms")
+    if theirs is None:
+        return (*row, "", "", "", "")
+    return (
+        *row,
+        f"{theirs.clock_ms:,.0f} ms",
+        f"{theirs.cpu_ms:,.0f} ms",
+        f"{ours.clock_ms / theirs.clock_ms:.2f}",
+        f"{ours.cpu_ms / theirs.cpu_ms:.2f}",
+    )
 
 
 @bench.command(epilog="Example: python -m bench web --sessions 1000")

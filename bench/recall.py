@@ -1,8 +1,9 @@
 """How often a search finds the session with the answer to a question: first, and among the first five.
 
 A file is LoCoMo's (conversations in sessions, and questions with the sessions that answer them; each conversation is a library of
-its own), or ours, with ``queries`` of ``query`` and ``answers``, the names of sessions. Those are ``sessions`` in the file, each a
-list of messages, or the transcripts below a folder, by their paths without the ending. Sessions in the file are also searched by
+its own), or a list of ``question`` and ``sessions``, the names of transcripts below a folder without the ending, or ours, with
+``queries`` of ``query`` and ``answers``, the names of sessions. Those are ``sessions`` in the file, each a list of messages, or the
+transcripts below a folder, by their paths without the ending. Sessions in the file are also searched by
 plain FTS5, for comparison: by the best message, and by three messages together plus the session as a whole.
 
 Each library is built in its own process with a scratch HOME: ``python -m bench.recall FILE NUMBER TRANSCRIPTS``.
@@ -85,6 +86,10 @@ def read_collections(file: Path, transcripts: Path | None) -> list[Collection]:
             f"{file}: there is no such file. LoCoMo's is data/locomo10.json of its repository."
         )
     content = json.loads(file.read_text("utf-8"))
+    if isinstance(content, list) and "question" in content[0]:
+        content = {
+            "queries": [{"query": each["question"], "answers": each["sessions"]} for each in content],
+        }
     if isinstance(content, list):
         return [_locomo(number, each) for number, each in enumerate(content, 1)]
     if transcripts is None and "sessions" not in content:
@@ -99,7 +104,11 @@ def read_collections(file: Path, transcripts: Path | None) -> list[Collection]:
             for path in sorted(transcripts.rglob("*.jsonl"))
         }
     )
-    questions = [(each["query"], frozenset(each["answers"])) for each in content["queries"]]
+    by_file_name = {name.rpartition("/")[2]: name for name in below}
+    questions = [
+        (each["query"], frozenset(by_file_name.get(name, name) for name in each["answers"]))
+        for each in content["queries"]
+    ]
     return [
         Collection(
             name=file.stem, questions=questions, sessions=content.get("sessions", {}), transcripts=below

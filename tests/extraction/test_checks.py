@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.core.actions import Answer, Changed, Ran
+from leftoff.core.actions import Answer, Ran
 from leftoff.extraction import State, checks, render
 from leftoff.testing.builders import Story, call
 from tests.extraction.builders import add_call, session_state_of, through_json
@@ -216,26 +216,6 @@ def test_a_failed_search_is_nothing_to_fix() -> None:
     assert failing_steps(("cat nothing", True), ("rg test", True), ("node seed.js", True)) == []
 
 
-def test_a_fix_is_told_with_the_failure_and_the_files_changed_in_between() -> None:
-    """Files that were changed before it failed are no part of the fix, which stays known after more runs."""
-    state = add_call(State(project="/p"), Changed("/p/old.py", "", "x"), answer=Answer("ok", failed=False))
-    run(state, "make test", "E   AssertionError: 1 != 2\n1 failed", failed=True)
-    add_call(state, Changed("/p/a.py", "x", "y"), answer=Answer("ok", failed=False))
-    for _ in range(2):
-        run(state, "make test", "1 passed")
-        (found,) = render(state)["key_findings"]
-        assert found == (
-            "Fixed after changes in `a.py`: `make test` had failed with “E AssertionError: 1 != 2” and passes now."
-        )
-    assert state.errors == 1
-
-
-def test_a_fix_without_a_change_names_no_file() -> None:
-    state = run(State(), "make test", "error: flaky", failed=True)
-    (found,) = render(run(state, "make test", "3 passed"))["key_findings"]
-    assert found.startswith("Fixed: `make test` had failed with “error: flaky”")
-
-
 def test_a_command_that_did_not_work_is_told_with_its_error() -> None:
     """How not to do something is worth knowing although it is no check."""
     state = run(State(), "docker compose up -d", "Error: port 5432 is already allocated", failed=True)
@@ -264,3 +244,19 @@ def test_the_line_that_tells_is_not_the_name_of_a_test_nor_an_empty_run() -> Non
     assert checks.read_outcome("cargo test | tail", Answer(output, 0, failed=False))[1].startswith(
         "test result: ok. 632 passed"
     )
+
+
+def test_a_line_of_several_checks_counts_for_each_that_is_known() -> None:
+    state = State()
+    add_call(state, Ran("make lint"), answer=Answer("1 error", 1, failed=True))
+    add_call(state, Ran("make fmt && make lint && make test"), answer=Answer("12 passed", 0, failed=False))
+    lint = state.commands["make lint"]
+    assert (lint.runs, lint.failures, lint.outcome, lint.call) == (2, 1, "passed", 2)
+
+
+def test_a_passing_test_with_a_failure_in_its_name_is_no_reason() -> None:
+    output = (
+        "(pass) it fails closed when 1 error occurs\n--- FAIL: TestResume\nError: context deadline exceeded"
+    )
+    state = add_call(State(), Ran("go test ./..."), answer=Answer(output, 1, failed=True))
+    assert [each.said for each in state.commands.values()] == ["--- FAIL: TestResume"]

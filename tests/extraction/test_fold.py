@@ -183,23 +183,8 @@ def test_what_was_typed_before_a_reply_answers_no_question_in_it() -> None:
 INSTRUCTIONS = "Review the diff for races and say which lock guards which field. " * 4
 
 
-def test_the_instructions_of_a_command_are_kept_under_its_name() -> None:
-    """The user asked the agent to follow them; other context, short notes and a subagent's context are not kept."""
-    prompt = record(RecordKind.PROMPT, "/review the store", line=0)
-    context = record(RecordKind.CONTEXT, INSTRUCTIONS, line=1)
-    (kept,) = step(State(), [prompt, context], PLAIN).passages
-    assert (kept.kind, kept.about, kept.text) == ("document", "/review", INSTRUCTIONS.strip())
-    for records in (
-        [prompt, record(RecordKind.CONTEXT, "Short.", line=1)],
-        [prompt, record(RecordKind.CONTEXT, INSTRUCTIONS, line=1, actor="sub")],
-        [record(RecordKind.PROMPT, "review the store", line=0), context],
-        [context],
-    ):
-        assert step(State(), records, PLAIN).passages == []
-
-
-def test_only_the_newest_summary_of_a_compaction_is_kept() -> None:
-    """It covers the ones before it."""
+def test_a_summary_is_kept_only_of_what_is_not_in_the_transcript() -> None:
+    """What it sums up of this transcript is there word for word, and later."""
 
     def compacted(line: int, summary: str) -> Record:
         details = Compaction(trigger="auto", before_tokens=None, after_tokens=None, summary=summary)
@@ -207,7 +192,7 @@ def test_only_the_newest_summary_of_a_compaction_is_kept() -> None:
 
     reply = record(RecordKind.REPLY, "On it.", line=1)
     state = step(State(), [compacted(0, "The first."), reply, compacted(2, "The second.")], PLAIN)
-    assert [each.text for each in state.passages if each.kind == "summary"] == ["The second."]
+    assert [each.text for each in state.passages if each.kind == "summary"] == ["The first."]
 
 
 def test_the_last_text_of_a_turn_is_its_outcome() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.extraction import passages
-from leftoff.extraction.passages import GAP, GAP_CHARS, Paragraph, choose, fit_paragraphs, join, split, words
+from leftoff.extraction.passages import GAP, GAP_CHARS, Entry, fit, join, split, tell, words
 from tests.support import strategies
 
 TABLE = "| domain | covered |\n|---|---|\n| logs | yes |\n| traces | no |"
@@ -18,28 +18,29 @@ CODE = "```sh\nmake trace\n\ngo tool trace out\n```"
 LIST = "- first the parser\n- then the writer\n  with its tests\n\n"
 
 
+LONG = "This is a paragraph that says enough to be read alone." + " It goes on like that." * 25
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("One.\n\nTwo.\n \n\nThree.", ["One.", "Two.", "Three."]),
-        (f"We cover:\n\n{TABLE}\n\nAfter.", [f"We cover:\n{TABLE}", "After."]),
-        (f"Profile startup with:\n\n{CODE}\n\nAfter.", [f"Profile startup with:\n\n{CODE}", "After."]),
-        (f"Prioritized plan (2 iterations)\n\n{LIST}", [f"Prioritized plan (2 iterations)\n{LIST.strip()}"]),
-        (f"It was fixed.\n\n{LIST}", ["It was fixed.", LIST.strip()]),
-        (f"次の表のとおり:\n\n{TABLE}", [f"次の表のとおり:\n{TABLE}"]),
-        (f"## Plan\n\n{LIST}After.", [f"**Plan**\n{LIST.strip()}", "After."]),
-        (f"**Nächste Schritte**\n\n{LIST}Danach.", [f"**Nächste Schritte**\n{LIST.strip()}", "Danach."]),
-        (
-            "```md\n~~~\n\n```\n\nA fence of another kind closes nothing.",
-            ["```md\n~~~\n\n```", "A fence of another kind closes nothing."],
-        ),
+        (f"{LONG}\n \n\n{LONG}", [LONG, LONG]),
+        (f"Great question!\n\n{LONG}\n\n{LONG}", [f"Great question!\n\n{LONG}", LONG]),
+        ("One.\n\nTwo.\n \n\nThree.", ["One.\n\nTwo.\n\nThree."]),
+        (f"{LONG} We cover:\n\n{TABLE}\n\n{LONG}", [f"{LONG} We cover:\n{TABLE}", LONG]),
+        (f"{LONG} Profile with:\n\n{CODE}\n\n{LONG}", [f"{LONG} Profile with:\n\n{CODE}", LONG]),
+        (f"{LONG}\n\n{LIST}", [LONG, LIST.strip()]),
+        (f"{LONG}次の表のとおり:\n\n{TABLE}", [f"{LONG}次の表のとおり:\n{TABLE}"]),
+        (f"## Plan\n\n{LIST}{LONG}", [f"**Plan**\n{LIST.strip()}\n\n{LONG}"]),
+        (f"{LONG}\n\n**Schritte**\n\n{LIST}", [LONG, f"**Schritte**\n{LIST.strip()}"]),
+        (f"```md\n~~~\n\n```\n\n{LONG}", [f"```md\n~~~\n\n```\n\n{LONG}"]),
         ("```\nnever closed\n\n\nstill code", ["```\nnever closed\n\n\nstill code"]),
         ("", []),
         (" \n\n ", []),
     ],
 )
 def test_a_text_is_split_into_paragraphs_that_make_sense_alone(text: str, parts: list[str]) -> None:
-    """Tables, lists and code stay whole, with the line that introduces them."""
+    """Tables, lists and code stay whole, with the line that introduces them; what is short stays with what follows."""
     assert split(text) == parts
 
 
@@ -56,61 +57,34 @@ def test_a_long_list_is_split_between_its_entries() -> None:
 
 @given(strategies.long_texts)
 def test_splitting_loses_nothing_but_blank_lines_and_marks_of_headings(text: str) -> None:
-    assert re.sub(r"[\s#*]+", "", "\n".join(split(text))) == re.sub(r"[\s#*]+", "", text)
+    assert re.sub(r"[\s#*_-]+", "", "\n".join(split(text))) == re.sub(r"[\s#*_-]+", "", text)
 
 
-paragraphs = st.lists(
+told_texts = st.one_of(
+    st.lists(
+        st.sampled_from(["the", "store", "keeps", "cents", "because", "of", "丸め誤差", "für", "Beträge"])
+    ).map(" ".join),
+    strategies.texts,
+)
+entries = st.lists(
     st.builds(
-        Paragraph,
-        st.integers(0, 3),
-        st.integers(0, 8),
-        st.one_of(
-            st.lists(
-                st.sampled_from(
-                    ["the", "store", "keeps", "cents", "because", "of", "丸め誤差", "für", "Beträge"]
-                )
-            ).map(" ".join),
-            strategies.texts,
-        ),
+        Entry,
+        st.sampled_from(["", "Asked “x”: ", "On “a longer request”: "]),
+        st.lists(told_texts, max_size=4),
         st.floats(0.1, 4),
         st.sampled_from([0.0, 0.0, 0.3, 1.0]),
     ),
-    max_size=12,
-    unique_by=lambda each: (each.group, each.number),
+    max_size=8,
 )
 
 
-@given(paragraphs, st.integers(-10, 400), st.floats(0, 1), st.booleans(), st.booleans())
-def test_what_is_chosen_fits_the_room(
-    offered: list[Paragraph], room: int, share: float, labelled: bool, with_leads: bool
-) -> None:
-    """The whole of it with its labels, and each group within its share."""
-    labels = {0: "Asked “x”: ", 2: "On “a longer request”: "} if labelled else {}
-    chosen = choose(offered, room, labels=labels, group_share=share, with_leads=with_leads)
-    taken = dict.fromkeys({group for group, _ in chosen}, 0)
-    for each in offered:
-        if each[:2] in chosen:
-            taken[each.group] += len(each.text) + GAP_CHARS
-    for group in taken:
-        taken[group] += len(labels.get(group, ""))
-    assert chosen <= {each[:2] for each in offered}
-    assert sum(taken.values()) <= max(0, room)
-    assert all(chars <= room * share for chars in taken.values())
-
-
-@given(paragraphs, st.integers(0, 400))
-def test_more_room_is_used_as_far_as_anything_fits(offered: list[Paragraph], room: int) -> None:
-    """Even what only repeats known words is better than unused space, but the same text is never chosen twice."""
-    chosen = choose(offered, room)
-    left = room - sum(len(each.text) + GAP_CHARS for each in offered if each[:2] in chosen)
-    told = {each.text for each in offered if each[:2] in chosen}
-    assert len(told) == len(chosen)
-    rare = [each for each in offered if each.text not in told and words(each.text) and not each.novelty]
-    assert all(len(each.text) + GAP_CHARS > left for each in rare)
-
-
-def numbered(*texts: str, weight: float = 1.0) -> list[Paragraph]:
-    return [Paragraph(0, number, text, weight) for number, text in enumerate(texts)]
+@given(entries, st.integers(-10, 400))
+def test_what_is_told_fits_the_room(offered: list[Entry], room: int) -> None:
+    """With the labels."""
+    told = dict(tell(offered, room, known=""))
+    assert sum(len(text) + len(offered[number].label) for number, text in told.items()) <= max(
+        0, room
+    ) + GAP_CHARS * len(told)
 
 
 FILLER = ["Everything else goes on as before.", "Alles Weitere bleibt, wie es war.", "他はそのままです。"]
@@ -141,40 +115,26 @@ def test_what_was_said_before_gives_way_to_what_is_new_in_any_language(
     first: str, again: str, new: str
 ) -> None:
     """Said twice, told once: with room for two, the repetition is left out."""
-    offered = numbered(first, again, new, *FILLER)
-    room = len(first) + len(again) + len(new) + 2 * GAP_CHARS
-    assert choose(offered[:3], len(max(first, again, key=len)) + len(new) + 2 * GAP_CHARS) in (
-        {(0, 0), (0, 2)},
-        {(0, 1), (0, 2)},
-    )
-    assert (0, 2) in choose(offered, room)
-    mostly_new = [each._replace(novelty=0.3) for each in offered[:3]]
-    assert choose(mostly_new, room, known=words(first)) == {(0, 2)}
+    offered = [Entry("", [text], 1.0) for text in (first, again, new, *FILLER)]
+    room = len(max(first, again, key=len)) + len(new) + 2 * GAP_CHARS
+    assert {number for number, _ in tell(offered[:3], room, known="")} in ({0, 2}, {1, 2})
+    mostly_new = [each._replace(novelty=0.5) for each in offered[:3]]
+    assert [number for number, _ in tell(mostly_new, 500, known=first)] == [2]
 
 
-def test_a_short_first_paragraph_comes_with_any_other_of_its_group() -> None:
-    """It says what the others are about; both must fit, and a long one is not dragged along."""
-    lead, detail = (
-        "Two causes were found:",
-        "The listener leaks handles whenever sockets are reopened by workers.",
-    )
-    offered = numbered(lead, *FILLER, detail)
-    room = len(lead) + len(detail) + 2 * GAP_CHARS
-    assert choose(offered, room, known=words(" ".join(FILLER)), with_leads=True) >= {(0, 0), (0, 4)}
-    assert (0, 4) not in choose(offered, room - 1, known=words(" ".join(FILLER)), with_leads=True)
-    long = numbered("A long introduction. " * 30, detail)
-    assert choose(long, room, with_leads=True) == {(0, 1)}
-
-
-def test_the_same_text_is_chosen_once_however_much_room_there_is() -> None:
-    offered = numbered("The listener leaks.", "The listener leaks.", *FILLER, "The listener leaks.")
-    assert len(choose(offered, 10_000)) == 1 + len(FILLER)
+def test_an_entry_is_told_from_its_beginning_and_without_what_is_known() -> None:
+    answer = Entry("Asked “x”: ", ["The parser drops a row.", "It is the last one.", LONG], 1.0)
+    total = Entry("", ["Totals are cents."], 2.0)
+    assert tell([answer, total], 120, known="") == [
+        (0, f"The parser drops a row.\n\nIt is the last one.\n{GAP}"),
+        (1, "Totals are cents."),
+    ]
+    assert tell([total], 120, known="So: Totals are cents. And so on") == []
 
 
 def test_weight_decides_between_equals() -> None:
-    light, heavy = numbered("Alpha beta gamma."), numbered("Delta epsilon zeta.", weight=2)
-    offered = [*light, heavy[0]._replace(number=1)]
-    assert choose(offered, 30) == {(0, 1)}
+    offered = [Entry("", ["Alpha beta gamma."], 1.0), Entry("", ["Delta epsilon zeta."], 2.0)]
+    assert [number for number, _ in tell(offered, 30, known="")] == [1]
 
 
 def test_words_are_names_and_their_parts_and_pairs_of_characters() -> None:
@@ -194,20 +154,30 @@ def test_chosen_paragraphs_keep_their_order_and_gaps_are_marked(numbers: list[in
 
 @given(strategies.long_texts, st.integers(0, 600))
 def test_a_text_that_is_made_to_fit_is_never_longer_than_asked(text: str, max_chars: int) -> None:
-    assert len(fit_paragraphs(text, max_chars)) <= max_chars
+    assert len(fit(text, max_chars)) <= max_chars
 
 
 def test_a_single_long_paragraph_is_cut_and_never_dropped() -> None:
     for text in ("This one paragraph goes on and on. " * 100, "日本語の段落" * 500):
-        assert 900 < len(fit_paragraphs(text, 1_000)) <= 1_000
+        assert 900 < len(fit(text, 1_000)) <= 1_000
 
 
-def test_a_text_with_many_gaps_fits_too() -> None:
-    """The marks of what was left out count."""
-    text = "\n\n".join(f"p{number:02}" if number % 2 else f"p{number} " * 30 for number in range(80))
-    fitted = fit_paragraphs(text, 150)
-    assert fitted.count(GAP) > 5
-    assert len(fitted) <= 150
+def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
+    """The end says what is next; there is one mark for what is left out."""
+    parts = [LONG.replace("This", f"p{n}") for n in range(9)]
+    fitted = fit(
+        "\n\n".join(
+            [
+                *parts,
+                "Next: the docs, then the release, and after that the report that was asked for at first.",
+            ]
+        ),
+        1_000,
+    )
+    assert (
+        fitted
+        == f"{parts[0]}\n{GAP}\n\nNext: the docs, then the release, and after that the report that was asked for at first."
+    )
 
 
 def test_entries_of_a_list_are_joined_without_blank_lines() -> None:
@@ -226,9 +196,9 @@ def test_code_and_logs_are_worth_less_than_prose_of_any_language(noise: str, pro
 def test_every_process_makes_the_same_choice() -> None:
     """The order of a set differs from process to process; a log must read the same each time it is shown."""
     program = (
-        "from leftoff.extraction.passages import fit_paragraphs\n"
+        "from leftoff.extraction.passages import fit\n"
         "parts = [f'Part {n} of it moves the old table {n} and the new view {n} elsewhere.' for n in range(60)]\n"
-        "print(fit_paragraphs('\\n\\n'.join(parts), 1500))"
+        "print(fit('\\n\\n'.join(parts), 1500))"
     )
     texts = {
         subprocess.run(

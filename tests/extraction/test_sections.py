@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -117,16 +116,14 @@ def test_accomplishments_are_outcomes_commits_and_changes() -> None:
 
 
 def test_findings_are_what_was_said_and_written_on_the_way() -> None:
-    """Each request is named once; the plan, notes and documents say what they are."""
+    """Each request is named once; the plan and notes say what they are."""
     story = Story(project="/p").asked("Follow STYLE.md and write an importer")
-    story.replied("", call("read", {"path": "/p/STYLE.md"}, "Names are never abbreviated in this project."))
     story.replied("The store has no index on the date.", call("shell", {"command": "ls"}, "a"))
     story.replied("Each lookup takes 40 ms because of it.", *[call("shell", {"command": "ls"}, "a")] * 3)
     story.replied("", call("write", {"path": "/p/NOTES.md", "content": "The cache is kept per worker."}))
     story.delegated("Count the files", "There are 7 files in all.")
     story.replied("Done.").asked("Thanks")
     assert session_state_of(story)["key_findings"] == [
-        "`STYLE.md`, which the user named, says: Names are never abbreviated in this project.",
         "On “Follow STYLE.md and write an importer”: The store has no index on the date.",
         "Each lookup takes 40 ms because of it.",
         "Written to `NOTES.md`: The cache is kept per worker.",
@@ -199,36 +196,6 @@ def test_a_guess_is_never_told_in_place_of_a_fact(fact: str, guess: str) -> None
     assert {(fact in text, guess in text) for text in told} == {(False, False), (True, False), (True, True)}
 
 
-@pytest.mark.parametrize("prompt", ["No, that's wrong.", "that's not what I meant"])
-def test_what_the_user_objected_to_gives_way(prompt: str) -> None:
-    """The outcome of a turn that the user rejected is told after one that was not, although it is newer."""
-    held = (
-        "The export writes one line for every booking, with its date, amount and currency, sorted by account."
-    )
-    rejected = (
-        "The report shows a chart for every month, with its total, average and trend, coloured by category."
-    )
-    story = Story().asked("Export it").replied(held).asked("Report it").replied(rejected).asked(prompt)
-    state = folded(story.replied("I see."))
-    told = [str(render(state, max_tokens=tokens)["accomplishments"]) for tokens in range(250, 1_000, 5)]
-    assert f"Asked “Report it”, to which the user then said “{prompt}”: {rejected}" in told[-1]
-    seen = {(held in text, rejected in text) for text in told}
-    assert (True, False) in seen
-    assert (False, True) not in seen
-
-
-def test_but_is_an_objection_only_if_the_agent_admits_it() -> None:
-    """It may as well lead on to the next question."""
-    story = Story().asked("Which store do we take?").replied("I would start with SQLite.")
-    for reply, is_objection in (
-        ("You're right, that does not work.", True),
-        ("That depends on the load.", False),
-    ):
-        state = folded(deepcopy(story).asked("but what about many writers?").replied(reply))
-        told = str(render(state)["accomplishments"])
-        assert ("to which the user then said" in told) == is_objection
-
-
 def test_a_question_at_the_end_of_a_turn_was_answered_by_the_next_prompt() -> None:
     reply = "The importer reads CSV files row by row.\n\nShall I also read Excel?"
     story = Story().asked("Write it").replied(reply).asked("No, the docs").replied("Written.")
@@ -272,13 +239,13 @@ def test_what_was_said_twice_is_told_once() -> None:
     story = Story().asked("Look")
     for _ in range(30):
         story.replied("The importer drops the last row of each file.", call("shell", {"command": "ls"}, "a"))
-    story.replied("Totals are kept in cents.", call("shell", {"command": "ls"}, "a")).replied("So.").asked(
-        "Ok"
-    )
+    story.replied("Totals are kept in cents, not in floats.", call("shell", {"command": "ls"}, "a")).replied(
+        "So."
+    ).asked("Ok")
     told = session_state_of(story)["key_findings"]
     assert told == [
         "On “Look”: The importer drops the last row of each file.",
-        "Totals are kept in cents.",
+        "Totals are kept in cents, not in floats.",
     ]
 
 

@@ -21,7 +21,7 @@ from leftoff.core.records import Record, RecordKind
 from leftoff.extraction import State, render, step
 from leftoff.testing.builders import Story, call
 from leftoff.testing.plain_agent import PlainAgent
-from tests.extraction.builders import add_call, folded, record, session_state_of
+from tests.extraction.builders import add_call, record, session_state_of
 
 GOOD = Answer("ok", failed=False)
 BAD = Answer("no such file", failed=True)
@@ -127,10 +127,15 @@ def test_a_commit_has_its_branch(output: str, branch: str, sha: str) -> None:
 
 
 def test_only_a_command_that_commits_makes_a_commit() -> None:
-    """A failed commit, or another command that prints such a line, makes none."""
+    """Another command that prints such a line makes none; one that failed after the commit does."""
     line = "[main 1a2b3c4] Add the index"
     assert not add_call(State(), Ran("cat notes"), answer=Answer(line, 0, failed=False)).commits
-    assert not add_call(State(), Ran("git commit"), answer=Answer(line, 1, failed=True)).commits
+    assert not add_call(State(), Ran("git commit -qm x"), answer=Answer("", 1, failed=True)).commits
+    both = Ran("git commit -m x && git push")
+    output = f"exit code: 128, stdout: {line}\n 3 files changed\nstderr: ssh: Could not resolve hostname"
+    state = add_call(State(), both, answer=Answer(output, 128, failed=True))
+    assert [(commit.sha, commit.subject) for commit in state.commits] == [("1a2b3c4", "Add the index")]
+    assert state.pushed_at == -1
 
 
 HEREDOC = """git commit -F - <<'EOF'
@@ -183,17 +188,16 @@ def test_several_quiet_commits_of_one_call_all_count() -> None:
 
 
 def test_that_no_commit_was_seen_is_only_said_of_git() -> None:
-    """And only of what the agent itself changed."""
+    """And only where the agent itself names none."""
     state = add_call(State(), Wrote("/p/a.py", "x"), answer=Answer("", failed=False))
     assert render(state)["critical_context"]["state"] == [
         "Changed: `/p/a.py`; no commit was seen in this session"
     ]
     add_call(state, Ran("jj describe -m 'Add a'"), answer=Answer("", 0, failed=False))
     assert render(state)["critical_context"]["state"] == ["Changed: `/p/a.py`"]
-    story = Story(project="/p").asked("Go").delegated("Write b.py", "Written.")
-    story.replied("", call("write", {"path": "/p/a.py", "content": "x"}))
-    (told,) = session_state_of(story)["critical_context"]["state"]
-    assert "what subagents changed is not in this list" in told
+    story = Story(project="/p").asked("Go").replied("", call("write", {"path": "/p/a.py", "content": "x"}))
+    (told,) = session_state_of(story.replied("Commit: 708128ee, PR 1532"))["critical_context"]["state"]
+    assert told == "Changed: `a.py`"
 
 
 def test_a_job_whose_answer_says_how_it_ended_counts_as_a_command() -> None:
@@ -350,17 +354,6 @@ def test_an_edit_that_removes_much_still_shows_what_it_adds() -> None:
     assert edit.text.endswith("\n+new = everything\n```")
 
 
-def test_a_document_that_the_user_named_is_kept_when_it_is_read() -> None:
-    """Without line numbers; read again, the newer one replaces it. Other files are not kept."""
-    story = Story(project="/p").asked("Follow STYLE.md exactly, and fix a.py")
-    story.replied("", call("read", {"path": "/p/STYLE.md"}, "     1→# Style\n     2→Tabs, please."))
-    story.replied("", call("read", {"path": "/p/OTHER.md"}, "Other."), call("read", {"path": "/p/a.py"}, "x"))
-    (kept,) = folded(story).passages
-    assert (kept.kind, kept.about, kept.text) == ("document", "/p/STYLE.md", "# Style\nTabs, please.")
-    story.replied("", call("read", {"path": "/p/STYLE.md"}, "Spaces."))
-    assert [each.text for each in folded(story).passages] == ["Spaces."]
-
-
 def test_prose_that_was_written_is_kept_and_code_as_what_changed() -> None:
     """A failed or refused call wrote nothing."""
     state = State()
@@ -385,16 +378,32 @@ def test_a_document_written_again_replaces_what_was_kept_of_it() -> None:
     assert [each.text[:12] for each in state.passages] == ["Second plan.", "A line.", "Another line"]
 
 
-def test_short_output_may_be_quoted() -> None:
-    """Output of checks, searches and git, and long output, is not: it was made for a program, or is told elsewhere."""
+def test_output_is_told_until_the_agent_comments_it() -> None:
+    """Of long output the end; of a check, its result is told elsewhere."""
     said = "3 workers share 1 connection; the pool is 5"
-    for command, output, kept in (
-        ("node stats.js", said, 1),
-        ("node stats.js", "short", 0),
-        ("node stats.js", said * 20, 0),
-        ("cat stats.txt", said, 0),
-        ("git log", said, 0),
-        ("pytest -q", "12 passed in 0.31s, and some more words here", 0),
-    ):
-        state = add_call(State(), Ran(command), answer=Answer(output, 0, failed=False))
-        assert len(state.passages) == kept, command
+    story = (
+        Story()
+        .asked("Why is it slow?")
+        .replied("", call("shell", {"command": "node stats.js"}, f"{'x ' * 2_000}\n{said}"))
+    )
+    (told,) = session_state_of(story)["key_findings"]
+    assert told.startswith("`node stats.js` printed:")
+    assert told.endswith(said)
+    assert not session_state_of(story.replied("The pool is larger than what it is given."))["key_findings"]
+
+
+def test_only_the_last_outputs_are_kept() -> None:
+    state = State()
+    for number in range(9):
+        add_call(
+            state,
+            Ran(f"node {number}.js"),
+            answer=Answer(f"{number} workers share one connection to the store", 0),
+        )
+    assert [each.about for each in state.passages] == ["node 6.js", "node 7.js", "node 8.js"]
+    assert (
+        add_call(
+            State(), Ran("pytest -q"), answer=Answer("12 passed in 0.31s, and some more words", 0)
+        ).passages
+        == []
+    )

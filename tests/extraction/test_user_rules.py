@@ -370,6 +370,12 @@ def test_a_plan_handed_back_has_no_rules_of_the_user() -> None:
     )
 
 
+def test_what_the_user_pasted_back_from_the_agent_is_no_rule() -> None:
+    plan = "Never skip the cache in any of the importers."
+    story = Story().asked("Plan it").replied(plan).asked(f"{plan}\nDo it so.").replied("Done.")
+    assert rules_of(story) == []
+
+
 def test_the_same_file_alone_is_not_the_same_topic() -> None:
     """Two rules that only share a file both hold."""
     both = rules_of(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from leftoff.archive.archive import archive_finished
 from leftoff.platform import paths
 from leftoff.platform.log import write_line
 from leftoff.resume_logs.save import save_log
-from leftoff.search.archive import archive_finished
 from leftoff.search.search import SearchRequest, search
 from leftoff.sessions import listing
 from leftoff.sessions.ancestry import DerivedEntry, Registry

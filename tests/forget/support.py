@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from leftoff.archive.archive import open_archive
 from leftoff.catalogue import database
 from leftoff.catalogue.database import library_folder
 from leftoff.forget.forget import ForgetResult, forget, plan_project, plan_session, plan_text
 from leftoff.forget.index import library_path
 from leftoff.platform import paths
-from leftoff.search.archive import open_archive
 from leftoff.search.pieces import unpack_texts
 from leftoff.search.search import SearchRequest, search
 from leftoff.testing.builders import Story

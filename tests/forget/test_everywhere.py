@@ -13,11 +13,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from leftoff.archive.archive import archive_finished
 from leftoff.chat.saved_chats import list_chats, remember_list
 from leftoff.cli import main
 from leftoff.platform import clock, paths
 from leftoff.platform.log import write_line
-from leftoff.search.archive import archive_finished
 from leftoff.sessions import learned_windows
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import Workspace

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from leftoff.archive.archive import archive_finished
 from leftoff.catalogue import database
 from leftoff.catalogue.database import library_folder
 from leftoff.errors import AmbiguousSessionError, NotFoundError, NothingToDoError, UsageError
@@ -15,7 +16,6 @@ from leftoff.platform import paths
 from leftoff.platform.register import Register
 from leftoff.resume_logs import pins
 from leftoff.resume_logs.save import save_log
-from leftoff.search.archive import archive_finished
 from leftoff.search.index_writer import IndexWriter
 from leftoff.search.pieces import Piece, Source
 from leftoff.search.search import SearchRequest, search

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from leftoff.archive.archive import archive_finished, open_archive
 from leftoff.catalogue import database
 from leftoff.catalogue.database import library_folder
 from leftoff.core.session import MAX_PROMPT_CHARS
@@ -16,7 +17,6 @@ from leftoff.forget import forget, index
 from leftoff.forget.index import library_path
 from leftoff.platform import locks, paths
 from leftoff.resume_logs.save import save_log
-from leftoff.search.archive import archive_finished, open_archive
 from leftoff.search.search import SearchRequest, search
 from leftoff.search.update_index import rebuild_library, update_library
 from leftoff.search.updater import Updater

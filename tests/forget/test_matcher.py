@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leftoff.archive.file_texts import unit_texts
 from leftoff.catalogue.forgotten import MASK, spellings
 from leftoff.errors import UsageError
 from leftoff.forget.matcher import Matcher, require_distinctive
-from leftoff.search.file_texts import unit_texts
 
 
 @pytest.mark.parametrize(

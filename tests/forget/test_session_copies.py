@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from leftoff.archive.archive import archive_finished, open_archive
 from leftoff.forget import forget as forget_module
 from leftoff.platform import paths, zstd
-from leftoff.search.archive import archive_finished, open_archive
 from leftoff.search.update_index import update_library
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import Workspace

@@ -47,18 +47,6 @@ def at_line(item, line):
     return Source(item=item, place=Place("t.jsonl", line, 0, 1), sha256="0" * 64, excerpt="x")
 
 
-def test_an_answer_of_which_only_a_courtesy_is_left_is_not_told():
-    """Unless that names something, or is all that the agent said."""
-    answers = [
-        "Asked “Is it slow?”: […]\n\nGreat callout, happy to look into this.",
-        "Asked “Is it fast?”: Got it, speed first is better.\n[…]",
-        "Asked “Why?”: […]\n\nThe lock in `src/store.py` was held twice.",
-        "Asked “Is that all?”: Yes, that was all of it.",
-    ]
-    told = sections(restored(log(accomplishments=answers)))["What Happened"]
-    assert [*re.findall(r"Asked “(.*?)”", told)] == ["Why?", "Is that all?"]
-
-
 def test_a_fresh_session_reads_where_things_stand_first():
     """Then the rules, decisions, what was asked and what happened, and how and where."""
     found = sections(restored(full()))

@@ -312,7 +312,7 @@ def test_a_state_of_an_earlier_version_is_read_again_from_the_transcript(home, t
     kept.write_text(json.dumps(old), encoding="utf-8")
     again = saved(two_sessions[0])
     assert again["mission_summary"] == fresh["mission_summary"] != ""
-    assert json.loads(kept.read_text(encoding="utf-8"))["schema"] == 2
+    assert json.loads(kept.read_text(encoding="utf-8"))["schema"] == 3
 
 
 def test_a_log_goes_into_the_sessions_own_project(home, tmp_path: Path) -> None:

@@ -2,47 +2,23 @@
 
 import os
 from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
-
-import pytest
 
 from leftoff.catalogue import database
 from leftoff.catalogue.database import LOCK_NAME, library_folder
-from leftoff.platform import clock, locks, paths
-from leftoff.search.changes import FULL_CHECK_FILE, Changes, find_changes, folder_variables_digest
+from leftoff.platform import locks, paths
+from leftoff.search.changes import Changes, find_changes, folder_variables_digest
 from leftoff.search.search import SearchRequest, search
 from leftoff.search.update_index import update_library
 from leftoff.testing.builders import Story
 from leftoff.workspace import Workspace
 from tests.forget.support import NOW, OTHER, SESSION
 
-TEN_MINUTES = 600
 
-
-@pytest.fixture
-def old(home):
-    """An old known session, and a thousand newer ones that only the archive has."""
-    transcript = home.claude(
-        Story(session_id=SESSION, project=str(Path.cwd())).asked("A koala").replied("yes")
-    )
-    update_library(Workspace.open())
-    with closing(database.open_for_writing(library_folder())) as connection, database.transaction(connection):
-        connection.executemany(
-            "INSERT INTO sources(type, path, modified_ns, size_bytes, archived) VALUES ('session', ?, ?, 1, 1)",
-            [(f"/gone/{number}.jsonl", 2_000_000_000_000_000_000 + number) for number in range(1000)],
-        )
-    return transcript
-
-
-def new_at(seconds):
-    """Return the changes, some seconds after the last full check."""
-    looked = Path(library_folder(), FULL_CHECK_FILE)
-    at = looked.stat().st_mtime if seconds is not None else 0
+def news():
+    """Return what a search would read."""
     with closing(database.open_for_search(library_folder())) as connection:
-        return find_changes(
-            connection, library_folder(), folder_variables_digest(paths.environment()), at + (seconds or 0)
-        )
+        return find_changes(connection, folder_variables_digest(paths.environment()))
 
 
 def grow(transcript):
@@ -51,49 +27,31 @@ def grow(transcript):
         file.write(transcript.read_bytes().splitlines(keepends=True)[-1])
 
 
-def test_old_sessions_are_checked_every_ten_minutes(old):
-    """The newest thousand at each search; a clock that was set back does not delay it."""
-    assert new_at(0) == Changes()
+def test_a_line_in_any_session_is_news_and_an_archived_session_without_file_is_none(home):
+    """The archive has what an agent deleted."""
+    old = home.claude(Story(session_id=SESSION, project=str(Path.cwd())).asked("A koala").replied("yes"))
+    update_library(Workspace.open())
+    with closing(database.open_for_writing(library_folder())) as connection, database.transaction(connection):
+        connection.executemany(
+            "INSERT INTO sources(type, path, modified_ns, size_bytes, archived) VALUES ('session', ?, ?, 1, 1)",
+            [(f"/gone/{number}.jsonl", 2_000_000_000_000_000_000 + number) for number in range(1000)],
+        )
+    assert news() == Changes()
     grow(old)
-    assert new_at(TEN_MINUTES - 1) == Changes()
-    assert new_at(TEN_MINUTES) == Changes(changed=(str(old),))
-    assert new_at(-1) == Changes(changed=(str(old),))
+    assert news() == Changes(changed=(str(old),))
 
 
-def test_old_sessions_are_checked_again_until_they_are_read(old):
-    """A check counts only if its changes were read, or if there were none."""
-    looked = Path(library_folder(), FULL_CHECK_FILE)
-    before = looked.stat().st_mtime
-    grow(old)
-    assert new_at(TEN_MINUTES).changed
-    assert looked.stat().st_mtime == before
-    assert new_at(TEN_MINUTES).changed
-    os.utime(old, ns=(3_000_000_000_000_000_000, 3_000_000_000_000_000_000))
-    update_library(Workspace.open(), changed=[str(old)])
-    grow(old)  # the newest now, and those are looked at each time
-    assert new_at(TEN_MINUTES).changed
-    assert looked.stat().st_mtime == pytest.approx(before + TEN_MINUTES)
-
-
-def test_while_the_lock_is_held_a_change_of_an_old_session_waits_for_the_next_search(old):
-    """The next search finds the change without waiting for the next full check."""
+def test_while_the_lock_is_held_a_change_waits_for_the_next_search(home):
+    """The search says that not everything was read."""
+    old = home.claude(Story(session_id=SESSION, project=str(Path.cwd())).asked("A koala").replied("yes"))
+    update_library(Workspace.open())
     with old.open("ab") as file:
         file.write(old.read_bytes().replace(b"koala", b"platypus"))
-    later = clock.now() + timedelta(seconds=TEN_MINUTES + 1)
     with locks.hold(Path(library_folder(), LOCK_NAME)):
-        waiting = search(Workspace.open(), SearchRequest(query="platypus"), later)
+        waiting = search(Workspace.open(), SearchRequest(query="platypus"), NOW)
     assert (waiting.sessions, waiting.unread) == ((), True)
-    found = search(Workspace.open(), SearchRequest(query="platypus"), later + timedelta(seconds=1))
+    found = search(Workspace.open(), SearchRequest(query="platypus"), NOW)
     assert (len(found.sessions), found.unread) == (1, False)
-
-
-def test_without_write_permission_all_sessions_are_checked_again(old):
-    """Without write permission, the time of the check cannot be noted."""
-    Path(library_folder(), FULL_CHECK_FILE).unlink()
-    Path(library_folder(), FULL_CHECK_FILE).symlink_to("/nowhere/at/all")
-    grow(old)
-    assert new_at(None) == Changes(changed=(str(old),))
-    assert new_at(None) == Changes(changed=(str(old),))
 
 
 def test_many_changes_lead_to_a_complete_update(home):
@@ -103,11 +61,11 @@ def test_many_changes_lead_to_a_complete_update(home):
     update_library(Workspace.open())
     for transcript in transcripts:
         os.utime(transcript, ns=(1, 1))
-    assert new_at(0).everywhere
+    assert news().everywhere
     update_library(Workspace.open())
-    assert new_at(0) == Changes()
+    assert news() == Changes()
     transcripts[0].unlink()
-    assert new_at(0).everywhere
+    assert news().everywhere
 
 
 def test_only_what_has_changed_is_read(home):

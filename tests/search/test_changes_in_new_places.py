@@ -46,7 +46,7 @@ def is_up_to_date():
     """Return whether a search would read nothing."""
     with closing(database.open_for_search(library_folder())) as connection:
         variables = folder_variables_digest(paths.environment())
-        return find_changes(connection, library_folder(), variables, clock.now().timestamp()) == Changes()
+        return find_changes(connection, variables) == Changes()
 
 
 def test_the_first_session_of_a_second_agent_is_found(home):

@@ -5,13 +5,13 @@ import sqlite3
 
 import pytest
 
+from leftoff.archive.archive_files import Archive
 from leftoff.catalogue import database
 from leftoff.errors import DocumentError, StorageError, UsageError
-from leftoff.search.archive_files import Archive
 from leftoff.search.pieces import unpack_texts
 from leftoff.search.query import parse_query
+from tests.archive.test_archive_files import described, session  # noqa: F401
 from tests.search.sample_library import NOW, ask, fill, names, piece
-from tests.search.test_archive_files import described, session  # noqa: F401
 
 
 @pytest.mark.parametrize(

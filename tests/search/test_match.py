@@ -8,7 +8,7 @@ from leftoff.catalogue import database
 from leftoff.errors import DocumentError, LockTimeoutError, StorageError
 from leftoff.search import match
 from leftoff.search.index_writer import BLOCK_BYTES, IndexWriter
-from leftoff.search.pieces import KINDS, PendingCall, Touch
+from leftoff.search.pieces import KINDS, PendingCall
 from leftoff.search.query import parse_query
 from leftoff.search.search import suggest_word
 from leftoff.search.snippets import make_snippet
@@ -62,7 +62,7 @@ def test_filters_narrow_down(tmp_path):
                 "command",
                 tool="Bash",
                 call_id="1",
-                touches=(Touch("/x/src/a.py", "changed"),),
+                files=("/x/src/a.py",),
                 at=at,
             ),
             piece("word failed", 3, "result", call_id="1", failed=True, exit_code=2, at=at),
@@ -95,7 +95,7 @@ def test_filters_narrow_down(tmp_path):
 
 
 def test_prompts_outrank_tool_output_and_new_outranks_old(tmp_path):
-    """A very old prompt does not; with ``--newest`` only the time counts."""
+    """With ``--newest`` only the time counts."""
     writer = IndexWriter(str(tmp_path))
     for name, kind, days in (("old", "prompt", 300), ("fresh", "prompt", 1), ("printed", "result", 0)):
         writer.add(
@@ -106,7 +106,7 @@ def test_prompts_outrank_tool_output_and_new_outranks_old(tmp_path):
         )
     writer.close()
     fill(tmp_path, {f"other{number}": [piece("nothing of it")] for number in range(9)})
-    assert names(ask(tmp_path, "limiter")) == ["fresh", "printed", "old"]
+    assert names(ask(tmp_path, "limiter")) == ["fresh", "old", "printed"]
     assert names(ask(tmp_path, "limiter", newest=True)) == ["printed", "fresh", "old"]
 
 
@@ -159,27 +159,31 @@ def test_a_question_finds_the_piece_with_the_answer_beside_it(tmp_path):
     assert names(ask(tmp_path, "What is the password of the staging server called?"))[0] == "beside"
 
 
-def test_the_newest_session_is_found_among_thousands_of_pieces(tmp_path):
-    """Only the best pieces are ranked, and its are not."""
+def test_a_session_is_found_beside_one_with_thousands_of_pieces(tmp_path, monkeypatch):
+    """Where the pieces of few sessions are compared, those of the best as a whole are, or of the newest."""
+    monkeypatch.setattr(match, "_MAX_COMPARED", 1)
     fill(tmp_path, {"many": [piece("koala", line) for line in range(1, 2200)]})
     new = source("new", modified_ns=NOW_NS, project="/p")
     writer = IndexWriter(str(tmp_path))
     writer.add(new, [piece("koala " + "in a long text " * 50)], before=None, after=reached(1))
     writer.close()
-    assert names(ask(tmp_path, "koala")) == ["many"]
+    assert names(ask(tmp_path, "koala")) == ["many", "new"]
     assert names(ask(tmp_path, "koala", newest=True)) == ["new", "many"]
+    assert names(ask(tmp_path, "koala", limit=1)) == ["many"]
+    assert names(ask(tmp_path, "koala", limit=1, newest=True)) == ["new"]
 
 
-def test_of_very_many_pieces_a_sample_is_ranked_and_a_rare_word_decides(tmp_path, monkeypatch):
-    """Words that are everywhere are left out if there are others, and all places are counted."""
-    monkeypatch.setattr(match, "_MAX_COUNTED", 50)
-    monkeypatch.setattr(match, "_MAX_COMPARED", 20)
+def test_a_rare_word_decides_and_all_places_are_counted(tmp_path, monkeypatch):
+    """Words that are everywhere are left out if there are others."""
+    monkeypatch.setattr(match, "_COMMON", 50)
     sessions = {f"s{number}": [piece(f"koala {line}", line) for line in range(1, 41)] for number in range(4)}
     fill(tmp_path, sessions | {"rare": [piece("a numbat"), piece("a koala", 2)]})
-    many = ask(tmp_path, "koala")
-    assert {*names(many)} >= {*sessions}
-    assert {each.places for each in many.sessions} <= {1, 40}
+    assert {each.session_id: each.places for each in ask(tmp_path, "koala").sessions} == {
+        **dict.fromkeys(sessions, 40),
+        "rare": 1,
+    }
     assert names(ask(tmp_path, "where is the numbat of koala")) == ["rare"]
+    assert len(ask(tmp_path, "koala 7").sessions) == 4
 
 
 def test_the_best_places_are_returned_and_all_are_counted(tmp_path):
@@ -237,7 +241,7 @@ def test_removed_sources_are_not_found(tmp_path):
     """Words, texts, files and calls are removed; other sources stay."""
     fill(
         tmp_path,
-        {"a": [piece("alpha shared", touches=(Touch("x.py", "read"),))], "b": [piece("beta shared")]},
+        {"a": [piece("alpha shared", files=("x.py",))], "b": [piece("beta shared")]},
     )
     writer = IndexWriter(str(tmp_path))
     assert writer.remove(["/home/dev/a.jsonl", "/nowhere"]) == 1

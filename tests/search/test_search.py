@@ -158,11 +158,10 @@ def test_an_up_to_date_index_is_recognised_without_loading_an_agent(story):
     with closing(database.open_for_search(library_folder())) as connection:
         connection.execute("PRAGMA query_only = OFF")
         connection.execute("UPDATE facts SET value = ? WHERE name = 'folders named'", (variables,))
-        now = NOW.timestamp()
-        assert find_changes(connection, library_folder(), variables, now) == Changes()
-        assert find_changes(connection, library_folder(), "HOME=/y", now).everywhere
+        assert find_changes(connection, variables) == Changes()
+        assert find_changes(connection, "HOME=/y").everywhere
         os.utime(story[0], ns=(1, 1))
-        assert find_changes(connection, library_folder(), variables, now) == Changes(changed=(str(story[0]),))
+        assert find_changes(connection, variables) == Changes(changed=(str(story[0]),))
 
 
 def test_a_new_session_makes_it_stale(story, home):

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from leftoff.archive.archive import archive_finished
 from leftoff.catalogue import database
 from leftoff.catalogue.database import library_folder
 from leftoff.errors import DocumentError
 from leftoff.forget import forget
 from leftoff.platform import paths
-from leftoff.search.archive import archive_finished
 from leftoff.search.search import SearchRequest, search
 from leftoff.search.update_index import rebuild_library, update_library, update_library_and_archive
 from leftoff.testing.builders import Story, call

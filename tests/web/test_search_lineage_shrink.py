@@ -1,11 +1,15 @@
 """Search with filters, the family as a tree, and the one action: a smaller copy with the cuts that were ticked."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 
+from leftoff.catalogue import database
+from leftoff.catalogue.database import library_folder
+from leftoff.search.update_index import update_library
 from leftoff.shrink.trim import TrimOptions, prepare_trim, write_trim
 from leftoff.testing.builders import Story, call
 from leftoff.web.library import key_of
@@ -41,6 +45,19 @@ def test_search_shows_the_hit_and_leads_to_its_line(transcript, address, web):
     line = next(n for n, text in enumerate(transcript.read_text().splitlines(), 1) if "zebra" in text)
     assert f'href="{address}/read#L{line}"' in page
     assert "Find the &lt;leak&gt;" in page
+
+
+def test_a_session_that_is_also_in_the_archive_has_a_link_until_its_agent_deletes_it(
+    transcript, address, web
+):
+    update_library(Workspace.open())
+    with closing(database.open_for_writing(library_folder())) as connection, database.transaction(connection):
+        connection.execute("UPDATE sources SET archived = 1")
+    assert f'href="{address}/read#L' in web.get("/search?q=zebra")
+    transcript.unlink()
+    page = web.get("/search?q=zebra")
+    assert "<mark>zebra</mark>" in page
+    assert f'href="{address}' not in page
 
 
 def test_filters_narrow_the_search(transcript, web):

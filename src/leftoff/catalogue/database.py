@@ -23,7 +23,9 @@ SCHEMA = 2  # 1: what was forgotten stood in a table
 FILE_NAME = "library.sqlite3"
 DRAFT_NAME = "library.new.sqlite3"
 FORGOTTEN_FILE = "forgotten.json"  # beside the library: what must not be indexed again
-TOKENS_VERSION = 4  # goes up when the tokens of a text change; an index of older tokens is built again
+TOKENS_VERSION = (
+    5  # goes up when the index changes, such as how words are split; an older index is built again
+)
 _OURS = {"schema": SCHEMA, "words": TOKENS_VERSION}
 _Facts = dict[str, object]
 _PATIENCE_SECONDS = 5.0
@@ -44,13 +46,13 @@ CREATE TABLE IF NOT EXISTS blocks(id INTEGER PRIMARY KEY, source INTEGER NOT NUL
 CREATE INDEX IF NOT EXISTS blocks_by_source ON blocks(source);
 CREATE TABLE IF NOT EXISTS pieces(
   id INTEGER PRIMARY KEY, block INTEGER NOT NULL, slot INTEGER NOT NULL, line INTEGER NOT NULL, start INTEGER NOT NULL,
-  kind TEXT NOT NULL, at INTEGER, tool TEXT, failed INTEGER, exit_code INTEGER, asked INTEGER);
+  kind TEXT NOT NULL, at INTEGER, tool TEXT, failed INTEGER, exit_code INTEGER);
 CREATE VIEW IF NOT EXISTS texts AS SELECT id, text, more_words(text) AS parts FROM
   (SELECT p.id, text_of(b.data, p.slot) AS text FROM pieces p JOIN blocks b ON b.id = p.block);
 CREATE TABLE IF NOT EXISTS paths(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS paths_by_name ON paths(name);
 CREATE TABLE IF NOT EXISTS touches(
-  path INTEGER NOT NULL, piece INTEGER NOT NULL, verb TEXT NOT NULL, PRIMARY KEY(path, piece, verb)) WITHOUT ROWID;
+  path INTEGER NOT NULL, piece INTEGER NOT NULL, PRIMARY KEY(path, piece)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS touches_by_piece ON touches(piece);
 CREATE TABLE IF NOT EXISTS waiting(
   source INTEGER NOT NULL, call_id TEXT NOT NULL, piece INTEGER NOT NULL, tool TEXT NOT NULL,

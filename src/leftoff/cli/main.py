@@ -48,7 +48,7 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "why": Entry("history_commands:why", "which session changed a file or a line, and why"),
         "history": Entry("history_commands:history", "what sessions did to a file", is_rare=True),
         "lineage": Entry("shrink_commands:lineage", "what a session came from, and its copies"),
-        "archive": Entry("search_commands:archive", "sessions that their agent has deleted", is_rare=True),
+        "archive": Entry("archive_commands:archive", "sessions that their agent has deleted", is_rare=True),
         "forget": Entry("forget_command:forget", "erase a session, project or text everywhere", is_rare=True),
     },
     "Logs": {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from leftoff.archive import archive
 from leftoff.cli import arguments, output
 from leftoff.cli.history_commands import require_sdk
 from leftoff.core.hook_settings import SCOPES, HookProblem, Scope
@@ -20,7 +21,6 @@ from leftoff.forget.purge import purge as purge_data
 from leftoff.live import install as live_install
 from leftoff.live import trust as live_trust
 from leftoff.platform import paths
-from leftoff.search import archive
 from leftoff.workspace import Workspace
 
 _WAITING = "These are not used until you trust them. Read them, then: leftoff trust DOCUMENT"

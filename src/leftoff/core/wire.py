@@ -48,7 +48,7 @@ SCHEMAS: Mapping[DocumentKind, int] = {
     "last_list": 1,
     "compactions": 1,
     "pin": 1,
-    "extraction": 2,  # 1: with lists of names; the transcript is read again
+    "extraction": 3,  # of an earlier one, the transcript is read again
     "pause_snapshot": 1,  # the .json and .yaml of a finished pause
     "discarded_pause": 1,
     "last_pauses": 1,

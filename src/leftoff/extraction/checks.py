@@ -86,6 +86,9 @@ def _last_line(pattern: re.Pattern[str], output: str) -> str:
 
 def _failure_line(output: str) -> str:
     """Return the line that says what went wrong: the first that names an error, else the last one."""
+    for line in output.splitlines():
+        if _FAILED.search(line) and not _SAYS_LITTLE.match(line):
+            return truncate(line.strip(), _MAX_SAID_CHARS)
     found = _TROUBLE.search(output)
     lines = (
         output[output.rfind("\n", 0, found.start() + 1) + 1 :].splitlines()

@@ -124,8 +124,9 @@ def _delete_known_files(state: State, ref: Ref, command: str, folder: str | None
     """Mark known files that a shell command removed; files never seen before are ignored."""
     for targets in _DELETES.findall(command):
         for target in targets.split():
-            for path in (target, f"{folder or state.project}/{target}"):
-                if path in state.files:
+            places = (target.rstrip("/"), f"{folder or state.project}/{target.rstrip('/')}")
+            for path in [*state.files]:
+                if path in places or path.startswith(tuple(f"{place}/" for place in places)):
                     _store_file(
                         state, _touch_file(state, ref, path)._replace(last="deleted", edited_at=state.calls)
                     )

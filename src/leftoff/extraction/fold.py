@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -29,7 +30,6 @@ from leftoff.extraction.state import (
 _MAX_PROMPT_CHARS = 6_000
 _MAX_TEXT_CHARS = 8_000
 _MAX_SUMMARY_CHARS = 20_000
-_MIN_INSTRUCTIONS_CHARS = 200
 _MAX_INPUT_CHARS = 20_000
 _MAX_INPUT_PARTS = 1_000  # of one list or object
 _MAX_INPUT_DEPTH = 20
@@ -41,6 +41,8 @@ _PROMPT, _COMPACTION, _BROKEN = RecordKind.PROMPT, RecordKind.COMPACTION, Record
 _CONTEXT = RecordKind.CONTEXT
 _MAY_REPORT_JOBS = (RecordKind.PROMPT, RecordKind.CONTEXT, RecordKind.SIDE)
 _HANDED_OVER = HANDED_OVER.encode()
+# What clients have models put around a part of a reply; if more tags follow at once, it is data for the client.
+_MARKUP = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)>\s*(.*?)\s*</\1>", re.DOTALL)
 _LIMIT_PASSAGES_EVERY = 256  # counting them takes longer
 _LIMIT_EVERY = 8  # lines of the transcript, so that any partition of the records gives the same state
 
@@ -156,7 +158,7 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
     state.tip = state.turns
     has_read = _has_read_last_reply(state, typed)
     state.queued = ""
-    typed, template = templates.Parts(typed, "") if by_agent else _separate_template(state, typed)
+    typed = typed if by_agent else templates.without_template(typed)
     project = continued_project(typed) or ""
     state.prompts.append(
         Prompt(
@@ -167,33 +169,12 @@ def _add_prompt(state: State, record: Record, typed: str, *, by_agent: bool) -> 
             state.calls,
             project=project,
             by_agent=by_agent,
-            template=_clip_prompt(template),
         )
     )
     if has_rewound:
         rewinds.update_rewinds(state, record.place)
     if not by_agent and not project and not only_saves(typed):
         user_rules.add_prompt(state, ref, typed, has_read_last_reply=has_read)
-
-
-def _separate_template(state: State, typed: str) -> templates.Parts:
-    """Return the parts of a prompt; an earlier one with the same template, which was taken for the user's words, is corrected."""
-    found = templates.separate_field(typed)
-    if found is not None:
-        return found
-    kept = _clip_prompt(typed)
-    answered = {each.turn for each in state.passages if each.kind == "outcome"}  # others may be typed again
-    for number in range(len(state.prompts) - 1, -1, -1):
-        earlier = state.prompts[number]
-        if earlier.by_agent or earlier.turn not in answered:
-            continue
-        shared = templates.separate_shared(kept, earlier.template or earlier.text)
-        if shared is not None and (earlier.template or kept != earlier.text):
-            if not earlier.template:
-                state.prompts[number] = earlier._replace(text=shared[1].typed, template=shared[1].template)
-                user_rules.drop_rules(state, earlier.ref, but=shared[1].typed)
-            return shared[0]
-    return templates.Parts(typed, "")
 
 
 def _has_read_last_reply(state: State, typed: str) -> bool:
@@ -222,8 +203,6 @@ def _fold_context(state: State, record: Record, reader: Reader) -> None:
         _fold_continued_project(state)
     elif record.actor is None and (asked := reader.assigned(record)):
         _add_prompt(state, record, asked, by_agent=True)
-    elif record.actor is None:
-        _fold_expanded_command(state, record)
 
 
 def _fold_continued_project(state: State) -> None:
@@ -231,23 +210,6 @@ def _fold_continued_project(state: State) -> None:
     match = CONTINUE_PROJECT.fullmatch(state.prompts[-1].text.strip()) if state.prompts else None
     if match is not None:
         state.prompts[-1] = state.prompts[-1]._replace(project=match["words"])
-
-
-def _fold_expanded_command(state: State, record: Record) -> None:
-    """Keep the instructions that a command such as ``/review`` stands for: the user asked the agent to follow them."""
-    last = state.prompts[-1] if state.prompts else None
-    if (
-        last is None
-        or not last.text.startswith("/")
-        or (state.passages and state.passages[-1].turn == last.turn)
-    ):
-        return
-    text = truncate(record.text.strip(), _MAX_TEXT_CHARS)
-    if len(text) > _MIN_INSTRUCTIONS_CHARS:
-        name = last.text.split(maxsplit=1)[0]
-        state.passages.append(
-            Passage(make_ref(record, text), "document", text, name, state.turns, state.calls)
-        )
 
 
 def _fold_restored(state: State, record: Record) -> None:
@@ -306,8 +268,11 @@ def _drop_interrupted_calls(state: State) -> None:
 
 
 def _fold_text(state: State, ref: Ref, text: str) -> None:
-    text = truncate(text.strip(), _MAX_TEXT_CHARS)
-    state.passages.append(Passage(ref, "reply", text, "", state.turns, state.calls))
+    if "</" in text:
+        text = _MARKUP.sub(lambda found: "" if found[2].startswith("<") else found[2], text)
+    if text.strip():
+        text = truncate(text.strip(), _MAX_TEXT_CHARS)
+        state.passages.append(Passage(ref, "reply", text, "", state.turns, state.calls))
 
 
 def _fold_results(state: State, record: Record, reader: Reader) -> None:
@@ -330,13 +295,10 @@ def _fold_compaction(state: State, record: Record) -> None:
     if compaction is None or compaction.trigger == "micro":
         return  # only clears old answers
     if compaction.summary:
-        summary = truncate(compaction.summary.strip(), _MAX_SUMMARY_CHARS)
-        state.passages[:] = [
-            each for each in state.passages if each.kind != "summary"
-        ]  # the new one covers it
-        state.passages.append(
-            Passage(make_ref(record, summary), "summary", summary, "", state.turns, state.calls)
-        )
+        if state.last_reply is None:  # otherwise what it sums up is in the transcript, word for word
+            summary = truncate(compaction.summary.strip(), _MAX_SUMMARY_CHARS)
+            passage = Passage(make_ref(record, summary), "summary", summary, "", state.turns, state.calls)
+            state.passages[:] = [passage]
         if state.last_compaction_call == state.calls:
             return  # the second record of the same compaction
     state.compactions += 1

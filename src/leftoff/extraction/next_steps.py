@@ -23,6 +23,7 @@ from leftoff.extraction.state import Passage, Pending, Prompt, Ref, State
 from leftoff.extraction.wording import quote, shorten
 
 _MAX_NEXT_STEPS = 20
+_VERDICTS = ("answer", "refusal", "plan_rejected")
 _FIRST_REQUEST_CHARS = 1_800
 _REQUEST_CHARS = 260  # of each between the first and the last
 _REQUESTS_CHARS = 4_200  # all together
@@ -32,7 +33,7 @@ TEAM_ASKED = "Another agent first asked:"  # the same, in a team of agents
 LATEST = "The latest request:"
 WAITING = "Newest request, not begun:"
 UNDER_WAY = "Call without an answer:"
-LAST_REPLY = "The agent's last reply:"
+LAST_REPLY = "The agent's last reply"
 FAILS = "Failing check:"
 RUNNING = "Running in the background when last seen:"
 TODO_WORDS = {"in_progress": "In progress", "pending": "To do"}
@@ -105,15 +106,29 @@ def find_open_steps(state: State) -> list[Step]:
 def _open_steps(state: State, *, with_context: bool) -> Iterator[Step]:
     """Yield what is open; ``with_context`` also what the agent said and did last, which is nothing to do by itself."""
     if state.queued and state.queued_ref is not None:
-        yield f"{WAITING} “{passages.fit_paragraphs(state.queued, LAST_REQUEST_CHARS)}”", [state.queued_ref]
+        yield f"{WAITING} “{passages.fit(state.queued, LAST_REQUEST_CHARS)}”", [state.queued_ref]
     if state.prompts and not is_answered(state, state.prompts[-1]):
         yield from open_request(state, with_context=with_context)
     else:
-        said = _reply_with_next_step(state) or (state.last_reply if with_context else None)
+        said = _reply_with_next_step(state) or (_last_words(state) if with_context else None)
         if said is not None:
-            yield f"{LAST_REPLY} {fit_reply(said.text)}", [said.ref]
+            yield f"{LAST_REPLY}{_answering(state, said)}: {fit_reply(said.text)}", [said.ref]
     yield from _open_todos(state)
     yield from _unsettled_calls(state)
+
+
+def _answering(state: State, reply: Passage) -> str:
+    """Say what a reply answers, where that is not the latest request: a mere "yes" and its offer, an answer, a refusal."""
+    said = [(each.ref, each.text) for each in state.prompts if not each.is_for_leftoff]
+    said += [(rule.ref, rule.text) for rule in state.rules if rule.kind in _VERDICTS and rule.text]
+    before = [pair for pair in said if pair[0].line_idx < reply.ref.line_idx]
+    asked = requests(state)
+    ref, text = max(before, key=lambda pair: pair[0].line_idx, default=(None, ""))
+    if ref is None or (asked and ref.line_idx == asked[-1].ref.line_idx):
+        return ""
+    offers = [each for each in state.passages if each.kind == "outcome" and each.ref.line_idx < ref.line_idx]
+    offer = [*wording.sentences(offers[-1].text.rpartition("\n\n")[2])][-1:] if offers else []
+    return f" (to {quote(text, 400)}" + (f", after {quote(offer[0], 300)})" if offer else ")")
 
 
 def _unsettled_calls(state: State) -> Iterator[Step]:
@@ -130,9 +145,16 @@ def _unsettled_calls(state: State) -> Iterator[Step]:
 
 
 def _open_todos(state: State) -> Iterator[Step]:
+    # An entry in progress from before the agent called the work done is one that it forgot to tick off.
+    said = [each for each in state.passages if each.kind == "outcome" or each is state.last_reply]
+    is_over = bool(state.prompts) and is_answered(state, state.prompts[-1])
+    ends = (each for each in said if each.kind == "outcome" or is_over)
+    done_at = max(
+        (each.call for each in ends if any(map(is_complete, wording.sentences(each.text)))), default=-1
+    )
     for status, word in TODO_WORDS.items():
         for todo in state.todos:
-            if todo.status == status and todo.text:
+            if todo.status == status and todo.text and (status == "pending" or todo.call > done_at):
                 yield f"{word}: {shorten(todo.text, 300)}", [todo.ref]
 
 
@@ -156,6 +178,12 @@ def is_answered(state: State, prompt: Prompt) -> bool:
         return any(each.kind == "outcome" and each.turn == prompt.turn for each in state.passages)
     reply = state.last_reply
     return reply is not None and reply.call == state.calls and not state.pending and reply.turn == prompt.turn
+
+
+def _last_words(state: State) -> Passage | None:
+    """Return the agent's last reply that says something: not "No response requested." after a command of the client."""
+    said = (each for each in reversed(state.passages) if each.kind in ("reply", "outcome"))
+    return next((each for each in said if not wording.only_announces(each.text)), state.last_reply)
 
 
 def _reply_with_next_step(state: State) -> Passage | None:
@@ -185,7 +213,7 @@ def _replies_before_thanks(state: State) -> Iterator[Passage]:
 
 def _nothing_open(state: State) -> Iterator[Step]:
     """Yield a step that says so explicitly, so that the next session does not look for open work; in doubt, only what was said."""
-    reply = state.last_reply
+    reply = _last_words(state)
     if not state.prompts or reply is None:
         return
     asked = requests(state)

@@ -32,7 +32,7 @@ LAST_REQUEST_CHARS = 1_500
 _LAST_REPLY_CHARS = 2_000
 _LAST_TEXTS = 6
 _CLEAR_ALONE_CHARS = 120  # a shorter request may speak of "those changes", which the reply before it names
-_BEFORE_CHARS = 500
+_BEFORE_CHARS = 2_000  # a short request may be to carry out what was said
 _MIN_BEFORE_CHARS = 80  # less says nothing about what came before
 
 
@@ -43,7 +43,15 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
     if last is not None and last.project:
         yield f"The next task of project {shorten(last.project, 80)} is in its _resume.md", [last.ref]
     elif last is not None:
-        yield f"{UNFINISHED} {quote_prompt(last, LAST_REQUEST_CHARS)}", [last.ref]
+        open_ones = [last]  # and those before it that nobody has replied to
+        replied = {each.turn for each in state.passages if each.kind in ("reply", "outcome")}
+        for prompt in reversed(asked[: asked.index(last)]):
+            if prompt.turn in replied or prompt.call != last.call or prompt.project:
+                break
+            open_ones.insert(0, prompt)
+        open_ones = [*{each.text: each for each in open_ones}.values()]
+        quoted = " and then ".join(quote_prompt(each, LAST_REQUEST_CHARS) for each in open_ones[-3:])
+        yield f"{UNFINISHED} {quoted}", [each.ref for each in open_ones[-3:]]
     if with_context:
         if not only_saves(state.prompts[-1].text):
             yield from _words_around(state)
@@ -53,7 +61,7 @@ def open_request(state: State, *, with_context: bool) -> Iterator[Step]:
 def quote_prompt(prompt: Prompt, max_chars: int) -> str:
     """Quote a prompt with its lines; of one that is too long, the paragraphs that say most."""
     text = prompt.text.strip()
-    return f"“{passages.fit_paragraphs(text, max_chars).replace(chr(10) * 2, chr(10))}”"
+    return f"“{passages.fit(text, max_chars).replace(chr(10) * 2, chr(10))}”"
 
 
 def _words_around(state: State) -> Iterator[Step]:
@@ -66,17 +74,17 @@ def _words_around(state: State) -> Iterator[Step]:
         for each in reversed(state.passages)
         if each.kind in ("reply", "outcome")
         and each.turn < state.turns
-        and len(wording.without_announcements(each.text)) >= (_MIN_BEFORE_CHARS if said else 1)
+        and len(_without_announcements(each.text)) >= (_MIN_BEFORE_CHARS if said else 1)
     )
     before = next(earlier, None)
     if before is not None and not (said and len(state.prompts[-1].text) > _CLEAR_ALONE_CHARS):
-        text = fit_reply(before.text, _BEFORE_CHARS if said else _LAST_REPLY_CHARS)
+        text = fit_reply(before.text, _BEFORE_CHARS)
         if not said or len(text) >= _MIN_BEFORE_CHARS:
             yield f"{SAID_BEFORE} {text}", [before.ref]
     kept: list[Passage] = []
     room = _LAST_REPLY_CHARS
     for each in reversed(said):
-        text = each.text if each is said[-1] else wording.without_announcements(each.text)
+        text = each.text if each is said[-1] else _without_announcements(each.text)
         text = fit_reply(text, min(room, _LAST_REPLY_CHARS * 2 // 3))
         if kept and len(text) > room:
             break
@@ -85,6 +93,10 @@ def _words_around(state: State) -> Iterator[Step]:
             room -= len(text)
     if kept:
         yield f"{WAS_AT} " + "\n\n".join(each.text for each in kept), [each.ref for each in kept]
+
+
+def _without_announcements(text: str) -> str:
+    return wording.without_last_announcement(wording.without_announcements(text))
 
 
 def _calls_since(state: State) -> Iterator[Step]:
@@ -114,13 +126,8 @@ def _calls_since(state: State) -> Iterator[Step]:
 
 
 def fit_reply(text: str, max_chars: int = _LAST_REPLY_CHARS) -> str:
-    """Return a reply, or where it is too long its paragraphs about what is left, then those that say most."""
-
-    def weight(_: int, part: str) -> float:
-        return 4.0 if any(map(says_what_is_left, wording.sentences(part))) else 1.0
-
-    with_bold_headings = passages.join(enumerate(passages.split(text)))
-    return passages.fit(with_bold_headings, max_chars, weight, max_chars)
+    """Return a reply, its headings bold, or where it is too long its first paragraphs and the last one."""
+    return passages.fit(passages.join(enumerate(passages.split(text))), max_chars)
 
 
 def says_what_is_left(sentence: str) -> bool:

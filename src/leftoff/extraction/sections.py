@@ -49,7 +49,7 @@ def render(
     # The same log wherever the transcript is: its path counts as if it were short.
     needed = [*fixed, *_texts({**facts, "transcript": ""})]
     room = (max_tokens - _RESERVED_TOKENS) * 4 - sum(count_quarters(text) + 8 for text in needed)
-    told = story.tell(active, room, known=fixed)
+    told = story.tell(active, room, known="\n".join(fixed))
     draft = _Draft()
     draft.add("mission_summary", [(mission, mission_refs)])
     draft.state["mission_summary"] = mission

@@ -31,6 +31,7 @@ def truncate(text: str, max_chars: int) -> str:
 
 
 Outcome = Literal["passed", "failed", "unknown"]
+RuleKind = Literal["rule", "correction", "choice", "refusal", "answer", "plan_approved", "plan_rejected"]
 
 
 class Ref(NamedTuple):
@@ -61,7 +62,6 @@ class Prompt(NamedTuple):
     tail: tuple[str, ...] = ()  # ids of the last records of the turn, once it has ended
     project: str = ""  # the project that it continues, as the user called it
     by_agent: bool = False  # written by another agent of a team, not by the user
-    template: str = ""  # the rest of the prompt, if a command was expanded to it
 
     @property
     def is_for_leftoff(self) -> bool:
@@ -74,7 +74,7 @@ class Rule(NamedTuple):
 
     ref: Ref
     text: str
-    kind: Literal["rule", "correction", "choice", "refusal", "answer", "plan_approved", "plan_rejected"]
+    kind: RuleKind
     about: str  # what it answers or refuses; empty for a rule by itself
     call: int
     superseded_by: str = ""
@@ -84,7 +84,7 @@ class Passage(NamedTuple):
     """Prose of the session that may be quoted in its log: whole paragraphs, as they were written."""
 
     ref: Ref
-    kind: Literal["reply", "outcome", "plan", "note", "report", "summary", "document", "output", "edit"]
+    kind: Literal["reply", "outcome", "plan", "note", "report", "summary", "output", "edit"]
     text: str
     about: str  # the file, the task of a subagent or the command that it belongs to; empty for a reply
     turn: int
@@ -120,17 +120,14 @@ class Command(NamedTuple):
     call: int
     said: str = ""  # the line of the last output that tells how it ended
     purpose: str = ""
-    failed_before: str = ""  # what went wrong before, if it passes now
-    fixed_by: tuple[str, ...] = ()  # the files changed in between
     result_ref: Ref | None = None  # the last answer; None: it said nothing worth quoting
-    failure_ref: Ref | None = None  # the answer that showed the earlier failure, if it passes now
     folder: str = ""  # where it ran, if that is not the project's folder
 
     @property
     def refs(self) -> list[Ref]:
-        """The request, and the answers that say something worth quoting."""
-        sources = (self.ref.with_excerpt(self.text), self.failure_ref, self.result_ref)
-        return [ref for ref in sources if ref is not None]
+        """The request, and the answer that says something worth quoting."""
+        asked = self.ref.with_excerpt(self.text)
+        return [asked] if self.result_ref is None else [asked, self.result_ref]
 
 
 class TodoFact(NamedTuple):
@@ -234,8 +231,7 @@ class State:
     def from_dict(cls, data: JsonValue, *, where: str = "extraction") -> State:
         """Return the state of a JSON form; DocumentError makes the caller read the whole transcript again."""
         known: dict[str, Any] = dict(upgrade_document("extraction", data, where=where))
-        for name in ("schema", "announced", "seen"):  # kept by earlier versions
-            known.pop(name, None)
+        del known["schema"]
         try:
             for name, read in _READERS.items():
                 known[name] = read(known[name])
@@ -270,7 +266,6 @@ _KEPT_LONGER = {
     "output": 0,
     "edit": 0,
     "reply": 1,
-    "document": 1,
     "report": 2,
     "note": 2,
     "plan": 3,
@@ -349,47 +344,36 @@ def _to_json(value: Any) -> Any:
     return [*map(_to_json, value)] if isinstance(value, (list, tuple)) else value
 
 
-def _list_reader(kind: Callable[..., Any]) -> Callable[[Iterable[Any]], list[Any]]:
-    return lambda rows: [kind(Ref(*row[0]), *row[1:]) for row in rows]
+def _reader(kind: Callable[..., Any], key: int | None = None) -> Callable[[Iterable[Any]], Any]:
+    """Return a function that reads facts of a kind; with the number of a field as their key, as a mapping."""
+    lists = [name for name in kind._fields if name in ("tail", "purposes")]  # type: ignore[attr-defined]
 
+    def read_fact(row: list[Any]) -> Any:
+        fact = kind(Ref(*row[0]), *row[1:])
+        return fact._replace(**{name: tuple(getattr(fact, name)) for name in lists}) if lists else fact
 
-def _dict_reader(kind: Callable[..., Any], key: int) -> Callable[[Iterable[Any]], dict[str, Any]]:
-    return lambda rows: {str(row[key]): kind(Ref(*row[0]), *row[1:]) for row in rows}
-
-
-def _read_prompt(ref: Ref, *rest: Any) -> Prompt:
-    prompt = Prompt(ref, *rest)
-    return prompt._replace(tail=tuple(prompt.tail))
-
-
-def _read_file(ref: Ref, *rest: Any) -> File:
-    file = File(ref, *rest)
-    return file._replace(purposes=tuple(file.purposes))
-
-
-def _read_command(ref: Ref, *rest: Any) -> Command:
-    found = Command(ref, *rest)
-    return found._replace(
-        fixed_by=tuple(found.fixed_by),
-        result_ref=found.result_ref and Ref(*found.result_ref),
-        failure_ref=found.failure_ref and Ref(*found.failure_ref),
+    return lambda rows: (
+        [read_fact(row) for row in rows] if key is None else {str(row[key]): read_fact(row) for row in rows}
     )
+
+
+def _read_command(row: list[Any]) -> Command:
+    found = Command(Ref(*row[0]), *row[1:])
+    return found._replace(result_ref=found.result_ref and Ref(*found.result_ref))
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
     "after": lambda row: row and Place(*row),
-    "project_ref": lambda row: row and Ref(*row),
-    "branch_ref": lambda row: row and Ref(*row),
-    "queued_ref": lambda row: row and Ref(*row),
-    "prompts": _list_reader(_read_prompt),
-    "rules": _list_reader(Rule),
-    "passages": _list_reader(Passage),
-    "files": _dict_reader(_read_file, 1),
-    "commands": _dict_reader(_read_command, 1),
-    "todos": _list_reader(TodoFact),
-    "commits": _list_reader(Commit),
-    "jobs": _dict_reader(Job, 1),
-    "pending": _dict_reader(Pending, 1),
+    **dict.fromkeys(("project_ref", "branch_ref", "queued_ref"), lambda row: row and Ref(*row)),
+    "prompts": _reader(Prompt),
+    "rules": _reader(Rule),
+    "passages": _reader(Passage),
+    "files": _reader(File, 1),
+    "commands": lambda rows: {str(row[1]): _read_command(row) for row in rows},
+    "todos": _reader(TodoFact),
+    "commits": _reader(Commit),
+    "jobs": _reader(Job, 1),
+    "pending": _reader(Pending, 1),
     "rewinds": lambda rows: [(row[0], row[1], row[2]) for row in rows],
 }
 _DEFAULTS = {each.name: getattr(State(), each.name) for each in fields(State)}

@@ -10,7 +10,6 @@ from leftoff.core.actions import (
     Answer,
     Changed,
     Delegated,
-    Looked,
     Planned,
     Proposed,
     Ran,
@@ -23,6 +22,7 @@ from leftoff.extraction.state import (
     Command,
     Commit,
     Job,
+    Outcome,
     Passage,
     Ref,
     State,
@@ -34,11 +34,14 @@ from leftoff.extraction.state import (
 _MAX_COMMAND_CHARS = 600
 _MAX_TEXT_CHARS = 8_000
 _MIN_OUTPUT_CHARS = 40
-_MAX_OUTPUT_CHARS = 500  # longer output was made for a program, or is a file
+_MAX_OUTPUTS, _MAX_OUTPUT_CHARS = 3, 1_500
+_LAST_PASSAGES = 40  # among which no more outputs are kept
 _MAX_EDIT_CHARS = 600
 _WHOLE_NOTE_CHARS = 1_000
 _VERDICTS = {True: "approved", False: "rejected", None: ""}
-_COMMITTED = re.compile(r"^\[([^\]\n]*?) ?(?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_COMMITTED = re.compile(
+    r"(?:^|\bstdout: )\[([^\]\n]*?) ?(?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$", re.MULTILINE
+)
 _MESSAGE = re.compile(
     r"<<-?\s*['\"]?(?P<end>\w+)['\"]?\n(?P<heredoc>.*?)\n\s*(?P=end)\b"
     r"|-[a-z]*m\s*(?P<quote>['\"])(?P<quoted>.*?)(?<!\\)(?P=quote)",
@@ -49,11 +52,12 @@ _TRAILER = re.compile(
     r"^(?:Co-Authored-By|Signed-off-by|🤖|[A-Z][\w-]+-(?:Id|Checkpoint|Session)): ?.*$|^🤖.*$",
     re.MULTILINE | re.IGNORECASE,
 )
+_PUSH_SHOWN = re.compile(r"^ [ +*] ?\S+(?:\.\.\.?\S+| \[new branch\]) +\S+ -> \S+|^ \* \[new ", re.MULTILINE)
+_ON_BRANCH = re.compile(r"^(?:On branch |## )([\w./-]+?)(?=\.\.\.|\s|\Z)", re.MULTILINE)
 _PUSHED = re.compile(r"\bgit(?: -C \S+)? push\b")
 _SHOWS_HOW_IT_ENDED = re.compile(rf"{_COMMITTED.pattern}|{checks.ENDED.pattern}", re.MULTILINE)
 _CHANGES_FOLDER = re.compile(r"\s*cd\s+([^\s;&|]+)\s*&&")
 _FOLDER = re.compile(r"(?:\bcd|\bgit -C)\s+(\S+)")
-_LINE_NUMBER = re.compile(r"^\s*\d+[→\t|]", re.MULTILINE)
 
 
 class Call(NamedTuple):
@@ -109,9 +113,6 @@ def _add_action(state: State, call: Call, action: Action) -> None:
                 state.jobs[job_id] = Job(call.asked.with_excerpt(about), job_id, about)
             elif not call.answer.failed:
                 _add_passage(state, call.answer_ref(report), "report", report, about)
-        case Looked(path, _, _) if path.endswith(checks.PROSE) and _user_named(state, path):
-            document = _LINE_NUMBER.sub("", call.answer.text)
-            _add_passage(state, call.answer_ref(document), "document", document, path)
         case Wrote() | Changed() if not call.answer.failed:
             _add_written(state, call.asked, action)
         case _:
@@ -138,26 +139,27 @@ def _difference(old: str, new: str) -> str:
     added = "\n".join(f"+{line}" for line in after)
     removed = "\n".join(f"-{line}" for line in before)
     # What was added says more, so a long removal does not take its room.
-    removed = truncate(removed, max(_MAX_EDIT_CHARS // 2, _MAX_EDIT_CHARS - len(added)))
-    added = truncate(added, _MAX_EDIT_CHARS - len(removed))
+    removed = _cut(removed, max(_MAX_EDIT_CHARS // 2, _MAX_EDIT_CHARS - len(added)))
+    added = _cut(added, _MAX_EDIT_CHARS - len(removed))
     lines = "\n".join(filter(None, [removed, added]))
     return f"```diff\n{lines}\n```" if lines else ""
 
 
-def _user_named(state: State, path: str) -> bool:
-    """Return whether the user spoke of the file, which makes what it says something to follow."""
-    name = path.rsplit("/", 1)[-1]
-    return any(name in prompt.text for prompt in state.prompts)
+def _cut(lines: str, max_chars: int) -> str:
+    """Return whole lines, with a mark where others follow."""
+    return (
+        lines if len(lines) <= max_chars else f"{lines[:max_chars].rpartition(chr(10))[0]}\n […]".lstrip("\n")
+    )
 
 
 def _add_passage(state: State, ref: Ref, kind: str, text: str, about: str) -> None:
-    """Keep prose that may be quoted; a document that is written or read again replaces what was kept of it."""
+    """Keep prose that may be quoted; a document that is written again replaces what was kept of it."""
     text = truncate(text.strip(), _MAX_TEXT_CHARS)
     if not text:
         return
     if kind == "plan":  # only the last version of a plan counts
         state.passages[:] = [each for each in state.passages if each.kind != "plan"]
-    if kind == "document" or (kind == "note" and len(text) > _WHOLE_NOTE_CHARS):
+    if kind == "note" and len(text) > _WHOLE_NOTE_CHARS:
         state.passages[:] = [each for each in state.passages if (each.kind, each.about) != (kind, about)]
     state.passages.append(Passage(ref.with_excerpt(text), kind, text, about, state.turns, state.calls))  # type: ignore[arg-type]
 
@@ -169,33 +171,28 @@ def _update_todos(state: State, ref: Ref, action: Planned | TodoSet, answer: Ans
     if isinstance(action, Planned):
         _replace_todos(state, ref, action)
     elif action.id is None:
-        text = action.text or ""
-        state.todos.append(
-            TodoFact(
-                ref.with_excerpt(text), answer.todo_id or "", text, action.status or "pending", state.calls
-            )
-        )
+        text, status = action.text or "", action.status or "pending"
+        state.todos.append(TodoFact(ref.with_excerpt(text), answer.todo_id or "", text, status, state.calls))
     else:
-        for number, todo in enumerate(state.todos):
-            if todo.id == action.id:
-                state.todos[number] = todo._replace(
-                    text=action.text or todo.text, status=action.status or todo.status, call=state.calls
-                )
-                return
+        state.todos[:] = [
+            todo._replace(
+                text=action.text or todo.text, status=action.status or todo.status, call=state.calls
+            )
+            if todo.id == action.id
+            else todo
+            for todo in state.todos
+        ]
 
 
 def _replace_todos(state: State, ref: Ref, plan: Planned) -> None:
     """Take over a new list. What was finished before stays known; what is no longer on it was given up."""
     named = {todo.text for todo in plan.todos}
-    earlier = {todo.text: todo for todo in state.todos}
-    finished = [todo for todo in state.todos if todo.status == "completed" and todo.text not in named]
-    state.todos[:] = finished
-    for todo in plan.todos:
-        known = earlier.get(todo.text)
-        if known is not None and known.status == todo.status:
-            state.todos.append(known)  # unchanged: its source is where it was first written
-        else:
-            state.todos.append(TodoFact(ref.with_excerpt(todo.text), "", todo.text, todo.status, state.calls))
+    earlier = {(todo.text, todo.status): todo for todo in state.todos}
+    state.todos[:] = [todo for todo in state.todos if todo.status == "completed" and todo.text not in named]
+    for text, status in ((todo.text, todo.status) for todo in plan.todos):
+        # What did not change has its source where it was first written.
+        fact = TodoFact(ref.with_excerpt(text), "", text, status, state.calls)
+        state.todos.append(earlier.get((text, status), fact))
 
 
 def _add_command(state: State, call: Call, ran: Ran) -> None:
@@ -209,13 +206,9 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         return
     folder = _folder_elsewhere(state, ran)
     name = f"{checks.name_of(text)} @ {folder}" if folder else checks.name_of(text)
-    earlier = state.commands.pop(name, None)
     outcome, said = checks.read_outcome(command, answer)
     has_failed = outcome == "failed"
-    earlier_failure = (
-        (earlier.said if earlier.outcome == "failed" else earlier.failed_before) if earlier else ""
-    )
-    result_ref = call.answer_ref(said) if said else None
+    earlier = state.commands.pop(name, None)
     state.commands[name] = Command(
         ref=call.asked,
         name=name,
@@ -226,25 +219,34 @@ def _add_command(state: State, call: Call, ran: Ran) -> None:
         call=state.calls,
         said=said,
         purpose=truncate(ran.purpose or "", 120) or (earlier.purpose if earlier else ""),
-        failed_before="" if has_failed else earlier_failure,
-        fixed_by=_files_changed_since(state, earlier) if earlier and not has_failed else (),
-        result_ref=result_ref,
-        failure_ref=None
-        if has_failed or not earlier
-        else earlier.result_ref
-        if earlier.outcome == "failed"
-        else earlier.failure_ref,
+        result_ref=call.answer_ref(said) if said else None,
         folder=folder,
     )
-    if not has_failed:
-        _add_git_state(state, call, command)
-        if (
-            _MIN_OUTPUT_CHARS <= len(answer.text) <= _MAX_OUTPUT_CHARS
-            and not said
-            and not checks.looks_around(command)
-            and "git " not in command
-        ):
-            _add_passage(state, call.answer_ref(answer.text), "output", answer.text, text)
+    _count_parts(state, command, outcome)
+    _add_git_state(state, call, command, has_failed=has_failed, is_here=not folder)
+    if not said and len(answer.text) >= _MIN_OUTPUT_CHARS and not has_failed:
+        _add_output(state, call.answer_ref(answer.text), answer.text, text)
+
+
+def _count_parts(state: State, command: str, outcome: Outcome) -> None:
+    """Where all commands of a line passed (``fmt && lint && test``), each of them that is known has passed now."""
+    parts = command.split("&&") if outcome == "passed" else []
+    for name in (checks.name_of(part.strip()) for part in parts[: len(parts) if len(parts) > 1 else 0]):
+        if (known := state.commands.pop(name, None)) is not None:
+            state.commands[name] = known._replace(
+                runs=known.runs + 1, outcome="passed", said="", result_ref=None, call=state.calls
+            )
+
+
+def _add_output(state: State, ref: Ref, output: str, command: str) -> None:
+    """Keep the end of the last outputs, which the agent may not have commented yet."""
+    last = range(max(0, len(state.passages) - _LAST_PASSAGES), len(state.passages))
+    known = [number for number in last if state.passages[number].kind == "output"]
+    if len(known) >= _MAX_OUTPUTS:
+        del state.passages[known[0]]
+    if len(output) > _MAX_OUTPUT_CHARS:
+        output = output[-_MAX_OUTPUT_CHARS:].partition("\n")[2]
+    _add_passage(state, ref, "output", output, command)
 
 
 def _folder_elsewhere(state: State, ran: Ran) -> str:
@@ -254,10 +256,14 @@ def _folder_elsewhere(state: State, ran: Ran) -> str:
     return "" if not state.project or folder.rstrip("/") == state.project.rstrip("/") else folder
 
 
-def _add_git_state(state: State, call: Call, command: str) -> None:
-    """Note what was committed and pushed."""
+def _add_git_state(state: State, call: Call, command: str, *, has_failed: bool, is_here: bool) -> None:
+    """Note what was committed and pushed; what the output shows was done even if a later command of the line failed."""
+    is_here = is_here and not _FOLDER.search(command)
+    if is_here and "git" in command and (branch := _ON_BRANCH.search(call.answer.text)):
+        state.branch, state.branch_ref = branch[1], call.answer_ref(branch[0])
     if "push" in command and _PUSHED.search(command):
-        state.pushed_at = state.calls
+        is_shown = _PUSH_SHOWN.search(call.answer.text) is not None
+        state.pushed_at = state.pushed_at if has_failed and not is_shown else state.calls
     if "commit" not in command:
         return
     message = _MESSAGE.search(command)
@@ -266,7 +272,7 @@ def _add_git_state(state: State, call: Call, command: str) -> None:
     folder = _FOLDER.search(command)
     is_elsewhere = folder is not None and not _is_near(folder[1].strip("'\""), state.project)
     shown = _COMMITTED.findall(call.answer.text[:4_000])
-    if not shown and _QUIET_COMMIT.search(command):
+    if not shown and not has_failed and _QUIET_COMMIT.search(command):
         texts = (each["heredoc"] or each["quoted"] or "" for each in _MESSAGE.finditer(command))
         shown = [(" ", "", subject) for text in texts if (subject := text.strip().split("\n", 1)[0])]
     if shown and "--amend" in command and state.commits:
@@ -291,10 +297,3 @@ def _is_near(folder: str, project: str) -> bool:
     """Return whether a folder is in the project or around it; relative ones are."""
     one, other = folder.rstrip("/") + "/", project.rstrip("/") + "/"
     return not folder.startswith(("/", "~")) or one.startswith(other) or other.startswith(one)
-
-
-def _files_changed_since(state: State, earlier: Command) -> tuple[str, ...]:
-    """Return the last files changed since the command failed: the fix is among them."""
-    if earlier.outcome != "failed":
-        return earlier.fixed_by
-    return tuple(file.path for file in state.files.values() if file.edited_at > earlier.call)[-3:]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from leftoff.core.actions import Action, Answer, Changed, Proposed, Questioned, Ran, Wrote
 from leftoff.extraction import passages, wording
 from leftoff.extraction.phrases import LISTS, any_of
-from leftoff.extraction.state import Ref, Rule, State, truncate
+from leftoff.extraction.state import Ref, Rule, RuleKind, State, truncate
 
 _MAX_RULE_CHARS = 700
 _MAX_SENTENCE_CHARS = 400
@@ -49,7 +49,7 @@ _POINTS_BACK = re.compile(
 )
 _PLAN = re.compile(r"\AImplement the following plan:\s.*", re.DOTALL)
 _CHOICE = re.compile(rf"(?:\b|(?<=\W))(?:{any_of('decides')})", re.IGNORECASE)
-_MAX_ANSWER_CHARS = 200
+_MAX_ANSWER_CHARS = 100
 _OPTION_NAMED = re.compile(
     r"(?:(?:let'?s )?(?:go with|do|take|use) )?(?:option )?([a-z]|\d)[.)!]?", re.IGNORECASE
 )
@@ -85,45 +85,28 @@ def add_prompt(state: State, ref: Ref, typed: str, *, has_read_last_reply: bool)
         len(typed) > _LONG_PROMPT_CHARS
     ):  # the description of a task: "must" says there what is to be done in it
         found = [said for said in found if said in announced or _STRICT.search(said) or not said.isascii()]
+    found = [said for said in found if not any(said in each.text for each in state.passages)]  # pasted back
     for said in dict.fromkeys(found[:_MAX_RULES_PER_PROMPT]):
         _add(state, Rule(ref.with_excerpt(said), said, "rule", "", state.calls))
     if not found and not asked:
-        _add_correction_or_choice(state, ref, " ".join(paragraphs), sentences)
+        _add_decision(state, ref, " ".join(paragraphs), sentences)
     for said in sentences:
         cancel_todos(state, said)
 
 
-def drop_rules(state: State, prompt: Ref, *, but: str) -> None:
-    """Drop what was taken for rules in a prompt, but for those in its part that the user typed."""
-    place = (prompt.transcript, prompt.line_idx)
-    state.rules[:] = [
-        rule for rule in state.rules if (rule.ref.transcript, rule.ref.line_idx) != place or rule.text in but
-    ]
-
-
-def _add_correction_or_choice(state: State, ref: Ref, typed: str, sentences: list[str]) -> None:
+def _add_decision(state: State, ref: Ref, typed: str, sentences: list[str]) -> None:
     """Add what a short prompt corrects, or else the first sentence that chooses one way of several."""
     straight, before = wording.straighten_quotes(typed), state.last_reply
-    is_correction = (
-        len(typed) <= _SHORT_PROMPT_CHARS
-        and _CORRECTION.match(straight)
-        and _DIRECTS.search(straight)
-        and not _QUESTION.search(typed)
-        and not (before is not None and _QUESTION.search(before.text))  # then it answers
-    )
-    if is_correction:
+    corrects = _CORRECTION.match(straight) and _DIRECTS.search(straight) and not _QUESTION.search(typed)
+    is_answer = before is not None and _QUESTION.search(before.text)
+    if corrects and len(typed) <= _SHORT_PROMPT_CHARS and not is_answer:
         _add(state, Rule(ref.with_excerpt(typed), typed, "correction", "", state.calls))
-    elif chosen := next(filter(_decides, sentences), ""):
-        _add(state, Rule(ref.with_excerpt(chosen), chosen, "choice", "", state.calls))
-
-
-def _decides(sentence: str) -> bool:
-    """Return whether a sentence of the user chooses one way of several."""
-    return (
-        _MIN_SENTENCE_CHARS <= len(sentence) <= _MAX_SENTENCE_CHARS
-        and _CHOICE.search(wording.straighten_quotes(sentence)) is not None
-        and not _QUESTION.search(sentence)
-    )
+        return
+    for said in sentences:
+        is_whole = _MIN_SENTENCE_CHARS <= len(said) <= _MAX_SENTENCE_CHARS and not _QUESTION.search(said)
+        if is_whole and _CHOICE.search(wording.straighten_quotes(said)):
+            _add(state, Rule(ref.with_excerpt(said), said, "choice", "", state.calls))
+            return
 
 
 def _answered_question(state: State, typed: str) -> str:
@@ -136,12 +119,10 @@ def _answered_question(state: State, typed: str) -> str:
         or _QUESTION.search(typed)
     ):
         return ""
-    last = [*wording.sentences(before.text.rpartition("\n\n")[2])][-1:]
-    if not last or not _QUESTION.search(last[0]):
-        return ""
-    shared = passages.words(typed) & passages.words(last[0])
+    asked = [*wording.sentences(before.text.rpartition("\n\n")[2]), ""][-2:][0]
+    shared = passages.words(typed) & passages.words(asked)
     is_answer = wording.GO_AHEAD.match(typed) or any(len(word) > 3 or not word.isascii() for word in shared)
-    return truncate(last[0], 300) if is_answer else ""
+    return truncate(asked, 300) if _QUESTION.search(asked) and is_answer else ""
 
 
 def _takes_back(state: State, said: str) -> bool:
@@ -153,11 +134,8 @@ def _takes_back(state: State, said: str) -> bool:
 
 def _may_take_back(said: str) -> bool:
     stance = _stance(said)
-    return (
-        (stance.retracts or stance.permits)
-        and len(said) <= _MAX_SENTENCE_CHARS
-        and not _QUESTION.search(said)
-    )
+    is_told = len(said) <= _MAX_SENTENCE_CHARS and not _QUESTION.search(said)
+    return is_told and (stance.retracts or stance.permits)
 
 
 def retractions(state: State) -> list[str]:
@@ -192,12 +170,8 @@ def _rules_of_paragraph(paragraph: str, announced: set[str]) -> Iterator[str]:
 def is_rule(sentence: str) -> bool:
     """Return whether a sentence of the user is a standing demand."""
     sentence = wording.straighten_quotes(sentence)
-    if not _MIN_SENTENCE_CHARS <= len(sentence) <= _MAX_SENTENCE_CHARS:
-        return (
-            sentence.isascii() is False
-            and _STANDING.search(sentence) is not None
-            and len(sentence) <= _MAX_SENTENCE_CHARS
-        )
+    if len(sentence) > _MAX_SENTENCE_CHARS or (len(sentence) < _MIN_SENTENCE_CHARS and sentence.isascii()):
+        return False
     if _QUESTION.search(sentence) or _ONE_OFF.search(sentence):
         return False
     if _FORBIDS.search(sentence) or _ORDER.match(sentence):
@@ -222,29 +196,14 @@ def add_verdict(state: State, ref: Ref, actions: tuple[Action, ...], answer: Ans
     for question, chosen in answer.chosen:
         text = "\n".join(said for said in wording.sentences(chosen) if not _QUESTION.search(said))
         if text and text != "(No answer provided)":
-            rule = Rule(
-                ref.with_excerpt(chosen),
-                truncate(text, _MAX_RULE_CHARS),
-                "answer",
-                truncate(question, 300),
-                state.calls,
-            )
-            _add(state, rule)
+            text, about = truncate(text, _MAX_RULE_CHARS), truncate(question, 300)
+            _add(state, Rule(ref.with_excerpt(chosen), text, "answer", about, state.calls))
     if answer.approved:
         _add(state, Rule(ref.with_excerpt("approved"), "", "plan_approved", _title(actions), state.calls))
     elif answer.refused and not any(isinstance(action, Questioned) for action in actions):
         said = truncate(answer.user_text, _MAX_RULE_CHARS)
-        kind = ref.with_excerpt(said or "refused")
-        _add(
-            state,
-            Rule(
-                kind,
-                said,
-                "refusal" if answer.approved is None else "plan_rejected",
-                _title(actions),
-                state.calls,
-            ),
-        )
+        kind: RuleKind = "refusal" if answer.approved is None else "plan_rejected"
+        _add(state, Rule(ref.with_excerpt(said or "refused"), said, kind, _title(actions), state.calls))
 
 
 def _title(actions: tuple[Action, ...]) -> str:
@@ -285,21 +244,20 @@ def contradicts(earlier: str, later: str) -> bool:
     shared = before.topic & after.topic
     if after.retracts:
         return len(shared) >= _MIN_SHARED_WORDS_OF_RETRACTION or bool(before.numbers & after.numbers)
-    if not shared:
-        return False
-    if after.permits and before.negates and after.topic - before.topic <= _WORDS_OF_PERMISSION:
+    if after.permits and before.negates and shared and after.topic - before.topic <= _WORDS_OF_PERMISSION:
         return True  # "You may delete rows now" after "Never delete rows"
-    is_same = (len(shared) >= 3 and len(shared) * 2 >= min(len(before.topic), len(after.topic))) or (
-        (len(shared) >= 2 or max(len(before.topic), len(after.topic)) <= 2)
-        and any("_" in word or "." in word for word in shared)
-    )
-    is_repeated = before.topic <= after.topic or after.topic <= before.topic
-    if not is_same or (is_repeated and before.negates == after.negates):
+    fewest, most = sorted((len(before.topic), len(after.topic)))
+    names = any("_" in word or "." in word for word in shared)
+    is_same = (len(shared) >= 3 and len(shared) * 2 >= fewest) or (names and (len(shared) >= 2 or most <= 2))
+    if not is_same:
         return False
-    return before.negates != after.negates or any(
-        one in before.words and other in after.words and one not in after.words
-        for pair in _OPPOSITES
-        for one, other in (pair, pair[::-1])
+    return before.negates != after.negates or (
+        len(shared) < fewest
+        and any(
+            one in before.words and other in after.words and one not in after.words
+            for pair in _OPPOSITES
+            for one, other in (pair, pair[::-1])
+        )
     )
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from leftoff.extraction.phrases import LISTS, any_of
+from leftoff.extraction.passages import GAP
+from leftoff.extraction.phrases import any_of
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 # Includes Chinese and Japanese full stops, and what a sentence may begin with in their scripts and in Cyrillic.
@@ -25,7 +26,6 @@ _ANNOUNCES = re.compile(
     r"\b(?:rules?|constraints?|conventions?|requirements?|guidelines?|principles?)\b[^.?!]*:\s*\Z",
     re.IGNORECASE,
 )
-_DEMANDS = re.compile("|".join(LISTS["demands"]), re.IGNORECASE)
 _SHORT_TITLE_CHARS = 40
 # Not the one in rules, which introduces a list: what only says that something follows.
 _SAYS_WHAT_FOLLOWS = re.compile(rf"\W*(?:{any_of('announces')})", re.IGNORECASE)
@@ -52,25 +52,9 @@ def title(prompt: str) -> str:
 
 
 def essence(prompt: str, max_chars: int) -> str:
-    """Return what a prompt says first, what it demands and what else fits, in its own sentences and their order."""
-    text = title(prompt)
-    paragraphs = [*typed_paragraphs(prompt)] or [text]
-    said = [sentence for paragraph in paragraphs for sentence in sentences(paragraph)]
-    if len(text) > max_chars or sum(map(len, said)) + len(said) <= max_chars:
-        return shorten(" ".join(said) or text, max_chars)
-    chosen = {0}
-    room = max_chars - len(said[0])
-    demands = [n for n, each in enumerate(said) if n and _DEMANDS.search(straighten_quotes(each))]
-    for number in dict.fromkeys([*demands, *range(1, len(said))]):
-        if len(said[number]) + 3 <= room:
-            chosen.add(number)
-            room -= len(said[number]) + 3
-    parts = [
-        f"… {said[number]}" if number - 1 not in chosen else said[number]
-        for number in sorted(chosen)
-        if number
-    ]
-    return " ".join([said[0], *parts])
+    """Return what the user typed in a prompt and did not paste, on one line, from its beginning."""
+    typed = " ".join(typed_paragraphs(prompt, GAP))
+    return shorten(typed if len(typed) >= _SHORT_TITLE_CHARS else prompt.replace("#", ""), max_chars)
 
 
 def _without_code(text: str) -> str:
@@ -106,14 +90,19 @@ def announced_rules(prompt: str) -> set[str]:
     return found
 
 
-def typed_paragraphs(prompt: str) -> Iterator[str]:
-    """Yield the paragraphs of a prompt that were typed and not pasted. Where much of a prompt is output, only what is before and after it."""
+def typed_paragraphs(prompt: str, mark: str = "") -> Iterator[str]:
+    """Yield the paragraphs of a prompt that were typed and not pasted; ``mark`` takes the place of what was pasted.
+
+    Where much of a prompt is output, only what is before and after it was typed.
+    """
     lines = _without_code(prompt).splitlines()
     pasted = [number for number, line in enumerate(lines) if _PASTED.match(line)]
     if len(pasted) * 3 > len(lines) or len(pasted) > 8:
-        lines = [*lines[: pasted[0]], "", *lines[pasted[-1] + 1 :]]
-    else:
-        lines = [line for number, line in enumerate(lines) if number not in pasted]
+        lines = [*lines[: pasted[0]], "", mark, "", *lines[pasted[-1] + 1 :]]
+    elif pasted:
+        # One mark for all lines that follow each other.
+        kept = [(number, mark if number in pasted else line) for number, line in enumerate(lines)]
+        lines = [line for number, line in kept if number not in pasted or (mark and number - 1 not in pasted)]
     paragraph: list[str] = []
     for line in [*lines, ""]:
         if line.strip():
@@ -124,9 +113,8 @@ def typed_paragraphs(prompt: str) -> Iterator[str]:
 
 
 def without_announcements(text: str) -> str:
-    """Return a text said on the way without the paragraphs and the last words that only say what follows."""
-    parts = [part for part in re.split(r"\n{2,}", text) if not only_announces(part)]
-    return without_last_announcement("\n\n".join(parts))
+    """Return a text without the paragraphs that only say what follows."""
+    return "\n\n".join(part for part in re.split(r"\n{2,}", text) if not only_announces(part))
 
 
 def without_last_announcement(text: str) -> str:
@@ -136,6 +124,11 @@ def without_last_announcement(text: str) -> str:
     while sentences and _SAYS_WHAT_FOLLOWS.match(straighten_quotes(sentences[-1])):
         sentences.pop()
     return f"{body}\n{' '.join(sentences)}".strip().rstrip(":")
+
+
+def begins_by_announcing(text: str) -> bool:
+    """Return whether a text begins with words on what the agent does now, or that all is well so far."""
+    return _SAYS_WHAT_FOLLOWS.match(straighten_quotes(text)) is not None
 
 
 def only_announces(paragraph: str) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from leftoff.archive.archive import open_archive, session_files
 from leftoff.catalogue.database import LOCK_NAME, library_folder
 from leftoff.chat.page import looks_like_id
 from leftoff.errors import NothingToDoError, StorageError, UsageError
@@ -33,7 +34,6 @@ from leftoff.forget.session_copies import ArchiveMatches, Unread, ask_each
 from leftoff.forget.session_files import files_of_sessions, pause_name, update_pointer
 from leftoff.platform import clock, files, locks, paths
 from leftoff.resume_logs import pins
-from leftoff.search.archive import open_archive, session_files
 from leftoff.search.documents import is_pause
 from leftoff.sessions.find import LATEST
 from leftoff.storage.file_store import parse_file_name

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from leftoff.archive.archive import open_archive
+from leftoff.archive.archive_files import Archived
 from leftoff.catalogue.forgotten import letters_only
 from leftoff.chat.chat_file import SUFFIX
 from leftoff.core.session import Session, SessionEntry
@@ -19,8 +21,6 @@ from leftoff.forget.matcher import Matcher
 from leftoff.platform import clock, paths
 from leftoff.platform.paths import Project
 from leftoff.platform.register import Register
-from leftoff.search.archive import open_archive
-from leftoff.search.archive_files import Archived
 from leftoff.search.documents import is_chat, is_pause
 from leftoff.sessions.find import find_session
 from leftoff.sessions.listing import entries, entries_of_project, list_transcripts

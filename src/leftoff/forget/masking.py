@@ -18,6 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from leftoff.archive.file_texts import distinct_keys
 from leftoff.catalogue.database import FILE_NAME as LIBRARY
 from leftoff.catalogue.database import FORGOTTEN_FILE
 from leftoff.chat.page import END, START
@@ -31,7 +32,6 @@ from leftoff.projects.body import CRITICAL, FILES, LISTS, NOTES
 from leftoff.projects.progress import TO_DO
 from leftoff.resume_logs.pins import FOLDER as PINS
 from leftoff.search.documents import is_pause
-from leftoff.search.file_texts import distinct_keys
 
 _GZIP = ".gz"
 _MAX_BYTES = 256 * 1024 * 1024  # of a file, also unpacked; one of ours is never as large

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from leftoff.archive.archive import NAME as ARCHIVE
 from leftoff.catalogue.forgotten import MASK, letters_only
 from leftoff.chat.chat_file import SUFFIX
 from leftoff.chat.saved_chats import last_list_folder
@@ -23,7 +24,6 @@ from leftoff.pause.usage_state import FOLDER as USAGE
 from leftoff.platform import clock, files, large_files, locks, paths
 from leftoff.platform.paths import Project
 from leftoff.platform.register import Register
-from leftoff.search.archive import NAME as ARCHIVE
 from leftoff.search.documents import (
     document_folders,
     has_generated_name,

@@ -13,13 +13,13 @@ from functools import partial
 from io import BufferedReader
 from pathlib import Path
 
+from leftoff.archive.archive import open_archive, session_files
+from leftoff.archive.archive_files import Archived, any_file_in_copy
+from leftoff.archive.file_texts import read_units, unit_texts
 from leftoff.errors import NotFoundError, StorageError, describe_os_error
 from leftoff.forget.matcher import Matcher
 from leftoff.forget.places import is_named_after, is_named_by
 from leftoff.platform.zstd import open_plain
-from leftoff.search.archive import open_archive, session_files
-from leftoff.search.archive_files import Archived, any_file_in_copy
-from leftoff.search.file_texts import read_units, unit_texts
 from leftoff.sessions.listing import list_transcripts
 
 

@@ -11,70 +11,44 @@ from leftoff.core.markdown import utf16_length
 from leftoff.core.resume_log import ResumeLog
 from leftoff.extraction import passages, wording
 from leftoff.extraction.next_steps import FIRST_ASKED, LATEST, TEAM_ASKED
-from leftoff.extraction.passages import Paragraph
+from leftoff.extraction.passages import Entry
 from leftoff.extraction.story import OPENINGS
 
-# What an item is worth by where it is from, which the words at its beginning tell; they stay with any paragraph of it.
+# What an item is worth by where it is from, which the words at its beginning tell.
 _ORIGINS = {
     **dict.fromkeys(("outcome", "request", "approved", "rejected", "proposed"), 1.3),
-    "summary": 1.0,
-    **dict.fromkeys(("objected", "report", "note", "document", "template", "output", "edit"), 0.4),
+    **dict.fromkeys(("summary", "reply", "edit"), 0.9),
+    **dict.fromkeys(("report", "note", "output"), 0.4),
 }
-
-
-def _opening_pattern(origin: str) -> str:
-    """Return a pattern of the words that an item of this origin begins with."""
-    return f"(?P<{origin}>{re.escape(OPENINGS[origin]).replace(re.escape('{}'), '[^”`]*')}):[ \\n]"
-
-
-_LABEL = re.compile("|".join(map(_opening_pattern, (*_ORIGINS, "reply"))))
+_LABEL = re.compile(
+    "|".join(
+        f"(?P<{origin}>{re.escape(OPENINGS[origin]).replace(re.escape('{}'), '[^”`]*')}):[ \\n]"
+        for origin in _ORIGINS
+    )
+)
+_OLDEST = 0.3  # what the first item is worth beside the last one
+_FIRST_REQUEST_CHARS = 1_000  # where others followed it
+_SHORT_CHARS = 200  # told whole or not at all
 _PROGRESS, _PROGRESS_CHARS = 0.5, 100  # of a text that is too short to say more than how far things are
-# Of a reply on the way, with such words or none: most outcomes repeat it. A summary has the outcomes, and leaves out what was found.
-_FOUND, _FOUND_BESIDE_SUMMARY = 0.8, 1.1
-_OLDEST = 0.15  # what the first item is worth beside the last one
-_GROUP_SHARE = 0.3  # of the room, for one item
-_SHORT_ITEM_CHARS = 200  # told whole or not at all
-_MAX_PARAGRAPH_CHARS = 1_400
-_WEIGHTS = {
-    "mission": 1.0,
-    "decisions": 1.6,
-    "commands": 1.4,
-    "files": 0.8,
-    "custom": 0.9,
-    "other": 0.6,
-}
-_GAPS_CHARS = 120  # set aside for the marks of gaps at the ends of what is told
-_FIRST_REQUEST = 2.5
-_FIRST_REQUEST_CHARS = 900  # where others followed it
-_READ, _SAYS_NO_RESULT = ": read ", ("→ worked", "→ outcome not shown")
-_SAYS_LITTLE = 0.35  # of a file that was only read, a command that checks nothing, a mere "yes"
+_FIRST_REQUEST, _REQUEST, _DECISION, _OTHER = 2.5, 1.0, 1.6, 0.7
+_HOW_WEIGHTS = {"commands": 1.4, "files": 0.4}
+_MAX_ENTRY_CHARS = 1_400  # half a command is worse than none
+_SAYS_LITTLE = 0.35  # of a file without a reason, a command that checks nothing, a mere "yes"
+_SAYS_NO_REASON = (" time", " times", " edit", " edits", ": created", ": searched")
+_SAYS_NO_RESULT = ("→ worked", "→ outcome not shown")
 _ANSWER = re.compile(r"the user answered “([^”]*)”\Z")
-_COURTESY_BYTES = 100  # in Japanese, fewer characters say as much
-_NAMES_SOMETHING = re.compile(r"[\d`/_]")
 _TOLD_ELSEWHERE = ("pins", "user_rules", "state", "where")
+_OVERHEAD = 6  # a bullet, and some of the marks where paragraphs were left out
+_GAPS_CHARS = 100  # for the other marks
 _LATER_COUNTS = "Oldest first: where entries disagree, the later one holds."
-
-
-class _Entry(NamedTuple):
-    """Something that may be included: its section, our words before it, its paragraphs, and their weight."""
-
-    section: str
-    label: str
-    parts: tuple[str, ...]
-    weight: float
-
-    @property
-    def name(self) -> str:
-        """The command or file that it is about."""
-        text = self.parts[0]
-        return markdown.command_text(text) if text.startswith("`") else text.rpartition(": ")[0] or text
-
-    def weight_of(self, number: int) -> float:
-        """Return the weight of one paragraph."""
-        return self.weight * passages.worth(self.parts[number])
-
-
 _HOW, _ASKED, _DECIDED, _HAPPENED = "How and Where", "What the User Asked", "Decisions", "What Happened"
+
+
+class _Told(NamedTuple):
+    """Something that may be told under a heading."""
+
+    heading: str
+    entry: Entry
 
 
 def tell(log: ResumeLog, room: int, *, known: str, known_words: Set[str], novelty: float = 0.0) -> list[str]:
@@ -82,137 +56,104 @@ def tell(log: ResumeLog, room: int, *, known: str, known_words: Set[str], novelt
 
     ``known`` is in one line. Where a share of the paragraphs must be new (``novelty``), commands and files that are known are left out.
     """
-    entries = [*_entries(log, _FOUND_BESIDE_SUMMARY if novelty else _FOUND)]
-    if novelty:
-        entries = [entry for entry in entries if entry.section != _HOW or entry.name not in known]
-    headings = dict.fromkeys([_DECIDED, _ASKED, _HAPPENED, _HOW, *(entry.section for entry in entries)])
-    room -= sum(len(heading) + 7 for heading in headings) + len(_LATER_COUNTS) + _GAPS_CHARS
-    units = [
-        Paragraph(
-            group,
-            number,
-            passages.shorten_paragraph(part, _MAX_PARAGRAPH_CHARS),
-            entry.weight_of(number),
-            novelty if entry.section != _HOW else 0.0,
-        )
-        for group, entry in enumerate(entries)
-        for number, part in enumerate(entry.parts)
-        if part.strip() and (entry.section == _HOW or " ".join(part.split()) not in known)
+    offered = [*_requests(log), *_decisions(log), *_happened(log), *_how_and_where(log)]
+    for own in log.custom_sections:
+        entry = Entry("", passages.split(own.content), _OTHER)
+        offered.append(_Told(markdown.escape_inline(own.name)[:100], entry))
+    offered = [each for each in offered if each.heading != _HOW or _name(each.entry.parts[0]) not in known]
+    headings = dict.fromkeys([_DECIDED, _ASKED, _HAPPENED, _HOW, *(each.heading for each in offered)])
+    room -= sum(len(heading) + 10 for heading in headings) + len(_LATER_COUNTS) + _GAPS_CHARS
+    entries = [
+        each.entry if each.heading == _HOW else each.entry._replace(novelty=novelty) for each in offered
     ]
-    chosen = passages.choose(
-        units,
-        room,
-        known=known_words,
-        cost=_cost,
-        overhead=6,
-        labels={group: entry.label for group, entry in enumerate(entries) if entry.label},
-        group_share=_GROUP_SHARE,
-        with_leads=not novelty,
-    )
+    told = passages.tell(entries, room, known=known, known_words=known_words, cost=_cost, overhead=_OVERHEAD)
     sections: dict[str, list[str]] = {heading: [] for heading in headings}
-    for group, entry in enumerate(entries):
-        parts = [
-            (unit.number, unit.text)
-            for unit in units
-            if unit.group == group and (group, unit.number) in chosen
-        ]
-        body = passages.join(parts, len(entry.parts))
-        if parts and not _is_courtesy(entry, body):
-            label = entry.label.rstrip() + "\n" if entry.label and body.startswith("```") else entry.label
-            sections[entry.section].append(f"- {markdown.escape_item((label + body).removeprefix('- '))}")
+    for number, text in sorted(told):
+        heading, entry = offered[number]
+        label = f"{entry.label.rstrip()}\n" if entry.label and text.startswith("```") else entry.label
+        if heading == _HAPPENED:  # its label may have a request that is listed too
+            asked = f"“{label.partition('“')[2].rpartition('”')[0]}"
+            sections[_ASKED] = [
+                line
+                for line in sections[_ASKED]
+                if line.removeprefix("- ")[: len(asked)] != asked or asked == "“"
+            ]
+        sections[heading].append(f"- {markdown.escape_item((label + text).removeprefix('- '))}")
     if sections[_HAPPENED]:
         sections[_HAPPENED].insert(0, f"{_LATER_COUNTS}\n")
     return [section(heading, lines) for heading, lines in sections.items() if lines]
 
 
-def _is_courtesy(entry: _Entry, body: str) -> bool:
-    """Return whether all that is told of an answer is a short line that names nothing, such as "Great callout!"."""
-    said = body.replace(passages.GAP, "").strip()
-    return (
-        passages.GAP in body
-        and entry.label.startswith(OPENINGS["outcome"].partition("{}")[0])
-        and len(said.encode()) < _COURTESY_BYTES
-        and _NAMES_SOMETHING.search(said) is None
-    )
+def _name(text: str) -> str:
+    """Return the command or file that an entry is about."""
+    return markdown.command_text(text) if text.startswith("`") else text.rpartition(": ")[0] or text
 
 
 def _cost(text: str) -> int:
     return utf16_length(text) + 3 * text.count("\n")
 
 
-def _entries(log: ResumeLog, found: float) -> Iterator[_Entry]:
-    """Yield everything that may be included: requests, decisions, what happened in order of time, how and where."""
-    yield from _requests(log)
+def _requests(log: ResumeLog) -> Iterator[_Told]:
+    """Yield the first request, and those between it and the last one, which belongs to the current state."""
+    for text in log.mission_summary.split("\n\n"):
+        opening = next((each for each in (FIRST_ASKED, TEAM_ASKED) if text.startswith(each)), "")
+        between = [] if opening else text.split("\n- “")[1:]
+        if not between and text.strip() and not text.startswith(LATEST):
+            label = f"{opening} " if opening else ""
+            asked = text.removeprefix(opening).strip()
+            if opening and LATEST in log.mission_summary:
+                asked = passages.fit(asked, _FIRST_REQUEST_CHARS)
+            parts = passages.split(asked)
+            yield _Told(_ASKED, Entry(label, parts, _FIRST_REQUEST))
+        for number, request in enumerate(between, 1):
+            if not request.rstrip("” ").endswith(":"):  # that introduces what was pasted
+                parts = [f"“{request.rstrip('”')}”"]
+                yield _Told(_ASKED, Entry("", parts, _REQUEST * number / len(between)))
+
+
+def _decisions(log: ResumeLog) -> Iterator[_Told]:
     for decision in log.decisions:
         reason = str(decision.get("rationale") or "")
         text = str(decision.get("decision") or "") + (f": {reason}" if reason else "")
         answer = _ANSWER.search(text)
-        says_little = answer is not None and wording.GO_AHEAD.match(
-            answer[1]
-        )  # "yes" to an offer is a request like others
-        yield _Entry(_DECIDED, "", (text,), _WEIGHTS["decisions"] * (_SAYS_LITTLE if says_little else 1.0))
-    yield from _happened(log, found)
-    yield from _how_and_where(log)
-    for own in log.custom_sections:
-        heading = markdown.escape_inline(own.name)[:100]
-        yield _Entry(heading, "", tuple(passages.split(own.content)), _WEIGHTS["custom"])
+        is_mere_yes = answer is not None and wording.GO_AHEAD.match(answer[1])
+        yield _Told(_DECIDED, Entry("", [text], _DECISION * (_SAYS_LITTLE if is_mere_yes else 1.0)))
 
 
-def _requests(log: ResumeLog) -> Iterator[_Entry]:
-    """Yield the first request, and those between it and the last one, which belongs to the current state."""
-    for text in log.mission_summary.split("\n\n"):
-        opening = next((each for each in (FIRST_ASKED, TEAM_ASKED) if text.startswith(each)), None)
-        requests = text.split("\n- “")[1:] if opening is None else []
-        weight = _WEIGHTS["mission"]
-        if opening is not None:
-            label = f"{opening} "
-            asked = text.removeprefix(label)
-            if LATEST in log.mission_summary:
-                asked = passages.fit_paragraphs(asked, _FIRST_REQUEST_CHARS)
-            parts = tuple(passages.split(asked))
-            yield _Entry(_ASKED, label, parts, weight * _FIRST_REQUEST)
-        elif not requests and text.strip() and not text.startswith(LATEST):  # in somebody's own words
-            yield _Entry(_ASKED, "", tuple(passages.split(text)), weight * _FIRST_REQUEST)
-        for number, request in enumerate(requests, 1):
-            if not request.rstrip("” ").endswith(":"):  # that introduces what was pasted
-                yield _Entry(_ASKED, "", (f"“{request.rstrip('”')}”",), weight * number / len(requests))
-
-
-def _happened(log: ResumeLog, found: float) -> Iterator[_Entry]:
+def _happened(log: ResumeLog) -> Iterator[_Told]:
     """Yield accomplishments and findings as one story, oldest first; the newest are worth most."""
-    places = _places(log)
-    items = [
-        (places.get(f"{section}/{number}", 0), text)
-        for section in ("accomplishments", "key_findings")
-        for number, text in enumerate(getattr(log, section))
-    ]
-    for at, (_, text) in enumerate(sorted(items, key=lambda each: each[0])):
-        label = _LABEL.match(text)
-        weight = _ORIGINS.get(label.lastgroup or "", found) if label else found
-        weight *= _OLDEST + (1 - _OLDEST) * at / len(items)
-        weight *= _PROGRESS if len(text) < _PROGRESS_CHARS else 1.0
-        rest = text[label.end() :] if label else text
-        parts = (rest,) if len(rest) <= _SHORT_ITEM_CHARS else tuple(passages.split(rest))
-        yield _Entry(_HAPPENED, label[0] if label else "", parts, weight)
-
-
-def _how_and_where(log: ResumeLog) -> Iterator[_Entry]:
-    """Yield the entries of critical context that appear nowhere else: commands and files first."""
-    others = [key for key in log.critical_context if key not in (*_TOLD_ELSEWHERE, "commands", "files")]
-    for key in ("commands", "files", *others):
-        for text in texts_of(log.critical_context.get(key)):
-            says_little = _READ in text if key == "files" else text.endswith(_SAYS_NO_RESULT)
-            named = text if key in ("commands", "files") else f"{key.replace('_', ' ')}: {text}"
-            weight = _WEIGHTS.get(key, _WEIGHTS["other"]) * (_SAYS_LITTLE if says_little else 1.0)
-            yield _Entry(_HOW, "", (named,), weight)
-
-
-def _places(log: ResumeLog) -> dict[str, int]:
-    """Return the line of the last source of each item, which puts items of different sections in order."""
-    places: dict[str, int] = {}
+    places: dict[str, int] = {}  # the line of the last source of each item
     for source in log.sources:
         places[source.item] = max(places.get(source.item, 0), source.place.line_idx)
-    return places
+    items = [
+        (places.get(f"{name}/{number}", 0), text)
+        for name in ("accomplishments", "key_findings")
+        for number, text in enumerate(getattr(log, name))
+    ]
+    texts = [text for _, text in sorted(items, key=lambda each: each[0])]
+    labels = [_LABEL.match(text) for text in texts]
+    origins = [label.lastgroup if label and label.lastgroup else "reply" for label in labels]
+    answered = max((at for at, origin in enumerate(origins) if origin == "outcome"), default=-1)
+    for at, (text, label, origin) in enumerate(zip(texts, labels, origins, strict=True)):
+        if origin == "edit" and at < answered:
+            continue  # the answer after it says what was changed
+        weight = _ORIGINS[origin] * (_OLDEST + (1 - _OLDEST) * at / len(items))
+        weight *= _PROGRESS if len(text) < _PROGRESS_CHARS else 1.0
+        rest = text[label.end() :] if label else text
+        parts = [rest] if len(rest) < _SHORT_CHARS else passages.split(rest)
+        yield _Told(_HAPPENED, Entry(label[0] if label else "", parts, weight))
+
+
+def _how_and_where(log: ResumeLog) -> Iterator[_Told]:
+    """Yield the entries of critical context that appear nowhere else: commands and files first."""
+    others = [key for key in log.critical_context if key not in (*_TOLD_ELSEWHERE, *_HOW_WEIGHTS)]
+    for key in (*_HOW_WEIGHTS, *others):
+        for text in texts_of(log.critical_context.get(key)):
+            says_little = text.endswith(_SAYS_NO_REASON if key == "files" else _SAYS_NO_RESULT)
+            named = text if key in _HOW_WEIGHTS else f"{key.replace('_', ' ')}: {text}"
+            weight = _HOW_WEIGHTS.get(key, _OTHER) * (_SAYS_LITTLE if says_little else 1.0)
+            if len(named) <= _MAX_ENTRY_CHARS:
+                yield _Told(_HOW, Entry("", [named], weight))
 
 
 def section(heading: str, lines: Iterable[str]) -> str:

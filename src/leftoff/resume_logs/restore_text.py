@@ -31,8 +31,9 @@ Profile = Literal["fresh", "after_compaction"]
 _MIN_BODY_CHARS = 200  # with less, the path of the full log is more useful
 _SHORT_BELOW_CHARS = 2000  # a long introduction would leave little space
 _MAX_LINE_CHARS = 120
-_STANDING_SHARE = 0.4  # of the room, for where things stand
+_STANDING_SHARE = 0.5  # of the room, for where things stand
 _RULES_SHARE = 0.3
+_ANSWERED_REQUEST_CHARS = 600
 _LOST_NOVELTY = 0.15  # of the words of a paragraph that the summary must lack
 _MIN_NEW_WORDS = 3
 _LOST_STANDING = 0.15  # of a line on where things stand
@@ -199,7 +200,8 @@ def _standing(log: ResumeLog) -> list[str]:
     last = _last_request(log)
     is_told = any(step.startswith(UNFINISHED) or " ".join(last.split()) in step for step in log.next_steps)
     if last and not is_told:
-        steps.insert(0, f"- The last request: {markdown.escape_item(last)}")
+        request = passages.fit(last, _ANSWERED_REQUEST_CHARS)
+        steps.insert(0, f"- The last request: {markdown.escape_item(request)}")
     where = log.critical_context.get("where")
     named = [f"{key} {value}" for key, value in where.items()] if isinstance(where, dict) else []
     at = str(log.metadata.get(LAST_ACTIVITY) or "")[:16].replace("T", " ")
@@ -262,7 +264,7 @@ def _shorten_line(line: str, room: int) -> str:
     """Return a bullet with its paragraphs that say most; they are found in the text as it was before it was indented."""
     text = line.removeprefix("- ").replace("\n  ", "\n")
     indented = len(text) + 2 * text.count("\n")
-    fitting = passages.fit_paragraphs(text, max(0, room) * len(text) // max(1, indented))
+    fitting = passages.fit(text, max(0, room) * len(text) // max(1, indented))
     return f"- {markdown.escape_item(fitting)}" if fitting else ""
 
 

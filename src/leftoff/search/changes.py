@@ -1,8 +1,7 @@
 """Find out whether the index is up to date by asking the file system only: no agent is loaded, no transcript opened.
 
 A folder has news if its modification time differs or if it was absent before; a transcript if its size or time differs. In an
-agent's home files change all the time, so there only the names of its folders count. All folders are checked each time, and
-the newest transcripts, since those are written to. The others, perhaps a hundred thousand, are checked every ten minutes.
+agent's home files change all the time, so there only the names of its folders count.
 """
 
 from __future__ import annotations
@@ -12,14 +11,10 @@ import sqlite3
 import zlib
 from collections import deque
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import NamedTuple
 
 BUILT = "built"
 FOLDERS_NAMED = "folders named"
-FULL_CHECK_FILE = "looked"  # beside the index; modified when all transcripts were last checked
-_NEWEST_COUNT = 1000
-_FULL_CHECK_SECONDS = 600
 _MAX_CHANGED = 20
 _MAX_EMPTY_FOLDERS = 500  # of an agent that has no session yet
 _BY_NAMES = "/"  # at the end of a path: the names of the folders in it count, not its modification time
@@ -38,51 +33,25 @@ def is_built(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT value FROM facts WHERE name = ?", (BUILT,)).fetchone() is not None
 
 
-def find_changes(connection: sqlite3.Connection, folder: str, variables: str, now: float) -> Changes:
-    """Return what is new for the index in ``folder``; ``variables`` comes from ``folder_variables_digest``."""
+def find_changes(connection: sqlite3.Connection, variables: str) -> Changes:
+    """Return what is new for the index; ``variables`` comes from ``folder_variables_digest``."""
     named = connection.execute("SELECT value FROM facts WHERE name = ?", (FOLDERS_NAMED,)).fetchone()
     if named is None or named[0] != variables:
         return Changes(everywhere=True)
-    is_due = _is_full_check_due(folder, now)
     if any(_has_changed(*each) for each in connection.execute("SELECT path, modified_ns FROM folders")):
         return Changes(everywhere=True)
-    try:
-        changed = _changed_sources(connection, -1 if is_due else _NEWEST_COUNT)
-    except OSError:  # a source was deleted
-        return Changes(everywhere=True)
-    if is_due and all(rank < _NEWEST_COUNT for rank in changed.values()):
-        # Else check again until they are read.
-        note_full_check(folder, now)
-    return Changes(changed=tuple(changed), everywhere=len(changed) > _MAX_CHANGED)
-
-
-def _changed_sources(connection: sqlite3.Connection, limit: int) -> dict[str, int]:
-    """Return the sources that changed since they were read, each with the number of newer ones."""
-    newest = "SELECT path, modified_ns, size_bytes, archived FROM sources ORDER BY modified_ns DESC LIMIT ?"
-    stat, found = os.stat, {}
-    for rank, (path, modified_ns, size_bytes, archived) in enumerate(connection.execute(newest, (limit,))):
-        if archived and not os.path.exists(path):  # noqa: PTH110
-            continue
-        now = stat(path)
+    changed, stat = [], os.stat
+    known = connection.execute("SELECT path, modified_ns, size_bytes, archived FROM sources")
+    for path, modified_ns, size_bytes, archived in known:
+        try:
+            now = stat(path)
+        except OSError:
+            if archived:
+                continue
+            return Changes(everywhere=True)  # it was deleted
         if now.st_mtime_ns != modified_ns or now.st_size != size_bytes:
-            found[path] = rank
-    return found
-
-
-def _is_full_check_due(folder: str, now: float) -> bool:
-    """Return whether the last full check is too long ago, or in the future because the clock was set back."""
-    try:
-        return not 0 <= now - os.stat(f"{folder}/{FULL_CHECK_FILE}").st_mtime < _FULL_CHECK_SECONDS  # noqa: PTH116
-    except OSError:
-        return True
-
-
-def note_full_check(folder: str, now: float) -> None:
-    """Remember that all transcripts were checked; if that fails, the next search checks again."""
-    path = f"{folder}/{FULL_CHECK_FILE}"
-    with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        os.utime(path, (now, now))
+            changed.append(path)
+    return Changes(changed=tuple(changed), everywhere=len(changed) > _MAX_CHANGED)
 
 
 def folder_variables_digest(environment: dict[str, str]) -> str:

@@ -236,9 +236,9 @@ class IndexWriter:
         tool = piece.tool or (call and call.tool)
         row = (
             *(number, *place, piece.line, piece.start, piece.kind, piece.at, tool),
-            *(piece.failed, piece.exit_code, call and call.piece),
+            *(piece.failed, piece.exit_code),
         )
-        self.connection.execute("INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self.connection.execute("INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         self.connection.execute(
             "INSERT INTO words(rowid, text, parts) VALUES (?, ?, ?)", (number, text, more_words(text))
         )
@@ -247,8 +247,8 @@ class IndexWriter:
                 "INSERT OR REPLACE INTO waiting VALUES (?, ?, ?, ?)",
                 (source_id, piece.call_id, number, piece.tool or ""),
             )
-        for touch in piece.touches:
-            self._add_touch(number, touch.path, touch.verb)
+        for path in piece.files:
+            self._add_file(number, path)
 
     def _take_pending_call(self, source_id: int, piece: Piece) -> PendingCall | None:
         """Remove and return the pending call of a result, and store on it how it ended."""
@@ -266,13 +266,13 @@ class IndexWriter:
         )
         return PendingCall(*row)
 
-    def _add_touch(self, piece: int, path: str, verb: str) -> None:
+    def _add_file(self, piece: int, path: str) -> None:
         self.connection.execute(
             "INSERT OR IGNORE INTO paths(path, name) VALUES (?, ?)",
             (path, path.replace("\\", "/").rpartition("/")[2]),
         )
         self.connection.execute(
-            "INSERT OR IGNORE INTO touches SELECT id, ?, ? FROM paths WHERE path = ?", (piece, verb, path)
+            "INSERT OR IGNORE INTO touches SELECT id, ? FROM paths WHERE path = ?", (piece, path)
         )
 
     def _source_ids(self, path: str) -> list[int]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections import Counter
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from heapq import nlargest
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from leftoff.search.pieces import PIECE_BITS, WEIGHTS, unpack_text
@@ -18,16 +21,15 @@ from leftoff.search.query import Query, all_words, any_word, filter_sql
 _DAY_SECONDS = 86_400
 _HALF_LIFE_DAYS = 120.0
 _AGE_SHARE = 0.15  # of a score that a session loses with age
-_MAX_RANKED = 2_000  # pieces
-_MAX_COUNTED = 20_000  # pieces; a word that is in more is left out if there are others
-_MAX_COMPARED = 30_000  # pieces; of more, a sample is ranked, in runs of consecutive pieces
+_COMMON = 20_000  # pieces; a word that is in more says little, and is left out if there are others
+_MAX_COMPARED = 10_000  # pieces, of the sessions that are the best as a whole
+_MAX_WINDOWS = 10  # pieces of a session that are looked at together with those before and after
 _NEIGHBOUR_SHARE = 0.3  # of the scores of the pieces before and after
-_SESSION_SHARE = 2.0  # of the score of the whole session
-_WORDS_SHARE = 0.5  # what a piece gains if all words are in it or beside it
-_ALL_WORDS_FACTOR = 1.3
+_SESSION_SHARE = 2.5  # of the score of the whole session
+_WORDS_SHARE = 3.0  # what a piece gains if all words are in it or beside it
+_ALL_WORDS_FACTOR = 1.3  # of a session in which one piece has all the words
 _SATURATION = 3.0
 _LENGTH_SHARE = 0.75  # the usual constants of bm25
-_BM25 = "bm25(words, 1.0, 0.6)"  # of the text and of the parts of names
 _LAST_PIECE = (1 << PIECE_BITS) - 1
 _JOINED = f"pieces p JOIN sources s ON s.id = p.id >> {PIECE_BITS}"
 
@@ -80,64 +82,81 @@ class SearchOptions(NamedTuple):
     now: int  # seconds since 1970
 
 
-class _Candidate(NamedTuple):
-    """A source with its score, and the scores of its pieces."""
-
-    source: int
-    score: float
-    pieces: Mapping[int, float]
-    has_all: bool
-    modified_ns: int
-
-
 def find_sessions(connection: sqlite3.Connection, query: Query, options: SearchOptions) -> Answers:
     """Return the sessions that match the query."""
     query = query.without_common_words
     if not query.groups:
         return Answers(tuple(_list_filtered(connection, query, options)), complete=True)
-    words = _places_of_words(connection, query)
-    full, any_of = all_words(query), any_word(query, [each.expression for each in words])
-    places = _places(connection, full, query)
-    searched = any_of if len(places) < options.limit else full
-    scores = _piece_scores(connection, searched, query, newest=options.newest)
-    if searched != full:  # which may be ranked lower where there are many pieces
-        scores |= _piece_scores(connection, full, query, newest=options.newest)
-    if not scores and (words_alone := query.without_phrases) != query:
+
+    @cache
+    def count(words: str) -> dict[int, int]:
+        """Return the number of matching pieces of each source."""
+        found, values = _matching(words, query)
+        piece_counts = f"SELECT words.rowid >> {PIECE_BITS}, count(*) FROM {found} GROUP BY 1"
+        return dict(connection.execute(piece_counts, values).fetchall())
+
+    rare = _rare_words(connection, query)
+    any_of, full = any_word(query, rare), all_words(query)
+    complete = count(full)
+    searched = full if len(complete) >= options.limit else any_of
+    matching = count(searched)
+    if not matching and (words_alone := query.without_phrases) != query:
         return find_sessions(connection, words_alone, options)._replace(complete=False)
-    candidates = _rank(_candidates(connection, words, scores, places, options), options)
+    sources = _sources(connection)
+    rarities = {word: _rarity(len(count(word)), len(sources)) for word in rare}
+    whole = _session_scores([(rarities[word], count(word)) for word in rare], sources)
+
+    def newest(source: int) -> tuple[bool, int]:
+        return source in complete, sources[source].modified_ns
+
+    def best(source: int) -> tuple[float, int]:
+        return whole.get(source, 0), sources[source].modified_ns
+
+    ranked = sorted(matching, key=newest if options.newest else best, reverse=True)
+    enough = bisect([*accumulate(matching[each] for each in ranked)], _MAX_COMPARED)
+    compared = ranked[: max(options.limit, enough)]
+    scores = _piece_scores(connection, searched, query, compared)
+    several = rare if len(rare) > 1 else []  # of a single word every piece has all
+    words = [_Word(rarities[word], _pieces_with(connection, word, compared)) for word in several]
+    for source, pieces in scores.items():
+        best_pieces = nlargest(_MAX_WINDOWS, pieces, key=pieces.__getitem__)
+        near = max(_window_score(piece, pieces, words) for piece in best_pieces)
+        factor = _freshness(sources[source].modified_ns, options.now)
+        factor *= _ALL_WORDS_FACTOR if source in complete else 1
+        whole[source] = (near + _SESSION_SHARE * whole.get(source, 0)) * factor
     sessions = []
-    for each in candidates[: options.limit]:
-        best = sorted(each.pieces, key=lambda piece: (-each.pieces[piece], piece))[: options.hits]
-        hits = [hit._replace(score=round(each.pieces[hit.piece], 4)) for hit in read_hits(connection, best)]
-        count = places.get(each.source, len(each.pieces))
-        sessions.append(_found_session(connection, each.source, each.score, count, hits))
-    return Answers(tuple(sessions), complete=bool(places), words=any_of)
+    for source in sorted(scores, key=newest if options.newest else best, reverse=True)[: options.limit]:
+        pieces = scores[source]
+        shown = sorted(pieces, key=lambda piece: (-pieces[piece], piece))[: options.hits]
+        hits = [hit._replace(score=round(pieces[hit.piece], 4)) for hit in read_hits(connection, shown)]
+        places = complete.get(source, matching[source])
+        sessions.append(_found_session(connection, source, whole[source], places, hits))
+    return Answers(tuple(sessions), complete=bool(complete), words=any_of)
 
 
-def _places(connection: sqlite3.Connection, words: str, query: Query) -> dict[int, int]:
-    """Return the number of matching pieces of each source."""
-    found, values = _matching(words, query)
-    rows = connection.execute(
-        f"SELECT words.rowid >> {PIECE_BITS}, count(*) FROM {found} GROUP BY 1", values
-    ).fetchall()
-    return dict(rows)
+def _rare_words(connection: sqlite3.Connection, query: Query) -> list[str]:
+    """Return the words of a query without those that are everywhere; a word without others counts in any case."""
+    words = [*dict.fromkeys(part for group in query.groups for term in group for part in term.parts)]
+    if len(words) == 1:
+        return words
+    count = "SELECT count(*) FROM words WHERE words MATCH ?"  # for which SQLite reads no row
+    return [each for each in words if connection.execute(count, (each,)).fetchone()[0] < _COMMON]
 
 
 def _piece_scores(
-    connection: sqlite3.Connection, words: str, query: Query, *, newest: bool
-) -> dict[int, float]:
-    """Return the scores of the best matching pieces, or of those in the newest sessions."""
+    connection: sqlite3.Connection, words: str, query: Query, sources: Sequence[int]
+) -> dict[int, dict[int, float]]:
+    """Return the scores of the matching pieces of these sources."""
     found, values = _matching(words, query)
-    (count,) = connection.execute(f"SELECT count(*) FROM {found}", values).fetchone()
-    step = 1 + count // _MAX_COMPARED
-    sample = f" AND (words.rowid >> 3) % {step} = 0" if step > 1 and not newest else ""
-    modified = f"(SELECT modified_ns FROM sources WHERE id = words.rowid >> {PIECE_BITS}) DESC"
     rows = connection.execute(
-        f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -{_BM25} AS score FROM {found}{sample}"
-        f" ORDER BY {modified if newest else 'score DESC'} LIMIT ?) m JOIN pieces p ON p.id = m.id",
-        [*values, _MAX_RANKED],
+        f"SELECT m.id, m.score, p.kind FROM (SELECT words.rowid AS id, -bm25(words) AS score FROM {found}"
+        f" AND {_in_sources(sources)}) m JOIN pieces p ON p.id = m.id",
+        values,
     )
-    return {piece: score * WEIGHTS[kind] for piece, score, kind in rows}
+    scores: dict[int, dict[int, float]] = {}
+    for piece, score, kind in rows:
+        scores.setdefault(piece >> PIECE_BITS, {})[piece] = score * WEIGHTS[kind]
+    return scores
 
 
 def _matching(words: str, query: Query) -> tuple[str, list[object]]:
@@ -149,73 +168,57 @@ def _matching(words: str, query: Query) -> tuple[str, list[object]]:
     return f"{table} WHERE words MATCH ? AND {filters}", [words, *values]
 
 
-def _candidates(
-    connection: sqlite3.Connection,
-    words: Sequence[_Word],
-    scores: Mapping[int, float],
-    places: Mapping[int, int],
-    options: SearchOptions,
-) -> Iterator[_Candidate]:
-    by_source: dict[int, dict[int, float]] = {}
-    for piece, score in scores.items():
-        by_source.setdefault(piece >> PIECE_BITS, {})[piece] = score
-    sources = {
-        source: (modified_ns, chars)
-        for source, modified_ns, chars in connection.execute("SELECT id, modified_ns, chars FROM sources")
-    }
-    whole = _session_scores(words, {source: chars for source, (_, chars) in sources.items()})
-    total = sum(each.rarity for each in words) or 1
-    for source, pieces in by_source.items():
-        modified_ns, _ = sources[source]
-        best = max(_window_score(piece, pieces, words, total) for piece in pieces)
-        score = (best + _SESSION_SHARE * whole.get(source, 0)) * _freshness(modified_ns, options.now)
-        factor = _ALL_WORDS_FACTOR if source in places else 1
-        yield _Candidate(source, score * factor, pieces, source in places, modified_ns)
+class _Word(NamedTuple):
+    """A word of the query, and the pieces of the compared sources that have it."""
+
+    rarity: float
+    pieces: frozenset[int]
 
 
-def _window_score(
-    piece: int, scores: Mapping[int, float], words: Sequence[_Word], total_rarity: float
-) -> float:
+def _window_score(piece: int, scores: Mapping[int, float], words: Sequence[_Word]) -> float:
     """Return the score of a piece together with those before and after it, more if they have many of the words."""
     window = (piece - 1, piece, piece + 1)
     beside = scores.get(piece - 1, 0) + scores.get(piece + 1, 0)
     held = sum(each.rarity for each in words if not each.pieces.isdisjoint(window))
-    return (scores[piece] + _NEIGHBOUR_SHARE * beside) * (1 + _WORDS_SHARE * held / total_rarity)
+    share = held / sum(each.rarity for each in words) if words else 1
+    return (scores[piece] + _NEIGHBOUR_SHARE * beside) * (1 + _WORDS_SHARE * share)
 
 
-class _Word(NamedTuple):
-    """Where a word is: in which pieces, and in how many of each source."""
-
-    expression: str
-    rarity: float
-    pieces: set[int]
-    counts: Mapping[int, int]
+def _pieces_with(connection: sqlite3.Connection, word: str, sources: Sequence[int]) -> frozenset[int]:
+    rows = connection.execute(
+        f"SELECT rowid FROM words WHERE words MATCH ? AND {_in_sources(sources)}", (word,)
+    )
+    return frozenset(piece for (piece,) in rows)
 
 
-def _places_of_words(connection: sqlite3.Connection, query: Query) -> list[_Word]:
-    """Return the words of a query without those that are everywhere."""
-    found = []
-    (total,) = connection.execute("SELECT count(*) FROM sources").fetchone()
-    for words in dict.fromkeys(part for group in query.groups for term in group for part in term.parts):
-        rows = connection.execute(
-            "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (words, _MAX_COUNTED)
-        ).fetchall()
-        if len(rows) < _MAX_COUNTED:
-            pieces = {piece for (piece,) in rows}
-            counts = Counter(piece >> PIECE_BITS for piece in pieces)
-            rarity = math.log(1 + (total - len(counts) + 0.5) / (len(counts) + 0.5))
-            found.append(_Word(words, rarity, pieces, counts))
-    return found
+def _in_sources(sources: Sequence[int]) -> str:
+    return f"words.rowid >> {PIECE_BITS} IN ({', '.join(map(str, sources))})"
 
 
-def _session_scores(words: Sequence[_Word], chars: Mapping[int, int]) -> dict[int, float]:
-    """Return the bm25 of whole sessions."""
+class _Dated(NamedTuple):
+    modified_ns: int
+    chars: int
+
+
+def _sources(connection: sqlite3.Connection) -> dict[int, _Dated]:
+    rows = connection.execute("SELECT id, modified_ns, chars FROM sources")
+    return {source: _Dated(*rest) for source, *rest in rows}
+
+
+def _rarity(sources_with_word: int, sources: int) -> float:
+    return math.log(1 + (sources - sources_with_word + 0.5) / (sources_with_word + 0.5))
+
+
+def _session_scores(
+    words: Iterable[tuple[float, Mapping[int, int]]], sources: Mapping[int, _Dated]
+) -> dict[int, float]:
+    """Return the bm25 of whole sessions, from the rarity of each word and how often it is in which."""
     scores: dict[int, float] = {}
-    average = sum(chars.values()) / max(1, len(chars)) or 1
-    for each in words:
-        for source, count in each.counts.items():
-            length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * chars.get(source, 0) / average
-            worth = each.rarity * count * (_SATURATION + 1) / (count + _SATURATION * length)
+    average = sum(each.chars for each in sources.values()) / max(1, len(sources)) or 1
+    for rarity, counts in words:
+        for source, count in counts.items():
+            length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * sources[source].chars / average
+            worth = rarity * count * (_SATURATION + 1) / (count + _SATURATION * length)
             scores[source] = scores.get(source, 0) + worth
     return scores
 
@@ -223,17 +226,6 @@ def _session_scores(words: Sequence[_Word], chars: Mapping[int, int]) -> dict[in
 def _freshness(modified_ns: int, now: int) -> float:
     days = max(0.0, now - modified_ns / 1e9) / _DAY_SECONDS
     return 1 - _AGE_SHARE + _AGE_SHARE * math.exp2(-days / _HALF_LIFE_DAYS)
-
-
-def _rank(candidates: Iterable[_Candidate], options: SearchOptions) -> list[_Candidate]:
-    """Return the candidates best first, or newest first."""
-
-    def order(each: _Candidate) -> tuple[object, ...]:
-        if options.newest:
-            return not each.has_all, -each.modified_ns
-        return -each.score, -each.modified_ns
-
-    return sorted(candidates, key=order)
 
 
 def _list_filtered(

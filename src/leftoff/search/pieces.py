@@ -12,7 +12,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.core.actions import Action, Changed, Looked, Moved, Ran, Removed, Wrote
@@ -25,10 +25,7 @@ SourceType = Literal["session", "log", "pause", "chat"]
 PieceKind = Literal[
     "prompt", "reply", "thinking", "call", "command", "result", "summary", "context", "log", "pause", "chat"
 ]  # fmt: skip
-KINDS: tuple[PieceKind, ...] = (
-    "prompt", "reply", "thinking", "call", "command", "result", "summary", "context", "log", "pause", "chat",
-)  # fmt: skip
-Verb = Literal["read", "changed", "wrote", "removed", "moved"]
+KINDS: tuple[PieceKind, ...] = get_args(PieceKind)
 # How much a hit in a piece of this kind is worth: prompts most, tool output least.
 WEIGHTS: dict[str, float] = {
     "prompt": 1.0,
@@ -61,20 +58,6 @@ _PROSE: dict[RecordKind, PieceKind] = {
     RecordKind.CONTEXT: "context",
     RecordKind.COMPACTION: "summary",
 }
-_VERBS: dict[type, Verb] = {
-    Looked: "read",
-    Changed: "changed",
-    Wrote: "wrote",
-    Removed: "removed",
-    Moved: "moved",
-}
-
-
-class Touch(NamedTuple):
-    """A file that a call touched, as the agent named it."""
-
-    path: str
-    verb: Verb
 
 
 class ReadPosition(NamedTuple):
@@ -102,8 +85,8 @@ class Source(NamedTuple):
 class Piece(NamedTuple):
     """A text and its place: ``line`` (1-based) and ``start``, the byte offset of its record.
 
-    ``call_id`` joins a call with its result. ``at`` is in seconds since 1970. ``exit_code`` and ``failed`` belong to a result. A call
-    that ``is_excluded`` has no text; it is stored so that its result is left out too.
+    ``call_id`` joins a call with its result. ``at`` is in seconds since 1970. ``exit_code`` and ``failed`` belong to a result,
+    ``files``, as the agent named them, to a call. A call that ``is_excluded`` has no text; it is stored so that its result is left out too.
     """
 
     kind: PieceKind
@@ -115,7 +98,7 @@ class Piece(NamedTuple):
     call_id: str | None = None
     failed: bool | None = None
     exit_code: int | None = None
-    touches: tuple[Touch, ...] = ()
+    files: tuple[str, ...] = ()
     is_excluded: bool = False
 
 
@@ -137,7 +120,7 @@ def mask_forgotten(pieces: Iterable[Piece], forgotten: Forgotten) -> list[Piece]
         piece._replace(
             text=forgotten.mask(piece.text),
             tool=None if piece.tool and forgotten.occurs_in(piece.tool) else piece.tool,
-            touches=tuple(each for each in piece.touches if not forgotten.occurs_in(each.path)),
+            files=tuple(each for each in piece.files if not forgotten.occurs_in(each)),
         )
         for piece in pieces
     ]
@@ -223,14 +206,12 @@ class PieceExtractor:
             hidden = self._piece(record, "call", "")
             return hidden._replace(tool=use.tool, call_id=use.call_id, is_excluded=True)
         actions = self._agent.actions(use)
-        touches = tuple(
-            touch._replace(path=self._redact(touch.path)) for action in actions for touch in _touches(action)
-        )
+        files = tuple(self._redact(path) for action in actions for path in _files_of(action))
         is_command = bool(actions) and isinstance(actions[0], Ran)
         piece = self._piece(
             record, "command" if is_command else "call", _call_text(use, actions, self._capture)
         )
-        return piece._replace(tool=use.tool, call_id=use.call_id, touches=touches)
+        return piece._replace(tool=use.tool, call_id=use.call_id, files=files)
 
     def _result(self, record: Record, result: ToolResult) -> Piece | None:
         use = self._pending_uses.pop(result.call_id, None)
@@ -303,12 +284,11 @@ def _value_text(value: object) -> str:
             return str(value)
 
 
-def _touches(action: Action) -> Iterator[Touch]:
+def _files_of(action: Action) -> tuple[str, ...]:
     match action:
         case Moved(path=path, to=to):
-            yield Touch(path, "moved")
-            yield Touch(to, "moved")
+            return path, to
         case Looked(path=path) | Changed(path=path) | Wrote(path=path) | Removed(path=path):
-            yield Touch(path, _VERBS[type(action)])
+            return (path,)
         case _:
-            return
+            return ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from leftoff.errors import UsageError
 from leftoff.search.pieces import KINDS
@@ -24,22 +24,15 @@ _UNIT_HOURS = {"min": 1 / 60, "h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 2
 _MAX_QUERY_CHARS = 2000
 _MAX_WORDS = 200
 _MIN_STEM_CHARS = 4
+_COMPARISONS = {
+    "agent": "s.agent = ?",
+    "tool": "lower(p.tool) = lower(?)",
+    "since": "coalesce(p.at, s.modified_ns / 1000000000) >= ?",
+    "before": "coalesce(p.at, s.modified_ns / 1000000000) < ?",
+}
 _ENDINGS = (
-    "ing",
-    "ed",
-    "es",
-    "er",
-    "ly",
-    "ation",
-    "ional",
-    "ment",
-    "ness",
-    "able",
-    "ible",
-    "ance",
-    "ence",
-    "ive",
-    "ize",
+    *("ing", "ed", "es", "er", "ly", "ation", "ional", "ment", "ness", "able"),
+    *("ible", "ance", "ence", "ive", "ize"),
 )
 
 
@@ -125,7 +118,7 @@ def parse_query(text: str, now: datetime) -> Query:
     query = Query()
     groups: list[tuple[Term, ...]] = []
     is_or = False
-    for minus, name, phrase, word in _parts(text):
+    for minus, name, phrase, word in re.findall(_PART, text):
         if word in {"OR", "|"} and not (minus or name):
             is_or = bool(groups)
             continue
@@ -148,12 +141,11 @@ def parse_query(text: str, now: datetime) -> Query:
     return _check_length(query._replace(groups=tuple(groups)))
 
 
-def _parts(text: str) -> list[tuple[str, str, str, str]]:
-    """Return minus, filter name, phrase and word of each part."""
-    words = text.split()
-    if all(word.isalnum() and word != "OR" for word in words):
-        return [("", "", "", word) for word in words]
-    return re.findall(_PART, text)
+def _check_length(query: Query) -> Query:
+    count = len(query.terms) + len(query.without)
+    if count > _MAX_WORDS:
+        raise UsageError(f"The query has {count:,} words; {_MAX_WORDS} are allowed.")
+    return query
 
 
 def _with_filter(query: Query, minus: str, name: str, value: str, now: datetime) -> Query:
@@ -162,55 +154,27 @@ def _with_filter(query: Query, minus: str, name: str, value: str, now: datetime)
     return add_filter(query, name, value, now)
 
 
-def _check_length(query: Query) -> Query:
-    count = len(query.terms) + len(query.without)
-    if count > _MAX_WORDS:
-        raise UsageError(f"The query has {count:,} words; {_MAX_WORDS} are allowed.")
-    return query
-
-
 def add_filter(query: Query, name: str, value: str, now: datetime) -> Query:
     """Return the query with one more filter."""
-    _check_value(name, value)
-    match name:
-        case "kind":
-            return query._replace(kinds=_kinds(value))
-        case "errors":
-            if value not in {"yes", "no", "only", "true", "false"}:
-                raise UsageError(f"errors:{value} is not understood. Type errors:yes or errors:no.")
-            return query._replace(errors=value not in {"no", "false"})
-        case "since":
-            return query._replace(since=int(parse_time(value, now).timestamp()))
-        case "before":
-            return query._replace(before=int(parse_time(value, now).timestamp()))
-        case _:
-            return _with_name(query, name, value)
-
-
-def _kinds(value: str) -> tuple[str, ...]:
-    kinds = tuple(value.split(","))
-    if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise UsageError(f"kind:{unknown[0]} is not a kind. There are: {', '.join(KINDS)}.")
-    return kinds
-
-
-def _check_value(name: str, value: str) -> None:
     if not value:
         raise UsageError(f"{name}: wants something behind the colon.")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise UsageError(f"{name}: what follows the colon is not UTF-8 text.")
-
-
-def _with_name(query: Query, name: str, value: str) -> Query:
+    wanted: Any = value
     match name:
-        case "agent":
-            return query._replace(agent=value)
-        case "project":
-            return query._replace(project=value)
-        case "tool":
-            return query._replace(tool=value)
+        case "kind":
+            name, wanted = "kinds", tuple(value.split(","))
+            if unknown := [kind for kind in wanted if kind not in KINDS]:
+                raise UsageError(f"kind:{unknown[0]} is not a kind. There are: {', '.join(KINDS)}.")
+        case "errors":
+            if value not in {"yes", "no", "only", "true", "false"}:
+                raise UsageError(f"errors:{value} is not understood. Type errors:yes or errors:no.")
+            wanted = value not in {"no", "false"}
+        case "since" | "before":
+            wanted = int(parse_time(value, now).timestamp())
         case _:
-            return query._replace(file=value)
+            pass
+    return query._replace(**{name: wanted})
 
 
 def parse_time(text: str, now: datetime) -> datetime:
@@ -246,11 +210,15 @@ def any_word(query: Query, rare: Sequence[str]) -> str:
 
 
 def _any(group: tuple[Term, ...]) -> str:
-    return f"({' OR '.join(term.expression for term in group)})"
+    return f"({' OR '.join(term.expression for term in group)})" if len(group) > 1 else group[0].expression
 
 
 def _without(query: Query, words: str) -> str:
-    return f"({words})" + "".join(f" NOT {term.expression}" for term in query.without)
+    return (
+        f"({words})" + "".join(f" NOT {term.expression}" for term in query.without)
+        if query.without
+        else words
+    )
 
 
 def plain_terms(text: str) -> list[Term]:
@@ -300,38 +268,25 @@ def _quoted(token: str) -> str:
 
 
 def filter_sql(query: Query) -> tuple[str, list[object]]:
-    """Return all filter conditions as one, with their values."""
-    conditions = [("1", []), *filter_conditions(query)]
+    """Return all filters as one condition on a piece ``p`` of the source ``s``, with its values."""
+    conditions = [*_conditions(query)]
     return (
         " AND ".join(condition for condition, _ in conditions),
         [value for _, values in conditions for value in values],
     )
 
 
-def filter_conditions(query: Query) -> list[tuple[str, list[object]]]:
-    """Return each filter condition with its values."""
-    return [*_source_conditions(query), *_piece_conditions(query)]
-
-
-def _source_conditions(query: Query) -> Iterator[tuple[str, list[object]]]:
-    """Yield the conditions on the session."""
-    if query.agent is not None:
-        yield "s.agent = ?", [query.agent]
+def _conditions(query: Query) -> Iterator[tuple[str, list[object]]]:
+    """Yield the condition of each filter with its values; first one that is always true."""
+    yield "1", []
+    for name, condition in _COMPARISONS.items():
+        if (value := getattr(query, name)) is not None:
+            yield condition, [value]
     if query.project is not None:
         # A slash at the end ends the name of a folder: work/ does not mean workshop.
         yield "s.project || '/' LIKE ? ESCAPE '!'", [f"%{_escaped(query.project)}%"]
-
-
-def _piece_conditions(query: Query) -> Iterator[tuple[str, list[object]]]:
-    """Yield the conditions on the piece."""
-    if query.tool is not None:
-        yield "lower(p.tool) = ?", [query.tool.lower()]
     if query.kinds:
         yield f"p.kind IN ({', '.join('?' * len(query.kinds))})", [*query.kinds]
-    if query.since is not None:
-        yield "coalesce(p.at, s.modified_ns / 1000000000) >= ?", [query.since]
-    if query.before is not None:
-        yield "coalesce(p.at, s.modified_ns / 1000000000) < ?", [query.before]
     if query.errors is not None:
         yield "p.failed = 1" if query.errors else "p.failed IS NOT 1", []
     if query.file is not None:

@@ -120,7 +120,7 @@ def search(
     if query.is_empty:
         raise UsageError("Search for what? Example: leftoff search retry timeout")
     with _explain_database_errors():
-        connection, unread = open_updated_library(workspace, now, progress)
+        connection, unread = open_updated_library(workspace, progress)
     with _explain_database_errors(), closing(connection):
         connection.execute("BEGIN")  # so that all queries see the same state
         options = SearchOptions(
@@ -157,7 +157,7 @@ def _explain_database_errors() -> Iterator[None]:
 
 
 def open_updated_library(
-    workspace: Workspace, now: datetime, progress: Progress | None = None
+    workspace: Workspace, progress: Progress | None = None
 ) -> tuple[sqlite3.Connection, bool]:
     """Open the index after a short update; also return whether something is left to read."""
     folder = library_folder()
@@ -165,9 +165,7 @@ def open_updated_library(
     is_searchable, changes = False, Changes(everywhere=True)
     if connection is not None:
         if is_searchable := is_built(connection):
-            changes = find_changes(
-                connection, folder, folder_variables_digest(paths.environment()), now.timestamp()
-            )
+            changes = find_changes(connection, folder_variables_digest(paths.environment()))
         if changes == Changes():
             return connection, False
         connection.close()
@@ -212,21 +210,17 @@ def _build_query(request: SearchRequest, now: datetime) -> Query:
     if request.file is not None:
         query = add_filter(query, "file", request.file, now)
     if request.command is not None:
-        query = _combine(query, _as_phrase(request.command))._replace(kinds=("command",))
+        query = _with_phrase(query, request.command)._replace(kinds=("command",))
     if request.error is not None:
-        query = _combine(query, _as_phrase(request.error))._replace(kinds=("result",), errors=True)
+        query = _with_phrase(query, request.error)._replace(kinds=("result",), errors=True)
     return query
 
 
-def _as_phrase(words: str) -> Query:
-    """Return a query for a command or an error: its words in their order."""
+def _with_phrase(query: Query, words: str) -> Query:
+    """Return the query with the words of a command or an error, in their order."""
     if not any(map(str.isalnum, words)):
         raise UsageError(f"{words[:40]!r} has no word to search for.")
-    return Query(groups=((Term(words, is_phrase=" " in words.strip()),),))
-
-
-def _combine(query: Query, other: Query) -> Query:
-    return query._replace(groups=(*query.groups, *other.groups), without=(*query.without, *other.without))
+    return query._replace(groups=(*query.groups, (Term(words, is_phrase=" " in words.strip()),)))
 
 
 def _add_snippets(

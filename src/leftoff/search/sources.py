@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 
 from leftoff.agents.jsonl import open_transcript
 from leftoff.agents.registry import load_agents
+from leftoff.archive.archive import fullest, open_archive
+from leftoff.archive.archive_files import Archived
 from leftoff.catalogue.database import library_folder
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.core.records import Place, Record, RecordKind
 from leftoff.errors import NotFoundError
-from leftoff.search.archive import fullest, open_archive
-from leftoff.search.archive_files import Archived
 from leftoff.search.changes import folder_stamp, watched_folders
 from leftoff.search.pieces import Piece, PieceExtractor, ReadPosition, Source, mask_forgotten
 from leftoff.sessions.listing import TranscriptFile

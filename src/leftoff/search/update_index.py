@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from leftoff.archive.archive import archive_finished
 from leftoff.catalogue import database
 from leftoff.catalogue.database import LOCK_NAME, library_folder
 from leftoff.errors import LeftoffError
 from leftoff.platform import clock, files, locks, log
-from leftoff.search.archive import archive_finished
 from leftoff.search.sources import (
     Find,
 )

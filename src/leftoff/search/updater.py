@@ -16,23 +16,22 @@ from functools import partial
 from pathlib import Path
 
 from leftoff.agents.registry import load_agents
-from leftoff.catalogue.database import FILE_NAME, library_folder
+from leftoff.archive.archive import open_archive
+from leftoff.archive.archive_files import Archived
+from leftoff.catalogue.database import FILE_NAME
 from leftoff.core.protocols import Agent
 from leftoff.core.quantities import count
 from leftoff.core.records import Place
 from leftoff.core.session import SessionEntry
 from leftoff.core.wire import JsonObject
 from leftoff.errors import LeftoffError
-from leftoff.platform import clock, log, paths
-from leftoff.search.archive import open_archive
-from leftoff.search.archive_files import Archived
+from leftoff.platform import log, paths
 from leftoff.search.changes import (
     BUILT,
     FOLDERS_NAMED,
     first_missing_folder,
     folder_stamp,
     folder_variables_digest,
-    note_full_check,
 )
 from leftoff.search.documents import document_pieces, expected_folders, find_documents, is_folder
 from leftoff.search.index_writer import IndexWriter
@@ -143,7 +142,6 @@ class Updater:
                 {path: then for path, then in stamps.items() if self._may_be_stored(path)},
                 {BUILT: "yes", FOLDERS_NAMED: folder_variables_digest(paths.environment())},
             )
-            note_full_check(library_folder(), clock.now().timestamp())
         return self._finish()
 
     def run_for(self, changed: Sequence[str]) -> UpdateResult:

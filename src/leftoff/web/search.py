@@ -92,7 +92,7 @@ def _search(site: Site, query: str) -> dict[str, object]:
 
 def _found(result: SessionResult) -> Found:
     source = result.source
-    is_shown = source.type == "session" and not source.archived
+    is_shown = result.number is not None  # else it is a document, or only the archive has it
     return Found(
         key=key_of(source.path) if is_shown else None,
         title=" ".join((source.title or short_id(source.session_id or source.type))[:240].split()),

@@ -66,6 +66,7 @@ def user(content: Any, **fields: Any) -> Line:
             "context",
         ),
         (user([{"type": "text", "text": "[Request interrupted by user for tool use]"}]), "context"),
+        (user("Operation stopped by hook: another session is active"), "context"),
         (user("<task-notification>\n…</task-notification>", origin={"kind": "task-notification"}), "context"),
         (user("A notice", promptSource="system"), "context"),
         (user("  \n"), "context"),

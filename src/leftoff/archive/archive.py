@@ -11,12 +11,12 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 
+from leftoff.archive.archive_files import Archive, Archived
+from leftoff.archive.file_texts import texts_in
 from leftoff.catalogue.database import LOCK_NAME, library_folder
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.config.load import FILE_NAME
@@ -32,9 +32,6 @@ from leftoff.errors import (
 )
 from leftoff.platform import clock, files, locks, log, paths, zstd
 from leftoff.platform.zstd import is_available
-from leftoff.search.archive_files import Archive, Archived
-from leftoff.search.file_texts import texts_in
-from leftoff.search.index_writer import IndexWriter
 from leftoff.sessions.listing import TranscriptFile, entries, list_transcripts
 from leftoff.workspace import Workspace
 
@@ -163,19 +160,16 @@ def _archive_all(
     archive: Archive, due: list[TranscriptFile], now: datetime, deadline: float | None
 ) -> list[Archived]:
     kept = []
-    with closing(IndexWriter(library_folder())) as writer:
-        forgotten = writer.forgotten
-        holds_forgotten = partial(_holds_forgotten, forgotten)
-        for entry in entries(due):
-            if deadline is not None and time.monotonic() >= deadline:
-                break
-            of_session = session_files(Path(entry.transcript))
-            names = (entry.session_id, entry.transcript, entry.project or "")
-            if forgotten.includes_session(entry.session_id) or forgotten.text_occurs_in(names):
-                continue
-            if not any(map(holds_forgotten, of_session)):
-                kept += _archive_one(archive, _describe(entry, now), of_session)
-        writer.mark_archived([each.transcript for each in archive.sessions()])
+    forgotten = Forgotten(library_folder())
+    for entry in entries(due):
+        if deadline is not None and time.monotonic() >= deadline:
+            break
+        of_session = session_files(Path(entry.transcript))
+        names = (entry.session_id, entry.transcript, entry.project or "")
+        if forgotten.includes_session(entry.session_id) or forgotten.text_occurs_in(names):
+            continue
+        if not any(_holds_forgotten(forgotten, path) for path in of_session):
+            kept += _archive_one(archive, _describe(entry, now), of_session)
     return kept
 
 

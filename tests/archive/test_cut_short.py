@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from leftoff.archive.archive import archive_finished, list_archive, open_archive, restore_session
 from leftoff.errors import NotFoundError, StorageError
 from leftoff.forget import forget
 from leftoff.platform import paths
-from leftoff.search.archive import archive_finished, list_archive, open_archive, restore_session
 from leftoff.search.update_index import rebuild_library, update_library
 from leftoff.testing.builders import Story
 from leftoff.workspace import Workspace

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from leftoff.archive.archive import archive_finished, list_archive, open_archive, restore_session
 from leftoff.errors import AmbiguousSessionError, NotFoundError, NothingToDoError
 from leftoff.forget.forget import forget, plan_text
 from leftoff.platform import log
-from leftoff.search.archive import archive_finished, list_archive, open_archive, restore_session
 from leftoff.search.search import SearchRequest, search
 from leftoff.search.update_index import after_session, update_library_and_archive
 from leftoff.sessions.live_state import LiveState
@@ -113,7 +113,7 @@ os.environ.update({name: value.replace(was, home) for name, value in os.environ.
 os.chdir(home)
 from datetime import UTC, datetime
 from leftoff.platform import zstd
-from leftoff.search import archive
+from leftoff.archive import archive
 from leftoff.sessions import listing
 from leftoff.workspace import Workspace
 archive.list_archive(), [*listing.entries(listing.list_transcripts())], zstd.is_available()

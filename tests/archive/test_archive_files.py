@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from leftoff.archive.archive_files import Archive, Archived, any_file_in_copy
 from leftoff.errors import DocumentError, NotFoundError, StorageError
 from leftoff.platform.zstd import is_available
-from leftoff.search.archive_files import Archive, Archived, any_file_in_copy
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "wire"
 

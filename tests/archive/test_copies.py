@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from leftoff.archive.archive_files import Archive, any_file_in_copy
 from leftoff.errors import DocumentError, NotFoundError, StorageError
 from leftoff.platform import zstd
-from leftoff.search.archive_files import Archive, any_file_in_copy
-from tests.search.test_archive_files import described, session  # noqa: F401
+from tests.archive.test_archive_files import described, session  # noqa: F401
 
 LATER = "2026-01-07T12:00:00Z"
 LATEST = "2026-01-08T12:00:00Z"
@@ -160,7 +160,7 @@ def test_an_unreadable_copy_raises_an_error(archive, session):  # noqa: F811
 _KILLED_AT = """
 import json, os, sys
 from pathlib import Path
-from leftoff.search.archive_files import Archive, Archived
+from leftoff.archive.archive_files import Archive, Archived
 
 left, what = int(sys.argv.pop(1)), Archived(files=(), **json.loads(sys.argv.pop(1)))
 folder, *session = map(Path, sys.argv[1:])
