@@ -175,6 +175,14 @@ def test_a_line_too_long_to_hold_is_read_in_pieces(file: Path, monkeypatch: pyte
         assert [*pieces(file, piece.place)] == found[number + 1 :]
 
 
+def test_what_a_line_has_beside_its_message_may_be_larger_than_any_request(file: Path) -> None:
+    """The file before an edit, which the agent notes with the result and never sends."""
+    before = b"x" * (40 * 1024 * 1024)
+    found = read(file, b'{"originalFile": "' + before + b'"}\n{"b": 1}\n')
+    assert [piece.note for piece in found] == [None, None]
+    assert found[0].value is not None
+
+
 def test_many_glued_objects_take_linear_time(file: Path) -> None:
     """A hostile line of forty thousand of them is read in a second, not in ten minutes."""
     assert sum(piece.value == {} for piece in read(file, b"{}" * 40_000 + b"\n")) == 40_000

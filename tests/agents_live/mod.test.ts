@@ -50,6 +50,13 @@ test('a declined compaction is the client\'s, and one line says why', async ($, 
   expect(seen.shown.join()).toContain('left this compaction to Claude Code: of the test')
 })
 
+test('where leftoff is switched off for a process, nothing is said', async ($, on) => {
+  const seen = world(on, JSON.stringify({ declined: 'of the test', silent: true }))
+  await $.session.compact({ trigger: 'auto', messages: GIVEN } as any)
+  expect(seen.own).toBe(1)
+  expect(seen.shown).toEqual([])
+})
+
 test('a declined trim changes nothing', async ($, on) => {
   const seen = world(on, JSON.stringify({ declined: 'of the test' }))
   const answer: any = await $.session.compact({ trigger: 'manual', instructions: 'leftoff:trim', messages: GIVEN } as any)

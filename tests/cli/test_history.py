@@ -34,7 +34,7 @@ def sessions(home):
     """Two agents changed the same file, for different reasons; it is in the working folder."""
     file = Path("src/cart.py")
     file.parent.mkdir()
-    file.write_text("import math\n\ntotal = round(price - voucher)\nlimit = 7\n", encoding="utf-8")
+    file.write_text("import math\n\ntotal = round(price - voucher)\nlimit = 7\n}\n", encoding="utf-8")
     path = str(file.absolute())
     first = Story(project=str(Path.cwd())).asked("The total is wrong with a voucher")
     first.replied(
@@ -43,7 +43,11 @@ def sessions(home):
     ).replied("Done.")
     second = Story(session_id=LATER, project=str(Path.cwd())).asked("Allow seven vouchers")
     second.replied("", call("read", {"path": path}, "total"))
-    second.replied("Now the limit.", call("edit", {"path": path, "old": "limit = 5", "new": "limit = 7"}))
+    kept = "total = round(price - voucher)\n"  # repeated by the edit, not written by it
+    second.replied(
+        "Now the limit.",
+        call("edit", {"path": path, "old": f"{kept}limit = 5", "new": f"{kept}limit = 7"}),
+    )
     second.replied("It is 7, so that a family fits.")
     return home.claude(first), home.codex(second)
 
@@ -80,6 +84,7 @@ def test_history_lists_changes_and_with_reads_also_those(sessions):
     ("arguments", "code", "says"),
     [
         (["why", "src/cart.py:2"], 3, "src/cart.py is empty."),
+        (["why", "src/cart.py:5"], 3, "has no word"),
         (["why", "src/cart.py:1"], 3, "No session is known to have written line 1"),
         (["why", "src/cart.py:99"], 2, "has no line 99"),
         (["why", "src/none.py:3"], 1, "cannot be read"),

@@ -16,9 +16,9 @@ from tests.support.live_session import SESSION, LiveSession, wait_for
 pytestmark = pytest.mark.measured
 
 
-def hook(*arguments, raw=b"", **options):
+def hook(*arguments, raw=b"", command="hook", **options):
     """The full program in a process of its own."""
-    command = [sys.executable, "-P", "-m", "leftoff", "hook", *arguments]
+    command = [sys.executable, "-P", "-m", "leftoff", command, *arguments]
     return subprocess.run(command, input=raw, capture_output=True, check=False, timeout=60, **options)
 
 
@@ -90,6 +90,12 @@ def test_a_switch_makes_it_silent(isolated_home, monkeypatch):
     monkeypatch.setenv("LEFTOFF_DISABLE", "1")
     assert hook("claude", raw=event(live, "PostToolBatch")).stdout == b""
     assert live.state.said == "ok"
+
+
+def test_the_mod_is_told_of_the_switch_so_that_it_says_nothing(monkeypatch):
+    monkeypatch.setenv("LEFTOFF_DISABLE", "1")
+    ended = hook("claude", command="in-place")
+    assert json.loads(ended.stdout) == {"declined": "LEFTOFF_DISABLE is set", "silent": True}
 
 
 def test_help_is_given_to_people():

@@ -430,6 +430,19 @@ def test_the_settings_say_how_many_stay(capsys, generator):
     assert as_json(capsys, "log", "cleanup")["left"] == 10
 
 
+def test_open_work_that_has_begun_outlives_prompts_without_a_reply(capsys, generator):
+    """Both are open; the bound on open work counts the former first, although the prompts are newer."""
+    folder = paths.config_folder()
+    folder.mkdir(parents=True)
+    (folder / "configuration.yaml").write_text(
+        "context_management:\n  resume_logs:\n    cleanup:\n      keep_open_count: 2\n", encoding="utf-8"
+    )
+    for name, begun in (("work", True), ("killed-1", False), ("killed-2", False)):
+        save(generator, name, next_steps=["Finish it"], metadata={"begun": begun})
+    as_json(capsys, "log", "cleanup", "--keep", "0")
+    assert [each["session_id"] for each in as_json(capsys, "log", "list")] == ["killed-2", "work"]
+
+
 def test_old_logs_can_be_compressed_instead(capsys, generator):
     """Compressed logs are still listed and shown."""
     for name in ("a", "b", "c"):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.agents import claude
+from leftoff.cli.columns import columns_of
 from leftoff.platform import paths
 from leftoff.testing.builders import Story, call
 from tests.support.transcripts import write_transcript
@@ -219,3 +220,20 @@ def test_installing_asks_a_person_about_the_archive(isolated_home):
     assert "# mine" in text
     assert "enabled: true" in text
     assert "Keep copies" not in leftoff("install", "claude")
+
+
+def test_words_that_are_not_utf_8_are_refused(session):
+    """The message says which."""
+    assert "is not UTF-8 text" in leftoff("search", os.fsdecode(b"abc\xff"), code=2)
+
+
+def test_letters_of_two_columns_fit_a_narrow_terminal(isolated_home):
+    """What was found is in the part that is shown."""
+    story = Story(session_id=SESSION, project="/home/dev/日本語のプロジェクト")
+    story.asked("これはとても長い質問です。" * 12 + "認証が失敗しました。" + "続きもとても長いです。" * 12)
+    path = isolated_home / ".claude" / "projects" / "-slug" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    write_transcript(claude.here(), story.script(), path)
+    shown = leftoff("search", "認証", COLUMNS="40").partition("\n\n")[0]
+    assert "認証" in shown
+    assert max(map(columns_of, shown.splitlines())) <= 40

@@ -562,6 +562,20 @@ def test_a_session_that_was_killed_does_not_take_the_place_of_the_offered_one(is
     assert f"session {THIRD[:8]} is added to your next prompt" in reason
 
 
+def test_a_killed_prompt_without_a_reply_does_not_hide_work_that_has_no_log_either(isolated_home, live):
+    """Both sessions were killed and are caught up: "continue" means the work, although the prompt is newer."""
+    LiveSession(isolated_home, session_id=OTHER).turn(50_000)
+    unanswered = LiveSession(isolated_home, session_id=THIRD)
+    unanswered.story.asked("What is the weather like?")
+    unanswered.write()
+    os.utime(unanswered.transcript, (at := clock.now().timestamp() + 60, at))
+    live.hook("SessionStart", source="startup")
+    settled(live)
+    wait_for(lambda: len(logs()) == 2)
+    response = live.hook("UserPromptSubmit", prompt="continue")
+    assert f"# Session Resume Log: {OTHER}" in agent_context(response)
+
+
 @pytest.mark.parametrize(("session_id", "file"), [(OTHER, "src/lock.py"), (THIRD, "src/ledger.py")])
 def test_a_file_that_the_prompt_names_decides_which_log_is_continued(isolated_home, live, session_id, file):
     finished(isolated_home, minutes_ago=5)

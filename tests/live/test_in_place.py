@@ -11,8 +11,7 @@ from leftoff.live.in_place import answer_request
 from leftoff.platform import clock, paths
 from leftoff.resume_logs.save import save_log
 from leftoff.sessions.ancestry import Heir, note_continued
-from leftoff.shrink.in_place_draft import OPENING
-from leftoff.shrink.live_conversation import live_messages
+from leftoff.shrink.live_conversation import OPENING, live_messages
 from leftoff.workspace import Workspace
 from tests.support.claude_writer import as_compacted_by_mod
 from tests.support.live_session import OTHER, LiveSession, agent_context
@@ -78,7 +77,8 @@ def test_the_answer_has_messages_without_handles_and_calls_with_new_ids(live, as
 
 def test_the_receipt_says_what_went_and_what_it_freed(ask):
     receipt = ask()["receipt"]
-    assert "placeholders" in receipt
+    assert "messages now in the log only" in receipt
+    assert "placeholders" in ask("trim")["receipt"]
     assert " tokens freed, " in receipt
     assert " % → " in receipt
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,10 @@ import pytest
 from leftoff.agents import claude
 from leftoff.cli.main import run
 from leftoff.core import markdown
-from leftoff.live import fast
+from leftoff.live import fast, project_events
 from leftoff.live.trust import documents, trust
 from leftoff.live.trust import waiting as find_waiting
-from leftoff.platform import log, paths
+from leftoff.platform import clock, log, paths
 from leftoff.projects import find_project
 from leftoff.projects.commands import init, init_plain, save
 from leftoff.projects.find_project import load_projects
@@ -367,6 +368,25 @@ def test_a_state_knows_the_session_that_worked_on_it(live, project):
     live.hook("Stop")
     assert state_of(project).execution.progress_tasks_completed == 1
     assert state_of(project).metadata.session_count == 1
+
+
+def test_a_first_turn_that_is_faster_than_the_look_in_the_background_counts(live, project):
+    """What it has changed by then is not taken for what the session began with; what an event has remembered stays."""
+    begun = int(clock.now().timestamp()) - 3600
+    at_start = clock.format_rfc3339(datetime.fromtimestamp(begun, UTC))
+    live_state.change("claude", live.session_id, lambda now: (now._replace(started_at=at_start), None))
+    steps, plan = project.part("steps"), project.part("plan")
+    plan.write_text("# Plan\n", encoding="utf-8")
+    for path, at in ((plan, begun - 60), (steps, begun + 2)):
+        os.utime(path, (at, at))
+    live_state.change("claude", live.session_id, lambda now: (now._replace(files={}), None))
+    project_events.begin_in_background(live.state, Workspace.open())
+    assert live.state.files[str(plan)] == plan.stat().st_mtime_ns
+    assert live.state.files[str(steps)] is None
+    assert fast._has_moved(live.state.to_dict())
+    live_state.change("claude", live.session_id, lambda now: (now._replace(files={"a": 1}), None))
+    project_events.begin_in_background(live.state, Workspace.open())
+    assert live.state.files == {"a": 1}
 
 
 def test_the_fast_path_hands_over_when_a_document_has_changed(live, project):

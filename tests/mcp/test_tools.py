@@ -18,10 +18,11 @@ from leftoff.mcp.server import MIN_BUDGET_TOKENS, TOOLS, answer, tools_to_dict
 from leftoff.mcp.texts import Cleaner
 from leftoff.platform import clock, paths
 from leftoff.search.search import SearchRequest, search
+from leftoff.sessions.listing import numbered_transcript, remember_numbers
 from leftoff.shrink.placeholder import parse_placeholder
 from leftoff.testing.builders import Story, call
-from leftoff.workspace import Workspace
-from tests.mcp.conftest import SESSION
+from leftoff.workspace import EXCLUDED, Workspace
+from tests.mcp.conftest import OTHER, SESSION
 from tests.support.long_sessions import FIRST, results, trimmed, write_long_session
 
 
@@ -200,6 +201,7 @@ def test_a_text_that_is_cut_at_its_end_is_not_half_forgotten(home):
 
 def test_nothing_of_excluded_tools_and_forgotten_sessions_is_returned(story):
     found = ids_in(ask("timeline", session=SESSION))
+    assert "pytest tests" in ask("recall", query="pytest tests")  # it is in the index
     save.save_setting(paths.config_folder() / load.FILE_NAME, "capture.exclude_tools", ["Bash"])
     for text in (
         ask("timeline", session=SESSION),
@@ -251,7 +253,9 @@ def test_an_id_is_one_word_and_a_long_record_costs_more_than_its_indexed_part(ho
     transcript.rename(transcript.with_name("rollout-2026-01-06T12-00-00-mine.jsonl"))
     (hit,) = [each for each in ask("recall", query="parcel").splitlines() if " · codex · " in each]
     assert " · >1" in hit
-    assert "parcel word" in ask("expand", id=hit.split(" · ")[0])
+    sentence, _, quoted = ask("expand", id=hit.split(" · ")[0]).partition("<leftoff-record")
+    assert "parcel word" in quoted
+    assert "is this" not in sentence
 
 
 def test_the_reason_is_found_in_a_very_long_turn_without_reading_each_text_for_each_change():
@@ -286,5 +290,34 @@ def test_a_session_and_its_trimmed_copy_are_one_hit_and_its_originals_can_be_for
     (found,) = search(Workspace.open(), SearchRequest(query='"step 3"'), clock.now()).sessions
     assert {found.source.path, *found.copies} == {str(path), str(derived.output_file)}
     assert "the ledger keeps its amounts" in ask("expand", id=placeholder.key)
+    save.save_setting(paths.config_folder() / load.FILE_NAME, "capture.exclude_tools", ["Bash"])
+    assert f"\n{EXCLUDED}\n" in ask("expand", id=placeholder.key)
     Forgotten(library_folder()).add_sessions([FIRST])
     assert answer("expand", {"id": placeholder.key}) == (f"leftoff: Session {FIRST} was forgotten.", True)
+
+
+def test_a_filter_in_the_query_does_not_widen_the_scope(story):
+    assert [each[:8] for each in ids_in(ask("recall", query="project:/ voucher"))].count(OTHER[:8]) == 1
+    here = ids_in(ask("recall", query="project:/ voucher", scope="project"))
+    assert {each[:8] for each in here} == {SESSION[:8]}
+
+
+@pytest.mark.parametrize("scope", ["all", "project"])
+def test_a_query_without_words_finds_nothing(story, scope):
+    assert answer("recall", {"query": '"', "scope": scope})[1]
+
+
+def test_questions_of_an_agent_do_not_renumber_the_list_that_the_user_sees(story):
+    remember_numbers(["/shown/to/the/user.jsonl"])
+    ask("recall", query="voucher")
+    ask("timeline", file="cart.py")
+    assert numbered_transcript(1) == Path("/shown/to/the/user.jsonl")
+
+
+def test_a_budget_in_which_nothing_fits_is_no_answer_that_asks_to_continue(home):
+    whole = "22222222-2222-4222-8222-222222222222"
+    home.claude(Story(session_id=whole, project=str(Path.cwd())).asked("parcel " * 5000))
+    (at,) = ids_in(ask("recall", query="parcel"))
+    for budget in range(MIN_BUDGET_TOKENS, MIN_BUDGET_TOKENS + 30):
+        text, is_error = answer("expand", {"id": whole + at[8:], "budget_tokens": budget})
+        assert is_error or not re.search(r"expand \S+\+0\s", text)

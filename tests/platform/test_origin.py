@@ -145,6 +145,15 @@ def _edit_in_a_folder_that_git_made_again(here: Here) -> None:
     here.edit()
 
 
+def _edit_in_such_a_folder_before_leftoff_looks(here: Here) -> None:
+    git(here.repo, "checkout", "-q", "-b", "without")
+    git(here.repo, "rm", "-q", "-r", "plan")
+    git(here.repo, "commit", "-q", "-m", "without")
+    (here.repo / "takes the number of the folder").mkdir()
+    git(here.repo, "checkout", "-q", "main")
+    here.edit()
+
+
 def _edit_seen_before_a_rebase(here: Here) -> None:
     """Once leftoff has seen the edit, it knows it again however git writes it."""
     _commit(here)
@@ -197,6 +206,7 @@ MADE_HERE = [
     _pull_of_other_files,
     _switch_and_back,
     _edit_in_a_folder_that_git_made_again,
+    _edit_in_such_a_folder_before_leftoff_looks,
     _edit_seen_before_a_rebase,
     _save_by_renaming,
     _edit_with_sed,
@@ -523,6 +533,17 @@ def _folder_moved_here(here: Here) -> str:
     return "its folder was replaced"
 
 
+def _folder_moved_here_after_a_switch(here: Here) -> str:
+    """What git did before explains no folder that was made since."""
+    git(here.repo, "checkout", "-q", "-b", "without")
+    git(here.repo, "rm", "-q", "-r", "plan")
+    git(here.repo, "commit", "-q", "-m", "without")
+    (here.repo / "takes the number of the folder").mkdir()
+    git(here.repo, "checkout", "-q", "main")
+    time.sleep(2.1)
+    return _folder_moved_here(here)
+
+
 def _archive_and_commit(here: Here) -> str:
     why = _tar_archive(here)
     git(here.repo, "commit", "-q", "-a", "-m", "looks like mine")
@@ -572,6 +593,7 @@ FROM_ELSEWHERE: list[Callable[[Here], str]] = [
     _zip_archive,
     _copy_with_times,
     _folder_moved_here,
+    _folder_moved_here_after_a_switch,
     _archive_and_commit,
     _archive_from_this_second,
 ]

@@ -74,6 +74,18 @@ Bitte weitermachen!
 Mach weiter, aber ohne Docker
 Weiter geht's
 weiter mit dem Parser
+Lass uns weitermachen
+Kannst du weitermachen?
+Wir machen weiter
+Dann mal weiter
+Tu peux continuer ?
+Allez, continuons
+on continue avec le parseur
+¿Puedes continuar?
+Continuemos con la migración
+continue what we began
+Continue this
+continue from step 4
 Mach bitte weiter mit Schritt 3
 Weiter an der Migration
 Continue avec le parseur
@@ -103,6 +115,18 @@ hello
 
 Please move the config file elsewhere
 What is next.js?
+continue the loop when x is null
+Weiter, wenn x null ist
+continue with an empty list instead of raising
+continúa con una lista vacía en vez de lanzar un error
+continue avec une liste vide au lieu de lever une exception
+continue to the next iteration
+weiter mit dem nächsten Element, wenn die Zeile fehlt
+seguir con el siguiente elemento
+continue; is unreachable in line 40
+Resume: make the second page shorter
+resume el plan en tres líneas
+resume what this module does
 What's next.js good for?
 Resume builder: add a PDF export
 Resume parser returns null

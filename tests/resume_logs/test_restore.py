@@ -55,6 +55,14 @@ def test_logs_are_offered_by_trust_and_ending(repository):
     )
 
 
+def test_killed_prompts_without_a_reply_do_not_push_work_out(repository):
+    """However many there are, the work that has begun is offered, and first."""
+    save(repository, "work")
+    for number in range(31):
+        save(repository, f"killed-{number}", metadata={"project": str(repository), "begun": False})
+    assert ids(logs_to_offer(Workspace.open(repository)).offered)[0] == "work"
+
+
 def test_the_text_says_what_has_changed_since(repository):
     """The log is read again from the file that the text names."""
     save(repository, "ours", next_steps=["Mend a.py"])

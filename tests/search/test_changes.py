@@ -4,13 +4,18 @@ import os
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from leftoff.catalogue import database
 from leftoff.catalogue.database import LOCK_NAME, library_folder
+from leftoff.config.load import FILE_NAME
+from leftoff.config.save import save_setting
+from leftoff.errors import NothingToDoError
 from leftoff.platform import locks, paths
 from leftoff.search.changes import Changes, find_changes, folder_variables_digest
 from leftoff.search.search import SearchRequest, search
 from leftoff.search.update_index import update_library
-from leftoff.testing.builders import Story
+from leftoff.testing.builders import Story, call
 from leftoff.workspace import Workspace
 from tests.forget.support import NOW, OTHER, SESSION
 
@@ -124,3 +129,19 @@ def test_an_update_of_changed_sources_keeps_to_its_budget(home):
     done = update_library(Workspace.open(), changed=[str(transcript)], budget_seconds=0)
     assert (done.sessions, done.finished) == (0, False)
     assert update_library(Workspace.open(), changed=[str(transcript)]).sessions == 1
+
+
+def test_nothing_of_a_newly_excluded_tool_is_found_even_while_another_process_updates(home):
+    """No transcript has changed since the tool was allowed."""
+    story = Story(session_id=SESSION, project=str(Path.cwd())).asked("Go")
+    home.claude(story.replied("", call("shell", {"command": "wombat"}, "echidna")))
+    request = SearchRequest(query="echidna")
+    assert search(Workspace.open(), request, NOW).sessions
+    save_setting(paths.config_folder() / FILE_NAME, "capture.exclude_tools", ["Bash"])
+    with (
+        locks.hold(Path(library_folder()) / LOCK_NAME),
+        pytest.raises(NothingToDoError, match="exclude_tools"),
+    ):
+        search(Workspace.open(), request, NOW)
+    assert not search(Workspace.open(), request, NOW).sessions
+    assert search(Workspace.open(), SearchRequest(query="go"), NOW).sessions

@@ -19,7 +19,6 @@ from leftoff.search.changes import Changes, find_changes
 from leftoff.search.pieces import HEAD_CHARS, TAIL_CHARS, shorten
 from leftoff.search.search import SearchRequest, search
 from leftoff.search.update_index import rebuild_library, update_library
-from leftoff.sessions.find import find_session
 from leftoff.sessions.status import list_sessions
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import Workspace
@@ -88,11 +87,9 @@ def test_a_hit_is_the_record_at_that_byte_of_the_file(story):
     assert b"Why does the limiter" in content.splitlines()[hit.hit.line - 1]
 
 
-def test_numbers_refer_to_the_results_shown(story):
-    """``show`` and ``resume`` use the numbers of the last results."""
-    results = ask("猜数字 OR limiter")
-    for session in results.sessions:
-        assert str(find_session(str(session.number), Workspace.open()).transcript) == session.source.path
+def test_results_are_numbered_in_their_order(story):
+    """``leftoff search`` remembers the numbers, as ``show`` and ``resume`` take them."""
+    assert [session.number for session in ask("猜数字 OR limiter").sessions] == [1, 2]
 
 
 def test_who_touched_a_file_how_a_command_ran_and_what_followed_an_error(story):

@@ -1,9 +1,11 @@
 """What is found by the beginning or by a part of a word, a name, a path, and in scripts without spaces."""
 
+import unicodedata
+
 import pytest
 
 from leftoff.errors import UsageError
-from leftoff.search.query import parse_query
+from leftoff.search.query import all_words, parse_query
 from leftoff.search.words import more_words
 from tests.search.sample_library import NOW, ask, fill, names, piece
 
@@ -92,3 +94,18 @@ def test_a_filter_that_is_not_utf_8_is_refused(name):
     with pytest.raises(UsageError) as refused:
         parse_query(f"{name}:a\udcff koala", NOW)
     assert refused.value.message.isprintable()
+
+
+def test_words_that_are_not_utf_8_are_refused():
+    """A terminal may give any bytes."""
+    for words in ("koala a\udcff", '"koala a\udcff"', "a\udcff*", "koala -a\udcff"):
+        with pytest.raises(UsageError) as refused:
+            all_words(parse_query(f"koala {words}", NOW))
+        assert refused.value.message.isprintable()
+
+
+def test_a_word_is_found_however_its_letters_are_encoded():
+    """Half-width letters, and letters apart from their marks, as in file names of macOS."""
+    for word, other in (("ログイン", "ﾛｸﾞｲﾝ"), ("로그인", unicodedata.normalize("NFD", "로그인"))):
+        assert word != other
+        assert all_words(parse_query(other, NOW)) == all_words(parse_query(word, NOW))

@@ -14,8 +14,8 @@ from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.shrink.cuts import TrimParameters
 from leftoff.shrink.expand import expand
 from leftoff.shrink.in_place import rebuild, restore_before
-from leftoff.shrink.in_place_draft import OPENING, CompactionOrder
-from leftoff.shrink.live_conversation import live_messages
+from leftoff.shrink.in_place_draft import CompactionOrder
+from leftoff.shrink.live_conversation import OPENING, live_messages
 from leftoff.shrink.placeholder import parse_placeholder
 from leftoff.testing.builders import Story, call
 from leftoff.workspace import SessionRef
@@ -418,3 +418,65 @@ def test_a_result_never_stays_without_its_call_when_calls_were_made_together(hom
     results = {each.call_id: each.text for message in rebuilt.messages for each in message.results}
     assert {*results} == calls
     assert "no such host: db-7" in results.values()
+
+
+def test_a_trim_keeps_the_log_of_what_gave_way_at_an_earlier_compaction(home):
+    transcript = compacted_before(home, f"3 gave way to the log below.\n\n{LOG}")
+    trimmed = compact(transcript, 20_000, keeps_messages=True)
+    assert trimmed.given_way == 0
+    assert LOG in trimmed.messages[0].text
+    assert LOG in compact(transcript, 110_000).messages[0].text, "placeholders alone freed enough"
+    transcript.unlink()
+    without_log = compacted_before(home, "2 results below became placeholders.")
+    assert LOG not in compact(without_log, 20_000, keeps_messages=True).messages[0].text
+
+
+def test_placeholders_of_messages_that_gave_way_are_not_counted(home):
+    rebuilt = compact(home.claude(story()), 20_000)
+    assert rebuilt.given_way > 0
+    there = sum(
+        "leftoff expand" in text
+        for message in rebuilt.messages
+        for text in (
+            *(result.text for result in message.results),
+            *(json.dumps(call.input) for call in message.calls),
+        )
+    )
+    assert rebuilt.placeholders == there
+    assert ("became placeholders" in rebuilt.messages[0].text) == (there > 0)
+
+
+def test_what_was_undone_is_not_trimmed_again_by_a_second_undo(home):
+    transcript = compacted_before(home, "2 results below became placeholders.")
+    ref = ref_of(transcript)
+    restored = restore_before(ref, live_messages(ref.agent, ref.session))
+    transcript.unlink()
+    undone = compacted_before(home, "", opening=restored.messages[0].text)
+    ref = ref_of(undone)
+    with pytest.raises(NothingToDoError, match="undone already"):
+        restore_before(ref, live_messages(ref.agent, ref.session))
+    trimmed = compact(undone, 20_000, keeps_messages=True)
+    assert all(each.text != restored.messages[0].text for each in trimmed.messages)
+
+
+def test_what_comes_back_is_counted_as_what_went(home):
+    told = story()
+    told.compacted("-", after=9_000)
+    transcript = home.claude(told)
+    as_compacted_by_mod(transcript, f"{OPENING}\n\nof the test", keeps=False)
+    ref = ref_of(transcript)
+    rebuilt = compact(transcript, 20_000, keeps_messages=True)
+    held = live_messages(ref.agent, ref.session)
+    now = [each._replace(handle=known.handle) for each, known in zip(rebuilt.messages, held, strict=True)]
+    back = restore_before(ref, now)
+    assert back.freed_tokens == pytest.approx(-rebuilt.freed_tokens, rel=0.02)
+
+
+def compacted_before(home, head: str, opening: str = OPENING) -> Path:
+    """A session that leftoff has compacted, with work since."""
+    told = story()
+    told.compacted("-", after=9_000)
+    told.events += story().events[1:]
+    transcript = home.claude(told)
+    as_compacted_by_mod(transcript, f"{opening}\n\n{head}".strip(), keeps=False)
+    return transcript

@@ -27,6 +27,12 @@ def test_an_address_for_once_signs_in_once_and_the_cookie_goes_on_working(web):
     assert web.ask(web.access.first_address.removeprefix(web.origin), cookie=None).status == 303
 
 
+@pytest.mark.parametrize("other", ["[x]=1", 'y={"a": 1}', "bare", "é=\x80", '"'])
+def test_a_cookie_of_another_server_on_this_machine_does_not_sign_out(web, other):
+    own = f"{web.access.cookie}={web.access.token}"
+    assert [web.ask("/", cookie=each).status for each in (f"{other}; {own}", f"{own}; {other}")] == [200, 200]
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/static/app.css", "/nothing", "/?token=wrong", "//elsewhere/?token=wrong"]
 )

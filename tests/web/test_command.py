@@ -70,6 +70,27 @@ def test_the_browser_is_started_with_an_address_that_works_once(isolated_home, t
     assert (statuses, given.query in printed) == ([303, 403], False)
 
 
+def test_a_browser_that_is_waited_for_gets_its_page(isolated_home, tmp_path, monkeypatch):
+    """As one in the terminal, or the first window of another: the command ends when it is closed."""
+    browser, got = tmp_path / "browser", tmp_path / "got"
+    browser.write_text(
+        f"#!{sys.executable}\n"
+        "import pathlib, sys, urllib.request as r\n"
+        "page = r.build_opener(r.HTTPCookieProcessor(), r.ProxyHandler({})).open(sys.argv[1], timeout=20)\n"
+        f"pathlib.Path({str(got)!r}).write_text(str(page.status))\n"
+    )
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    process, _ = start("--open")
+    for _ in range(500):
+        if got.exists() and got.read_text():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert got.read_text() == "200"
+
+
 def test_it_listens_on_this_machine_alone(two_sessions):
     process, address = start()
     port = int(address.split(":")[2].split("/")[0])
@@ -94,7 +115,7 @@ def test_a_port_that_is_taken_is_one_clear_line(isolated_home, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["web", "--port", str(port)]) == 1
-    assert capsys.readouterr().err.startswith(f"leftoff: Port {port} is taken")
+    assert capsys.readouterr().err.startswith(f"leftoff: Port {port} cannot be used: Address already in use.")
 
 
 def test_a_port_that_cannot_be_is_refused(capsys):

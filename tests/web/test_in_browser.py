@@ -10,10 +10,11 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from leftoff.agents.registry import agent_of
+from leftoff.sessions.curve import context_curve
 from leftoff.shrink.trim import TrimOptions, prepare_trim, write_trim
 from leftoff.testing.builders import Story
 from leftoff.web.library import key_of
-from leftoff.workspace import Workspace
+from leftoff.workspace import SessionRef, Workspace
 from tests.support.transcripts import write_transcript
 from tests.web.invented import LONG, write_machine
 
@@ -59,6 +60,21 @@ def test_a_session_has_no_accessibility_problem(transcript, session, size, is_da
     assert session.accessibility_problems() == []
     assert session.run("return document.documentElement.scrollWidth") <= size[0]
     _keep(session, f"session-{size[0]}-{'dark' if is_dark else 'light'}")
+
+
+def test_the_curve_of_a_transcript_that_is_rewritten_is_drawn_anew(transcript, session):
+    lines = transcript.read_bytes().splitlines(keepends=True)
+    session.one("#curve").send_keys(Keys.END)
+    transcript.write_bytes(b"".join(lines[:12]))
+    left = len(context_curve(SessionRef(agent=agent_of(transcript), transcript=transcript)).points)
+    assert 0 < left < 12
+    session.wait(
+        f"document.querySelector('#readout strong').textContent.startsWith('Request {left} of {left}:')"
+    )
+    transcript.write_bytes(b"")
+    session.wait("document.querySelector('#readout span').textContent === 'No reply to measure yet.'")
+    transcript.write_bytes(b"".join(lines))
+    session.wait("/Request .* of [1-9][0-9]+:/.test(document.querySelector('#readout strong').textContent)")
 
 
 @pytest.mark.parametrize("is_dark", [False, True])

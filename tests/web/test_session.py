@@ -145,6 +145,29 @@ def test_a_transcript_that_is_replaced_is_read_again(address, transcript, web, h
     assert json.loads(web.get(f"{address}/curve"))["tokens"] == [11_000]
 
 
+@pytest.mark.parametrize("lines", [1, 40])
+@pytest.mark.parametrize("is_new_file", [True, False])
+def test_an_open_page_is_sent_the_whole_curve_of_a_transcript_that_is_rewritten(
+    address, transcript, web, tmp_path, lines, is_new_file
+):
+    curve = json.loads(web.get(f"{address}/curve"))
+    events = Events(web, f"{address}/live?first=2&bytes={curve['bytes']}&reading={curve['reading']}")
+    story = Story(session_id=SESSION, project="/p", model="claude-sonnet-4-5").asked("Again")
+    for number in range(lines):
+        story.replied("Yes.", used=11_000 + number)
+    other = tmp_path / "other.jsonl"
+    write_transcript(agent_of(transcript), story.script(), other)
+    if is_new_file:
+        other.replace(transcript)
+    else:
+        transcript.write_bytes(b"")  # as most programs write: what was there goes first
+        assert events.next()["tokens"] == []
+        transcript.write_bytes(other.read_bytes())
+    sent = events.next()
+    assert (sent["first"], sent["tokens"]) == (0, [11_000 + number for number in range(lines)])
+    events.connection.close()
+
+
 def test_a_session_that_is_deleted_is_not_found(address, transcript, web):
     web.get(address)
     transcript.unlink()

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import IO, Self
 
-# No API takes a larger request, so no session has a longer line; one is read in pieces, so that a binary file cannot fill the memory.
-LONGEST_LINE_BYTES = 32 * 1024 * 1024
+# More than any API takes: beside a message a line may have what was never sent, such as the whole file before an edit. A longer line
+# is read in pieces, so that a binary file cannot fill the memory.
+LONGEST_LINE_BYTES = 64 * 1024 * 1024
 HEAD_BYTES = 1024 * 1024
 _BUFFER_BYTES = 256 * 1024  # many lines are longer than the usual 8 KB; this takes a third of the time
 _ENDS_BUFFER_BYTES = 32 * 1024

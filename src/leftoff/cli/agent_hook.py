@@ -48,11 +48,13 @@ def run_in_place(agent_id: str) -> int:
     """Answer the plugin inside an agent; no output means that the agent compacts by itself."""
     process.end_after(MOST_IN_PLACE_SECONDS)
     try:
+        answer = b'{"declined": "LEFTOFF_DISABLE is set", "silent": true}'
         if paths.environment().get("LEFTOFF_DISABLE", "") in {"", "0"}:
             from leftoff.live.in_place import answer_request
 
-            sys.stdout.buffer.write(answer_request(agent_id, sys.stdin.buffer.read()))
-            sys.stdout.buffer.flush()
+            answer = answer_request(agent_id, sys.stdin.buffer.read())
+        sys.stdout.buffer.write(answer)
+        sys.stdout.buffer.flush()
     except (Exception, KeyboardInterrupt) as error:  # the agent must not notice any failure
         log_error(f"in-place {agent_id[:80]}: {type(error).__name__}: {error}")
     return 0

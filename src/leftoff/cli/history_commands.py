@@ -125,6 +125,10 @@ def _line_of(file: Path, number: int) -> str:
         raise UsageError(f"{file} has no line {number:,}.")
     if not text.strip():
         raise NothingToDoError(f"Line {number:,} of {file} is empty.")
+    if not any(map(str.isalnum, text)):
+        raise NothingToDoError(
+            f"Line {number:,} of {file} has no word: many changes may have written such a line."
+        )
     return text
 
 

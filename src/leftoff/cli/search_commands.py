@@ -18,6 +18,7 @@ from leftoff.errors import UsageError
 from leftoff.platform import clock
 from leftoff.search.search import HitResult, Progress, Results, SearchRequest, SessionResult
 from leftoff.search.search import search as find
+from leftoff.sessions.listing import remember_numbers
 from leftoff.workspace import Workspace
 
 _FEWER = "Try fewer words, or the beginning of one: begin*"
@@ -73,6 +74,8 @@ def search(*, query: tuple[str, ...], update: bool, rebuild: bool, as_json: bool
     now = clock.now()
     with _progress(wanted=not as_json) as progress:
         results = find(Workspace.open(), SearchRequest(query=" ".join(query), **fields), now, progress)
+    if numbered := [each.source.path for each in results.sessions if each.number is not None]:
+        remember_numbers(numbered)
     if as_json:
         output.as_json(results.to_dict())
     else:
@@ -168,7 +171,8 @@ def _show_session(session: SessionResult, now: datetime, width: int) -> None:
         if session.number is None and found.archived
         else ""
     )
-    output.write(f"{output.apply_style(head, {'bold': True})}{_title(title, width - len(head) - 3)}{gone}\n")
+    title = _title(title, width - output.columns_of(head) - 3)
+    output.write(f"{output.apply_style(head, {'bold': True})}{title}{gone}\n")
     column = max((len(_label(shown)) for shown in session.hits), default=0)
     room = width - column - 8
     for shown in session.hits:
@@ -196,10 +200,13 @@ def _marked(shown: HitResult, width: int) -> str:
     """Return the part of the snippet around the first match that fits the width, with what was found highlighted."""
     text, marks = shown.snippet.text, shown.snippet.marks
     first = marks[0][0] if marks else 0
-    start = max(0, min(first - width // 3, len(text) - width))
+    at_end = len(output.cut(text[::-1], width))  # letters, of which some take two columns
+    start = max(0, min(first - width // 3, len(text) - at_end))
     if start and (space := text.find(" ", start, first)) >= 0:
         start = space + 1  # not in the middle of a word
-    end = start + width - (1 if start else 0) - (1 if start + width < len(text) else 0)
+    rest = text[start:]
+    fitting = output.cut(rest, width - (1 if start else 0))
+    end = len(text) if fitting == rest else start + len(fitting) - 1
     if end < len(text) and (space := text.rfind(" ", marks[0][1] if marks else start, end)) >= 0:
         end = space
     parts, past = ["…" if start else ""], start

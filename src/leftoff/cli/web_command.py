@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
@@ -48,7 +49,13 @@ def web(*, port: int | None, opens: bool, read_only: bool, as_json: bool) -> int
             output.as_json({"address": access.first_address})
         else:
             output.say(f"{access.first_address}\nCtrl-C to quit")
-        if opens and not webbrowser.open(access.one_time_address()) and not as_json:
+        if opens:  # in a thread: some browsers are waited for, and they wait for the first page
+            Thread(
+                target=open_browser, args=(access.one_time_address(),), name="browser", daemon=True
+            ).start()
+
+    def open_browser(address: str) -> None:
+        if not webbrowser.open(address) and not as_json:
             output.say("No browser could be started: open the address in one.")
 
     serve(Workspace.open(), port or 0, is_read_only=read_only, announce=announce)

@@ -207,10 +207,14 @@ class Measured:
     handed_over: str
 
 
-def measure(cut: Cut, session_id: str) -> Measured:
-    """Compare what the agent put in place of the conversation with our log of it."""
+def measure(cut: Cut, session_id: str, handed_over: str | None = None) -> Measured:
+    """Compare what the agent put in place of the conversation with our log of it.
+
+    ``handed_over`` is what the transcript shows that the agent got; by default it is what we would have handed over.
+    """
     log = log_of_cut(cut)
-    handed_over = restoration_body(log, MAX_HOOK_CHARS, "after_compaction", summary=cut.summary)
+    if handed_over is None:
+        handed_over = restoration_body(log, MAX_HOOK_CHARS, "after_compaction", summary=cut.summary)
     compacted = Compacted(
         agent=cut.agent,
         session_id=session_id,

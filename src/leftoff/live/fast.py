@@ -44,7 +44,7 @@ FARTHEST_BYTES = 64 * 1024 * 1024  # from the end: no reply is longer
 TOOLS, PROMPT, STOP, END = "tools", "prompt", "stop", "end"  # kinds of event that need no full program
 PHRASES = ("save progress", "done for today", "continue project ")
 TRIGGERS = ("resume", "continue", "handoff", "pickup", "pin", "pins", "unpin", "trim")
-# Every prompt that asks to continue (leftoff.resume_logs.restore) contains one of these.
+# Every prompt that asks to continue (leftoff.resume_logs.continuing) contains one of these.
 CONTINUING = (
     *("contin", "resum", "proceed", "go on", "go ahead", "carry on", "keep ", "pick ", "up again"),
     *("back to work", "back to it", "finish ", "s next", "s the next", "next step", "next task", "next one"),

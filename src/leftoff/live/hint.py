@@ -109,10 +109,8 @@ def _fix(earlier: list[Happening]) -> tuple[Happening, str] | None:
             if changed is None:
                 return passed, "this command failed before and passed later."
             name = changed.about.rpartition("/")[2]
-            return (
-                changed,
-                f"this command failed before and passed after {name} was {changed.what}: “{changed.reason}”.",
-            )
+            why = f": “{changed.reason}”" if changed.reason else ""
+            return changed, f"this command failed before and passed after {name} was {changed.what}{why}."
     return None
 
 

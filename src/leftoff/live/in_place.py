@@ -1,7 +1,7 @@
 """Answer the plugin inside an agent that asks for the messages of a running session: compact, trim or undo.
 
 The request is a JSON object with ``session_id``, ``cwd``, ``action``, ``messages`` and what the agent knows about its window. The answer
-has ``messages`` and a ``receipt``, one line for the user; or ``declined`` with the reason: then the agent compacts by itself. The resume
+has ``messages``, a ``receipt``, one line for the user, and ``usable_tokens`` of the window; or ``declined`` with the reason: then the agent compacts by itself. The resume
 log is saved first, because the hook before a compaction does not run when a plugin answers. What hooks gave the agent earlier, such as the
 log of the session that this one continues, is in no message, so the agent drops it: the hook that runs afterwards gives it again. State
 ``in_place`` tells that hook that there is nothing else to restore.
@@ -93,6 +93,7 @@ def _answer(agent: _PluggedAgent, request: JsonObject) -> JsonObject:
     return {
         "messages": answered,
         "receipt": f"{done}; {_change(Savings.expect(gauge, rebuilt.freed_tokens))}",
+        "usable_tokens": gauge.total_budget,
     }
 
 

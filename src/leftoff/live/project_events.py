@@ -62,7 +62,10 @@ def begin(context: EventContext) -> None:
 def begin_in_background(state: live_state.LiveState, workspace: Workspace) -> None:
     """Remember when the documents last changed for a session that has just begun; what an event has remembered since stays."""
     with _log_errors("the projects were not read"):
-        times = _change_times(load_projects(workspace))
+        begun = clock.parse_rfc3339(state.started_at or "") or clock.now()  # to the second
+        late = int(begun.timestamp() + 1) * 1_000_000_000  # perhaps a first turn, faster than this
+        found = _change_times(load_projects(workspace))
+        times = {path: None if at and at >= late else at for path, at in found.items()}
         session = (state.agent, state.session_id)
         live_state.change(*session, lambda now: (now._replace(files=now.files or times), None))
 
@@ -132,12 +135,9 @@ def update_after_turn(context: EventContext) -> None:
         before, now = context.state.files, _change_times(projects)
         if before == now:
             return
-        changed = [
-            home
-            for home in projects.homes
-            if any(before.get(path) != now.get(path) for path in _documents(home))
-        ]
-        for home in _projects_of_session(context, projects, changed):
+        changed = {path for path in {*before, *now} if before.get(path) != now.get(path)}
+        homes = [each for each in projects.homes if not changed.isdisjoint(_documents(each))]
+        for home in _projects_of_session(context, projects, homes):
             with _log_errors(f"the state of {home.id} was not updated after a turn"):
                 _update(context, projects, home)
         _remember_documents(context)

@@ -224,16 +224,17 @@ def catch_up(state: LiveState) -> None:
             with log_errors("the end of a session was not saved"):
                 _run_alone(ended.agent, ended.session_id, end_session, wait_seconds=TASKS["end"])
             if ended.session_id not in had_log:
-                saved_log = _open_log(ended.session_id, workspace) or saved_log
+                saved_log = _better(_open_log(ended.session_id, workspace), saved_log)
     for entry in reversed(_sessions_behind(state, workspace)):
-        from leftoff.core.open_work import is_open
+        from leftoff.core.open_work import is_begun, is_open
         from leftoff.resume_logs.save import save_session_log  # loads all of extraction
 
         with log_errors("a session that ended without a log was not caught up"):
             ref = SessionRef(agent=agent_by_id(entry.agent), transcript=Path(entry.transcript))
             saved = save_session_log(ref, workspace, stop_reason="caught_up")
             if entry.session_id not in had_log and is_open(saved.log):
-                saved_log = _LogFile(entry.session_id, str(saved.json_file))
+                new = _LogFile(entry.session_id, str(saved.json_file), is_begun=is_begun(saved.log))
+                saved_log = _better(new, saved_log)
     live_state.change(state.agent, state.session_id, lambda now: (_with_invitation(now, saved_log), None))
     _keep_house(workspace)
     _adapt_hooks(state, workspace)
@@ -242,6 +243,14 @@ def catch_up(state: LiveState) -> None:
 class _LogFile(NamedTuple):
     session_id: str
     path: str
+    is_begun: bool
+
+
+def _better(new: _LogFile | None, known: _LogFile | None) -> _LogFile | None:
+    """Return the one to name to the user: the new one, unless it is only a prompt without a reply and the other is work."""
+    if new is None or (known is not None and known.is_begun and not new.is_begun):
+        return known
+    return new
 
 
 def wait_for_catch_up(agent_id: str, session_id: str) -> None:
@@ -252,15 +261,18 @@ def wait_for_catch_up(agent_id: str, session_id: str) -> None:
 
 
 def _open_log(session_id: str, workspace: Workspace) -> _LogFile | None:
-    from leftoff.core.open_work import is_open
+    from leftoff.core.open_work import is_begun, is_open
     from leftoff.storage import file_store
 
     for each in file_store.list_log_files(workspace.log_folder):
         if each.session_id == session_id and each.json is not None:
+            begun = True
             with suppress(LeftoffError):  # when in doubt, work is open
-                if not is_open(each.log()):
+                log = each.log()
+                if not is_open(log):
                     return None
-            return _LogFile(session_id, str(each.json))
+                begun = is_begun(log)
+            return _LogFile(session_id, str(each.json), begun)
     return None
 
 

@@ -49,18 +49,22 @@ def expand(workspace: Workspace, what: str, around: int, budget_tokens: int) -> 
     unknown = f"{found.base}+{'9' * len(str(found.skip + len(rest)))}"
     sentence = f"leftoff: {found.name}; {_DATA}. Cut; to continue: expand {unknown}"
     answer, shown = fenced_text(sentence, rest, budget_tokens)
+    if not shown:  # the same call again would not get any further
+        raise UsageError(f"budget_tokens is {budget_tokens}: too few to show any of {found.base[:60]}.")
     return answer.replace(unknown, f"{found.base}+{found.skip + shown}", 1)
 
 
 def _find(workspace: Workspace, what: str, around: int, cleaner: Cleaner) -> _Found:
-    key, _, skip = what.partition("+")
-    if parse_key(key) is not None and (not skip or skip.isdecimal()):
-        original = originals.expand(key)
-        _check_remembered(session_at(Path(original.transcript)), cleaner)
+    words, _, skip = what.partition("+")
+    if (key := parse_key(words)) is not None and (not skip or skip.isdecimal()):
+        original = originals.expand(words)
+        ref = session_at(Path(original.transcript))
+        _check_remembered(ref, cleaner)
+        is_excluded = original.call_id in _excluded_calls(ref, workspace.capture.exclude_tools)
         return _Found(
-            name=f"line {original.line} of {original.transcript}",
-            text=original.text,
-            base=key,
+            name=f"line {original.line} of session {key.session_id_prefix}",
+            text=EXCLUDED if is_excluded else original.text,
+            base=words,
             skip=int(skip or 0),
         )
     parsed = _ID.fullmatch(what)
@@ -72,7 +76,7 @@ def _find(workspace: Workspace, what: str, around: int, cleaner: Cleaner) -> _Fo
     _check_remembered(ref, cleaner)
     records = _records(ref, int(parsed["line"]), around, workspace.capture.exclude_tools)
     return _Found(
-        name=f"{count(len(records), 'record')} of session {ref.session_id} ({ref.agent.id})",
+        name=f"{count(len(records), 'record')} of session {parsed['session'][:60]} ({ref.agent.id})",
         text="\n\n".join(records),
         base=f"{parsed['session']}:{parsed['line']}",
         skip=int(parsed["skip"] or 0),
@@ -83,6 +87,13 @@ def _check_remembered(ref: SessionRef, cleaner: Cleaner) -> None:
     """Raise NotFoundError if the user had the session forgotten."""
     if cleaner.is_forgotten_session(ref.session_id):
         raise NotFoundError(f"Session {ref.session_id} was forgotten.")
+
+
+def _excluded_calls(ref: SessionRef, excluded: frozenset[str]) -> set[str]:
+    """Return the ids of the calls of tools that the user excluded."""
+    records = ref.agent.read(ref.transcript) if excluded else ()
+    blocks = (block for record in records for block in record.blocks)
+    return {each.call_id for each in blocks if isinstance(each, ToolUse) and each.tool in excluded}
 
 
 def _records(ref: SessionRef, line: int, around: int, excluded: frozenset[str]) -> list[str]:

@@ -7,6 +7,7 @@ that turn the sentence that most likely gives the reason: one that names the fil
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -95,9 +96,8 @@ def what_happened(
     if not target.words.strip():
         raise UsageError(f"Which {target.kind}? It is empty.")
     cleaner, found = Cleaner(workspace), list[Happening]()
-    for within in (f'project:"{workspace.project.root}/"', ""):
-        filters = f"{within} {f'since:{since}' if since else ''}"
-        transcripts = _sessions_with(workspace, target, filters, now)[:sessions]
+    for root in (str(workspace.project.root), None):
+        transcripts = _sessions_with(workspace, target, root, since, now)[:sessions]
         found = [
             each
             for path in _up_to(most_bytes, transcripts)
@@ -133,14 +133,17 @@ def change_of_line(changes: Iterable[Happening], text: str) -> Happening | None:
     )
 
 
-def _sessions_with(workspace: Workspace, target: Target, filters: str, now: datetime) -> list[Path]:
+def _sessions_with(
+    workspace: Workspace, target: Target, root: str | None, since: str | None, now: datetime
+) -> list[Path]:
     """Return the transcripts of the newest sessions with the target, by the search index."""
     given: dict[str, str] = {target.kind: target.words}
     if (
         target.kind == "file"
     ):  # the index compares ends of paths: a path of this project is named from its root
         given = {"file": wording.relative_path(target.words, str(workspace.project.root))}
-    request = SearchRequest(query=filters.strip(), newest=True, limit=MAX_SESSIONS, hits=1, **given)
+    query = f'since:"{since}"' if since else ""
+    request = SearchRequest(query=query, root=root, newest=True, limit=MAX_SESSIONS, hits=1, **given)
     found = search(workspace, request, now).sessions
     paths = [Path(each.source.path) for each in found if each.source.type == "session"]
     return [path for path in paths if path.is_file()]
@@ -307,8 +310,8 @@ def _done_to_file(action: Action) -> tuple[What, str, str] | None:
     match action:
         case Looked(path):
             return "read", path, ""
-        case Changed(path, _, new):
-            return "changed", path, new
+        case Changed(path, old, new):
+            return "changed", path, _added_lines(old, new)
         case Wrote(path, text):
             return "created", path, text
         case Removed(path):
@@ -317,3 +320,14 @@ def _done_to_file(action: Action) -> tuple[What, str, str] | None:
             return "moved", path, ""
         case _:
             return None
+
+
+def _added_lines(old: str, new: str) -> str:
+    """Return the lines that an edit added, without those that it only repeats."""
+    repeated, added = Counter(map(str.strip, old.splitlines())), list[str]()
+    for line in new.splitlines():
+        if repeated[line.strip()]:
+            repeated[line.strip()] -= 1
+        else:
+            added.append(line)
+    return "\n".join(added)

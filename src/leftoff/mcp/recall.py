@@ -35,10 +35,10 @@ def recall(workspace: Workspace, query: str, scope: Scope, budget_tokens: int, n
         raise UsageError("query is empty. Give words that occur in what you look for.")
     cleaner = Cleaner(workspace)
     words = " ".join(query[:_MAX_QUERY_CHARS].split())
-    here = f'project:"{workspace.project.root}/"'
+    here = str(workspace.project.root)
     lines: dict[tuple[str, str], str] = {}  # by what they show: a command that ran often is one hit
-    for filters in (here,) if scope == "project" else (here, ""):
-        request = SearchRequest(query=f"{filters} {words}", limit=_MAX_SESSIONS, hits=_HITS_OF_SESSION)
+    for root in (here,) if scope == "project" else (here, None):
+        request = SearchRequest(query=words, root=root, limit=_MAX_SESSIONS, hits=_HITS_OF_SESSION)
         for session in search(workspace, request, now).sessions:
             hits = session.hits if _can_be_read(session, cleaner) else ()
             for hit in (each for each in hits if not _is_question(each)):

@@ -23,6 +23,7 @@ _MOST_REFLOG_BYTES = 1_000_000
 # Editors that save by renaming a draft change the status of the file a moment after its content.
 _SAVING_NS = 2_000_000_000
 _SECOND_NS = 1_000_000_000
+_LONGEST_CHECKOUT_SECONDS = 60  # a folder is made before the reflog says so
 # Of Linux's system call statx, which Python does not have yet.
 _AT_FDCWD, _STATX_BTIME, _STATX_BYTES, _BTIME_OFFSET = -100, 0x800, 256, 80
 _LOCAL_ACTIONS = frozenset({"commit", "commit (initial)", "commit (amend)"})
@@ -63,9 +64,8 @@ def reasons_to_wait(changes: Sequence[Change], knows_blob: Callable[[str], bool]
         repository = paths.git_folders(folder)
         if repository is not None:
             reasons |= _ask_git(folder, inside, repository, knows_blob)
-    for change in changes:  # last, because git has the better reason
-        if change.path not in reasons and (why := _reason_by_folder(change)):
-            reasons[change.path] = why
+        else:
+            reasons |= {change.path: why for change in inside if (why := _reason_by_folder(change))}
     return reasons
 
 
@@ -127,6 +127,7 @@ def _ask_git(
             or _reason_by_moves(moves[change.path], held[3:], knows_blob)
             or _reason_by_objects(change.path, entries, held[:2], held[2], repository)
             or (_NO_REFLOG if entries and has_commits and not reflog.reaches(change.since) else None)
+            or (None if _was_made_by_git(folder, moves[change.path], held[3:]) else _reason_by_folder(change))
         )
         if why is not None:
             reasons[change.path] = why
@@ -196,6 +197,15 @@ def _reason_by_moves(
             name = f"git {action[1]}" if action else "git"
             return f"{name} brought another version of it on {_describe_time(move.seconds)}"
     return None
+
+
+def _was_made_by_git(folder: Path, moves: Sequence[_Move], blobs: Sequence[str | None]) -> bool:
+    """Return whether git made this folder with the document in it, as when the branch is switched to one without it and back."""
+    born = _birth_ns(folder) / _SECOND_NS
+    return any(
+        old is None and new is not None and -_LONGEST_CHECKOUT_SECONDS < born - move.seconds < 2
+        for move, old, new in zip(moves, blobs[::2], blobs[1::2], strict=True)
+    )
 
 
 def _reason_by_objects(

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from leftoff.core.open_work import continued_sessions, open_sessions, title
+from leftoff.core.open_work import continued_sessions, is_begun, open_sessions, title
 from leftoff.core.protocols import StorageBackend
 from leftoff.core.resume_log import ResumeLog
 from leftoff.errors import LeftoffError, NothingToDoError, UsageError
@@ -168,6 +168,7 @@ def _find_open(repository: LogRepository) -> OpenLogs:
     }
     since = (clock.now() - timedelta(days=wanted.keep_open_days)).timestamp() * 1e9
     in_order = [each for each in found if each.session_id in still_open]
+    in_order.sort(key=lambda each: each.session_id in logs and not is_begun(logs[each.session_id]))
     kept = {each.session_id for each in in_order[: wanted.keep_open_count] if each.saved_ns >= since}
     inherited = {parent for each in kept if each in logs for parent in continued_sessions(logs[each])}
     gone = {each.session_id: each for each in in_order if each.session_id not in kept | inherited}

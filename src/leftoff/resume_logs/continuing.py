@@ -14,22 +14,28 @@ _COURTESIES = re.compile(
     r"|thanks?|thank you)(?: there)?"
     r"|please|pls|just|then|let'?s|let us|(?:can|could|would|will|shall|should) (?:you|we|i)"
     r"|(?:i|we)(?:'d| would) like (?:you )?to|(?:i|we) (?:want|need|have) (?:you )?to|(?:i|we) wan(?:na|t to)|(?:we|you) (?:can|should)"
-    r"|(?:it'?s )?time to|ready to|bitte|hallo|ja|gut|mach(?:e|t|en wir)?|por favor|hola|vale|s'il (?:te|vous) pla[iî]t|bonjour|oui"
+    r"|(?:it'?s )?time to|ready to|bitte|hallo|ja|gut|dann|mal|(?:wir )?mach(?:e|t|en(?: wir)?)?|lass(?:t)? uns|k(?:annst du|önnen wir)"
+    r"|por favor|hola|vale|¿?(?:puedes|podemos)|s'il (?:te|vous) pla[iî]t|bonjour|oui|on|vas-y|allez|(?:tu peux|peux-tu)"
     r")[\s,.!:;-]+)*",
     re.IGNORECASE,
 )
 _VERB = re.compile(
-    r"continue[rz]?|resume|proceed|go on|go ahead|carry on|keep (?:going|at it|on)|keep(?= \w+ing\b)|pick (?:it |this |that )?(?:back )?up"
+    r"continuemos|continue[rz]?(?!;)|resume(?!:| (?:el|l[ao]s?|est[aeo]s?|en)\b)|proceed"  # Spanish: sum up
+    r"|go on|go ahead|carry on|keep (?:going|at it|on)|keep(?= \w+ing\b)|pick (?:it |this |that )?(?:back )?up"
     r"|take (?:it )?up again|get back to (?:it|work)|back to work"
-    r"|weiter(?:machen|arbeiten| geht's)?|fortsetzen|fortfahren|poursui(?:s|vre|vez)|reprend(?:s|re)|reprenez"
+    r"|weiter(?:machen|arbeiten| geht's)?|fortsetzen|fortfahren|continuons|poursui(?:s|v(?:re|ez|ons))|reprend(?:s|re)|repren(?:ez|ons)"
     r"|contin[uú]a(?:r|mos)?|sigue|seguir|seguimos|продолж(?:ай|айте|аем|им|ить)|devam(?: et| edelim)?"
     r"|続けて(?:ください|下さい)?|続き(?:から|を)?(?:お願いします)?|継続(?:して)?(?:ください)?"
     r"|请?继续(?:吧|工作)?|請?繼續吧?|계속(?:하자|진행해\s?줘|해(?:\s?줘|\s?주세요)?)?",
     re.IGNORECASE,
 )
 _END = r"\s*(?:$|[.,!?;:…)—-]+(?:\s|$)|[。、，！])"  # noqa: RUF001 - the marks of other languages
+_OF_A_LOOP = (
+    r"(?:iteration|loop|line|row|element|record|token|char|zeile|durchlauf|ligne|élément|elemento|fila|línea)"
+)
 _OTHER_WORK = (
     r"(?:(?:a|an|some|the)\s+)?(?:\w+\s+)?(?:new|different|other|another|else|fresh|unrelated)\b|something\b|anything\b"
+    rf"|(?:\w+\s+)?(?:next|nächste[nmr]?|siguiente|prochaine?)\s+{_OF_A_LOOP}"
     r"|error|failure|exception|true|false|(?:etwas|was|eine[mr]?) (?:neue|andere)|autre|algo|otr[oa]"
 )
 _WORK = (
@@ -41,12 +47,18 @@ _DOING = r"(?:work|implement|refactor|fix|debug|writ|port|migrat|build|test|cod|
 _ABOUT_WORK = re.compile(
     rf"{_END}"
     r"|\s+(?:please|now|then|again|today|right away|until|till|as (?:planned|before|discussed|you)|where"
-    r"|from (?:where|there|here|the|your|our|my|last|yesterday|before|earlier)"
+    r"|from (?:where|there|here|the|your|our|my|last|yesterday|before|earlier|step|phase|task)"
     r"|bitte|por favor|s'il (?:te|vous) pla[iî]t|wo|da|où|là|donde)\b"
     rf"|\s+(?:with|on|mit|bei|an d(?:er|em|en)|avec|con)\s+(?!{_OTHER_WORK})"
-    rf"|\s+work(?={_END})|\s+to\s+(?:the\s+next|work)\b"
+    rf"|\s+work(?={_END})|\s+to\s+(?:the\s+next(?!\s+{_OF_A_LOOP})|work)\b"
     rf"|\s+(?:the|this|that|our|your|my|all|la|le|el|die|den|das)\s+{_WORK}"
-    rf"|\s+(?:what|it)\b(?!\s+(?:is|was|does|returns?)\b)|\s+{_DOING}",
+    rf"|\s+(?:this|that)(?={_END})|\s+(?:what(?='s left|\s+(?:we|you|i)\b)|it)\b(?!\s+(?:is|was|does|returns?)\b)|\s+{_DOING}",
+    re.IGNORECASE,
+)
+# Programs continue, too: under a condition on a value, or instead of doing something.
+_OF_A_PROGRAM = re.compile(
+    r"\b(?:when|if|unless|wenn|falls|quand|si|cuando)\b[^.!?]*\b(?:null?|none|nil|empty|true|false|zero|leer|vide|nulo|vac[ií][oa])\b"
+    r"|\b(?:instead of \w+ing|statt zu|au lieu de \w+er|en vez de \w+[aei]r)\b",
     re.IGNORECASE,
 )
 _ASKS_WHAT_IS_NEXT = re.compile(
@@ -71,5 +83,5 @@ def asks_to_continue(prompt: str) -> bool:
     request = _COURTESIES.sub("", first_line, count=1)
     verb = _VERB.match(request)
     if verb is not None and _ABOUT_WORK.match(request, verb.end()):
-        return True
+        return _OF_A_PROGRAM.search(request) is None
     return _ASKS_WHAT_IS_NEXT.match(request) is not None or _LEFT_OFF.search(first_line) is not None

@@ -103,7 +103,7 @@ def _candidates(folder: Path, without: Collection[str]) -> list[Candidate]:
             continue  # not parsed: its content could take long and fill the memory
         with suppress(LeftoffError):
             logs[path] = files.log()
-            count_open += is_open(logs[path])
+            count_open += is_open(logs[path]) and is_begun(logs[path])  # the others must not fill the room
     still_open = open_sessions(logs.values())
     read = (
         _candidate(files, path, judged.get(path, _UNREADABLE), logs.get(path), still_open)

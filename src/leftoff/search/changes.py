@@ -10,11 +10,12 @@ import os
 import sqlite3
 import zlib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 BUILT = "built"
 FOLDERS_NAMED = "folders named"
+EXCLUDED_TOOLS = "excluded tools"
 _MAX_CHANGED = 20
 _MAX_EMPTY_FOLDERS = 500  # of an agent that has no session yet
 _BY_NAMES = "/"  # at the end of a path: the names of the folders in it count, not its modification time
@@ -31,6 +32,17 @@ class Changes(NamedTuple):
 def is_built(connection: sqlite3.Connection) -> bool:
     """Return whether the index was ever completed."""
     return connection.execute("SELECT value FROM facts WHERE name = ?", (BUILT,)).fetchone() is not None
+
+
+def was_made_without(connection: sqlite3.Connection, tools: Collection[str]) -> bool:
+    """Return whether the index was made without exactly these tools."""
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (EXCLUDED_TOOLS,)).fetchone()
+    return (row[0] if row else "") == tools_as_fact(tools)
+
+
+def tools_as_fact(tools: Collection[str]) -> str:
+    """Return tools that the user excluded as the index remembers them."""
+    return ", ".join(sorted(tools))
 
 
 def find_changes(connection: sqlite3.Connection, variables: str) -> Changes:

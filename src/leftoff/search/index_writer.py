@@ -69,11 +69,6 @@ class IndexWriter:
         query = f"SELECT {columns} FROM sources WHERE path = ?"
         return [Source(*row) for path in paths for row in self._rows(query, path)]
 
-    def fact(self, name: str) -> str | None:
-        """Return the value stored under a name; None if there is none."""
-        rows = self._rows("SELECT value FROM facts WHERE name = ?", name)
-        return str(rows[0][0]) if rows else None
-
     def set_fact(self, name: str, value: str) -> None:
         """Store a value under a name."""
         with database.translate_errors(self.path), database.transaction(self.connection):

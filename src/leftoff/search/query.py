@@ -67,7 +67,10 @@ class Term(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A text must match one term of each group, and none of ``without``. Filters that are not set are None."""
+    """A text must match one term of each group, and none of ``without``. Filters that are not set are None.
+
+    ``root``: only sessions in this folder and those below.
+    """
 
     groups: tuple[tuple[Term, ...], ...] = ()
     without: tuple[Term, ...] = ()
@@ -79,6 +82,7 @@ class Query(NamedTuple):
     since: int | None = None
     before: int | None = None
     errors: bool | None = None
+    root: str | None = None
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -264,6 +268,8 @@ def _run_expression(run: str) -> str:
 
 
 def _quoted(token: str) -> str:
+    if any("\ud800" <= letter <= "\udfff" for letter in token):
+        raise UsageError(f"{token[:60]!r} is not UTF-8 text.")
     return '"' + token.replace('"', "").replace("\0", " ") + '"'
 
 
@@ -285,6 +291,8 @@ def _conditions(query: Query) -> Iterator[tuple[str, list[object]]]:
     if query.project is not None:
         # A slash at the end ends the name of a folder: work/ does not mean workshop.
         yield "s.project || '/' LIKE ? ESCAPE '!'", [f"%{_escaped(query.project)}%"]
+    if query.root is not None:
+        yield "s.project || '/' LIKE ? ESCAPE '!'", [f"{_escaped(query.root)}/%"]
     if query.kinds:
         yield f"p.kind IN ({', '.join('?' * len(query.kinds))})", [*query.kinds]
     if query.errors is not None:

@@ -21,7 +21,7 @@ from leftoff.catalogue.database import library_folder
 from leftoff.catalogue.forgotten import Forgotten
 from leftoff.errors import DocumentError, LockTimeoutError, NothingToDoError, StorageError, UsageError
 from leftoff.platform import paths
-from leftoff.search.changes import Changes, find_changes, folder_variables_digest, is_built
+from leftoff.search.changes import Changes, find_changes, folder_variables_digest, is_built, was_made_without
 from leftoff.search.match import (
     Answers,
     FoundSession,
@@ -34,7 +34,6 @@ from leftoff.search.match import (
 from leftoff.search.pieces import PIECE_BITS, add_functions
 from leftoff.search.query import Query, Term, add_filter, filter_sql, parse_query
 from leftoff.search.snippets import Snippet, make_snippet, shorten_text
-from leftoff.sessions import listing
 from leftoff.workspace import Workspace
 
 _UPDATE_SECONDS = 2.0
@@ -46,12 +45,13 @@ _MIN_SIMILARITY = 0.75
 
 
 class SearchRequest(NamedTuple):
-    """What to search for, and how much to return."""
+    """What to search for, and how much to return; with ``root`` only sessions in this folder and those below."""
 
     query: str = ""
     file: str | None = None
     command: str | None = None
     error: str | None = None
+    root: str | None = None
     newest: bool = False
     limit: int = 10
     hits: int = 3
@@ -119,6 +119,7 @@ def search(
     query = _build_query(request, now)
     if query.is_empty:
         raise UsageError("Search for what? Example: leftoff search retry timeout")
+    query = query._replace(root=request.root)
     with _explain_database_errors():
         connection, unread = open_updated_library(workspace, progress)
     with _explain_database_errors(), closing(connection):
@@ -133,7 +134,6 @@ def search(
         sessions = _add_snippets(connection, answers, query, request)
         reason = None if sessions or unread else _explain_nothing(connection, query)
         suggestion = None if sessions or reason else suggest_word(connection, query)
-    _remember_numbers(sessions)
     return Results(
         sessions,
         answers.complete,
@@ -163,16 +163,22 @@ def open_updated_library(
     folder = library_folder()
     connection = _open(folder)
     is_searchable, changes = False, Changes(everywhere=True)
+    excluded = workspace.settings.capture.exclude_tools  # not capture, which loads what removes credentials
     if connection is not None:
         if is_searchable := is_built(connection):
             changes = find_changes(connection, folder_variables_digest(paths.environment()))
-        if changes == Changes():
+        if changes == Changes() and was_made_without(connection, excluded):
             return connection, False
         connection.close()
     unread = _update(workspace, changes, progress, is_searchable=is_searchable)
     connection = _open(folder)
     if connection is None:
         raise NothingToDoError("The library is still being built by another process. Try again in a moment.")
+    if not was_made_without(connection, excluded):
+        connection.close()
+        raise NothingToDoError(
+            "The library still has what capture.exclude_tools leaves out. To read it again: leftoff search --update"
+        )
     return connection, unread
 
 
@@ -302,12 +308,6 @@ def _has_forgotten_texts() -> bool:
         return Forgotten(library_folder()).has_texts
     except StorageError:  # the next update reports it; this is only a hint
         return False
-
-
-def _remember_numbers(sessions: tuple[SessionResult, ...]) -> None:
-    numbered = [session.source.path for session in sessions if session.number is not None]
-    if numbered:
-        listing.remember_numbers(numbered)
 
 
 def _hit_to_dict(session: SessionResult, shown: HitResult) -> dict[str, object]:

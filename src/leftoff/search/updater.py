@@ -28,10 +28,13 @@ from leftoff.errors import LeftoffError
 from leftoff.platform import log, paths
 from leftoff.search.changes import (
     BUILT,
+    EXCLUDED_TOOLS,
     FOLDERS_NAMED,
     first_missing_folder,
     folder_stamp,
     folder_variables_digest,
+    tools_as_fact,
+    was_made_without,
 )
 from leftoff.search.documents import document_pieces, expected_folders, find_documents, is_folder
 from leftoff.search.index_writer import IndexWriter
@@ -59,7 +62,6 @@ from leftoff.sessions.listing import TranscriptFile, entries
 from leftoff.workspace import Workspace
 
 _OPTIMISE_CHARS = 20_000_000  # after this much new text the full-text index is optimised
-_EXCLUDED = "excluded tools"
 _UNKNOWN_SIZE = -1  # of a source that is not known, or not completely read
 Progress = Callable[[int, int], None]  # bytes done, bytes to do
 
@@ -321,16 +323,13 @@ class Updater:
 
     def has_current_exclusions(self) -> bool:
         """Return whether the excluded tools are those of the last update."""
-        return (self.writer.fact(_EXCLUDED) or "") == self._excluded()
+        return was_made_without(self.writer.connection, self._capture.exclude_tools)
 
     def _remove_excluded(self) -> None:
         """Remove sources with calls of newly excluded tools, so that they are read again without them."""
         if not self.has_current_exclusions():
             self.writer.remove(self.writer.sources_using(self._capture.exclude_tools))
-            self.writer.set_fact(_EXCLUDED, self._excluded())
-
-    def _excluded(self) -> str:
-        return ", ".join(sorted(self._capture.exclude_tools))
+            self.writer.set_fact(EXCLUDED_TOOLS, tools_as_fact(self._capture.exclude_tools))
 
     def _unread_copies(
         self, known: dict[str, tuple[int, int]], found: list[TranscriptFile]

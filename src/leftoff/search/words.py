@@ -56,7 +56,7 @@ def runs(word: str) -> list[str]:
 
 def without_runs(word: str) -> str:
     """Return the rest of a word."""
-    return word if word.isascii() else RUN.sub(" ", word)
+    return RUN.sub(" ", _composed(word)) if runs(word) else word
 
 
 def is_unspaced(word: str) -> bool:

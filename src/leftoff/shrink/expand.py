@@ -27,6 +27,7 @@ class Original:
     part: CutPart
     transcript: str
     line: int
+    call_id: str | None = None
 
     @property
     def text(self) -> str:
@@ -90,7 +91,14 @@ class Originals:
                 continue
             for value, its_part, its_call, where in candidates:
                 if part is None or (part, call_id) == (its_part, its_call):
-                    return Original(key=key, value=value, part=its_part, transcript=where, line=parsed.line)
+                    return Original(
+                        key=key,
+                        value=value,
+                        part=its_part,
+                        transcript=where,
+                        line=parsed.line,
+                        call_id=its_call,
+                    )
         return _not_found(key, parsed, tried)
 
     def _sessions(self, key: Key) -> list[Path]:

@@ -20,11 +20,16 @@ from leftoff.core.quantities import count
 from leftoff.core.records import RecordKind
 from leftoff.errors import LeftoffError, NothingToDoError
 from leftoff.shrink.cuts import TrimParameters
-from leftoff.shrink.in_place_draft import OPENING, CompactionOrder, Draft, Need, is_own_text
+from leftoff.shrink.derive import copying_agent, live_pieces
+from leftoff.shrink.in_place_draft import CompactionOrder, Draft, Need
 from leftoff.shrink.live_conversation import (
+    GAVE_WAY,
+    OPENING,
+    RESTORED,
     all_texts_of,
     count_chars,
     has_any_image,
+    is_own_text,
     live_messages,
     paired,
     with_image_notes,
@@ -74,32 +79,41 @@ def rebuild(
             draft.drop_oldest(keeps_views=False)
     draft.replace_images()
     rebuilt = draft.messages()
-    head = _head_message(draft, rebuilt, log_body, pins)
+    left = {call.call_id for message in rebuilt for call in message.calls}
+    placeholders = sum(call_id in left for _, call_id in draft.cuts)  # others gave way
+    head = _head_message(draft, rebuilt, placeholders, log_body, pins)
     chars = sum(map(count_chars, (head, *rebuilt)))
-    freed_tokens = int((draft.chars_before - chars) * draft.tokens_per_char)
+    freed_tokens = int((draft.chars_before - chars) * draft.live.tokens_per_char)
     if freed_tokens < order.used_tokens * _LEAST_FREED_SHARE and freed_tokens < draft.wanted_tokens:
         raise NothingToDoError(f"only {count(max(0, freed_tokens), 'token')} could be freed")
-    return Rebuilt((head, *rebuilt), len(draft.cuts), draft.given_way, freed_tokens)
+    return Rebuilt((head, *rebuilt), placeholders, draft.given_way, freed_tokens)
 
 
 def _head_message(
-    draft: Draft, rebuilt: Sequence[LiveMessage], log_body: Callable[[int, str], str], pins: Sequence[str]
+    draft: Draft,
+    rebuilt: Sequence[LiveMessage],
+    placeholders: int,
+    log_body: Callable[[int, str], str],
+    pins: Sequence[str],
 ) -> LiveMessage:
     """Return the message that begins the conversation: what was done, what is pinned, and the log of what gave way."""
     lines = []
-    if draft.cuts:
+    if placeholders:
         lines.append(
-            f"{count(len(draft.cuts), 'result or input', 'results and inputs')} below became placeholders; "
+            f"{count(placeholders, 'result or input', 'results and inputs')} below became placeholders; "
             "`leftoff expand KEY` prints an original."
         )
-    log = ""
     if draft.given_way:
         lines.append(
-            f"The oldest {count(draft.given_way, 'message')} gave way to the log below; what the user typed in them follows it"
+            f"The oldest {count(draft.given_way, 'message')} {GAVE_WAY}; what the user typed in them follows it"
             f"{', long pastes by their two ends' if draft.shortened else ''}{_but_for(draft.typed_left_out)}. "
             f"`leftoff show {draft.ref.session_id}` shows everything."
         )
-        log = log_body(draft.log_room, "\n".join(all_texts_of(rebuilt)))
+    elif draft.log_room:
+        lines.append(f"What came before {GAVE_WAY} at an earlier compaction.")
+    log = ""
+    if draft.log_room:
+        log = log_body(draft.log_room, "\n".join(all_texts_of(rebuilt))) or draft.earlier
     if draft.order.instructions:
         lines.append(f"The user asked of this compaction: {draft.order.instructions}")
     missing = [pin for pin in pins if pin not in log]
@@ -115,8 +129,9 @@ def _but_for(left_out: int) -> str:
 def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:
     """Undo the last compaction, if leftoff made it: everything as it was before, then what came since.
 
-    A line takes the place of an image that went with the compaction. NothingToDoError where the last compaction was another's, or there
-    was none; LeftoffError where a result with an image came since, because a rebuilt message cannot hold it.
+    A line takes the place of an image that went with the compaction. The line in front of all shows that it is undone: undoing that would
+    bring the placeholders back. NothingToDoError where the last compaction is undone or was another's, or there was none; LeftoffError
+    where a result with an image came since, because a rebuilt message cannot hold it.
     """
     records = [*ref.session.records]
     boundary = next(
@@ -129,7 +144,12 @@ def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:
     )
     after = [] if boundary is None else [each for each in records if each.place.start > boundary.place.start]
     repeated = {record.id for record in after if record.kind is RecordKind.REPEATED}
-    if boundary is None or not any(is_own_text(each.text) for each in after if each.id in repeated):
+    own = next((each.text for each in after if each.id in repeated and is_own_text(each.text)), "")
+    if own == RESTORED:
+        raise NothingToDoError(
+            "the last compaction is undone already; leftoff expand KEY prints what one before it replaced"
+        )
+    if boundary is None or not own:
         raise NothingToDoError(
             "leftoff did not make the last compaction of this session, so there is nothing to undo"
         )
@@ -157,7 +177,9 @@ def restore_before(ref: SessionRef, messages: Sequence[LiveMessage]) -> Rebuilt:
     restored = [
         each if each.handle in with_image_now else each._replace(handle=None)
         for each in paired([*old, *new])
-        if not each.is_empty
+        if not each.is_empty and each.text != RESTORED
     ]
+    restored.insert(0, LiveMessage(role="user", text=RESTORED))
     chars = sum(map(count_chars, restored)) - sum(map(count_chars, messages))
-    return Rebuilt(tuple(restored), freed_tokens=-chars // 4)
+    tokens_per_char = live_pieces(copying_agent(ref.agent), ref.session).tokens_per_char
+    return Rebuilt(tuple(restored), freed_tokens=-int(chars * tokens_per_char))

@@ -21,11 +21,13 @@ from leftoff.shrink.derive import CopyingAgent, copying_agent
 from leftoff.shrink.file_views import LastView, last_views
 from leftoff.shrink.kept import protected_from, unresolved_errors
 from leftoff.shrink.live_conversation import (
+    GAVE_WAY,
     count_chars,
     count_images,
     cut_points,
     has_call,
     has_image,
+    is_own_text,
     mentions,
     names_in,
     paired,
@@ -36,7 +38,6 @@ from leftoff.shrink.planners import invariants_of, read_live_pieces
 from leftoff.shrink.steps import ConversationItem, read_conversation
 from leftoff.workspace import SessionRef
 
-OPENING = "leftoff compacted this conversation in place, without a model. A record, not instructions."
 _PROTECTED_SHARE = 0.1  # of the content, for the last turns
 _SHORTEST_CUT_CHARS = 400
 _LEAST_SAVED_CHARS = 200
@@ -45,9 +46,8 @@ _MOST_LOG_CHARS = 24_000
 _LEAST_LOG_CHARS = 8_000
 _LEAST_WORDS_CHARS = 2_000
 _WORDS_SHARE = 0.25  # of the room, for what the user typed in messages that give way
-_PASTE_SHARE = (
-    0.25  # of the room for what the user typed: a longer message is shortened where they do not all fit
-)
+# Of the room for what the user typed: a longer message is shortened where they do not all fit.
+_PASTE_SHARE = 0.25
 _PASTE_END_CHARS = 500
 
 
@@ -83,11 +83,12 @@ class Draft:
     live: LivePieces
     since_live: Sequence[Record]
     records: Mapping[str, Record]
+    earlier: str  # leftoff's own messages, from earlier compactions
     cuts: dict[tuple[str, str], Cut] = field(default_factory=dict)
     first_kept: int = 0  # index of the first message that does not give way
     kept_before: tuple[int, ...] = ()  # messages before it that stay
     shortened: dict[int, LiveMessage] = field(default_factory=dict)  # those of them that are long pastes
-    log_room: int = 0
+    log_room: int = 0  # 0: no log is needed
 
     @classmethod
     def read(
@@ -107,9 +108,10 @@ class Draft:
         }
         if not records:
             raise LeftoffError("the transcript does not have these messages yet")
-        # Without the message with which leftoff began the conversation at an earlier compaction.
+        # The message with which leftoff began the conversation at an earlier compaction is written anew.
+        own = [each.text for each in messages if each.role == "user" and is_own_text(each.text)]
         given = [each for each in paired(messages) if each.role != "user" or not is_own_text(each.text)]
-        return cls(ref, agent, given, order, parameters, live, since_live, records)
+        return cls(ref, agent, given, order, parameters, live, since_live, records, "\n".join(own))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -127,11 +129,6 @@ class Draft:
         return unresolved_errors(self.live.pieces)
 
     @property
-    def tokens_per_char(self) -> float:
-        """How many tokens a character takes in this session."""
-        return self.live.tokens_per_char
-
-    @property
     def wanted_tokens(self) -> int:
         """How many tokens have to go."""
         return max(0, self.order.used_tokens - self.order.target_tokens)
@@ -143,7 +140,8 @@ class Draft:
         Thinking goes too, but how much of it the agent still sends is not known.
         """
         going = (record for handle, record in self.records.items() if handle not in self._held)
-        return sum(map(count_chars, self.given)) + count_images(going) * USUAL_IMAGE_CHARS
+        texts = sum(map(count_chars, self.given)) + len(self.earlier)
+        return texts + count_images(going) * USUAL_IMAGE_CHARS
 
     @cached_property
     def _held(self) -> frozenset[str]:
@@ -199,12 +197,17 @@ class Draft:
     @property
     def is_reached(self) -> bool:
         """Whether enough is freed, with the log that takes the place of messages."""
-        return self._missing_chars() + (self.log_room if self.given_way else 0) <= 0
+        return self._missing_chars() + self.log_room <= 0
+
+    def _keep_all(self) -> None:
+        """Begin again with all messages, and with the log of those that gave way earlier."""
+        self.first_kept, self.kept_before, self.shortened = 0, (), {}
+        self.log_room = min(len(self.earlier), _MOST_LOG_CHARS) if GAVE_WAY in self.earlier else 0
 
     def cut_old(self, most_needed: Need) -> None:
         """Stage 2: leave only the two ends of results and inputs until enough is freed, what is least likely to be needed first."""
-        self.first_kept, self.kept_before = 0, ()
-        missing = self._missing_chars()
+        self._keep_all()
+        missing = self._missing_chars() + self.log_room
         here = self._call_ids
         candidates = [
             piece
@@ -269,9 +272,9 @@ class Draft:
 
     def drop_oldest(self, *, keeps_views: bool) -> None:
         """Stage 3: let the oldest messages give way to the log, as few as suffice; files as they are now may stay."""
-        self.first_kept, self.kept_before, self.shortened = 0, (), {}
+        self._keep_all()
         missing = self._missing_chars()
-        if missing <= 0:
+        if missing + self.log_room <= 0:
             return
         sizes = [count_chars(with_cuts(message, self.cuts)) for message in self.given]
         room = max(sum(sizes) - missing, 0)
@@ -297,7 +300,8 @@ class Draft:
                 break
         self.kept_before = self._kept_before(sizes, stays, most_kept)
         left = room - sum(map(count_chars, self.messages()))
-        self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, left))
+        if self.given_way:
+            self.log_room = max(_LEAST_LOG_CHARS, min(_MOST_LOG_CHARS, left))
 
     def _stays(self, message: LiveMessage) -> bool:
         """Say whether a message that gives way stays all the same: typed by the user, an open error, or asked to be kept."""
@@ -369,7 +373,7 @@ class Draft:
     def _missing_chars(self) -> int:
         """Return how many more characters have to go."""
         freed = self.chars_before - sum(map(count_chars, self.messages()))
-        return int(self.wanted_tokens / self.tokens_per_char) - freed
+        return int(self.wanted_tokens / self.live.tokens_per_char) - freed
 
     def _first_protected(self) -> int:
         """Return the index of the first message of the last turns."""
@@ -392,8 +396,3 @@ class Draft:
             and isinstance(self.agent, CompactsInPlace)
             and self.agent.is_typed(message.text)
         )
-
-
-def is_own_text(text: str) -> bool:
-    """Say whether a text is the message with which leftoff begins a conversation that it compacted."""
-    return text.startswith(OPENING)

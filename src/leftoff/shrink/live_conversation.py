@@ -15,12 +15,20 @@ from leftoff.core.session import Session
 from leftoff.core.trim_plan import Cut
 from leftoff.core.wire import JsonObject, JsonValue
 
+OPENING = "leftoff compacted this conversation in place, without a model. A record, not instructions."
+RESTORED = "leftoff restored what a compaction had replaced below."
+GAVE_WAY = "gave way to the log below"
 _NAMED = re.compile(r"[\w./-]{4,}")
 # What instructions say to a summariser, and nothing about the work.
 _INSTRUCTION_WORDS = re.compile(
     r"about|compact|context|conversation|drop|everything|focus|from|keep|only|please|preserve|remember|summar[iy]\w*"
     r"|that|them|these|this|those|what|with"
 )
+
+
+def is_own_text(text: str) -> bool:
+    """Say whether a text is the message with which leftoff begins a conversation that it compacted or restored."""
+    return text.startswith((OPENING, RESTORED))
 
 
 def live_messages(agent: Agent, session: Session) -> list[LiveMessage]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -105,7 +105,9 @@ class Guard:
             return _refusal("leftoff web was started with --read-only: it changes nothing.")
         if is_safe and (there := self._sign_in(scope)) is not None:
             return there
-        if not _is_equal(_cookies(headers).get(self._access.cookie, ""), self._access.token):
+        # Not by http.cookies, which drops all cookies for one that it cannot read, such as of another server on 127.0.0.1.
+        cookies = cookie_parser(headers.get("cookie", ""))
+        if not _is_equal(cookies.get(self._access.cookie, ""), self._access.token):
             return _refusal(
                 "Open the address that leftoff web has printed: it has the token this page needs."
             )
@@ -126,13 +128,6 @@ class Guard:
 
 def _refusal(reason: str, status: int = 403) -> Response:
     return PlainTextResponse(f"{reason}\n", status)
-
-
-def _cookies(headers: Headers) -> dict[str, str]:
-    try:
-        return {name: morsel.value for name, morsel in SimpleCookie(headers.get("cookie", "")).items()}
-    except CookieError:
-        return {}
 
 
 def _is_equal(given: str, secret: str) -> bool:

@@ -1,6 +1,7 @@
 """Compactions: what each summary lost, and beside it what leftoff restored; every line leads to the record it comes from.
 
-The numbers are those of ``leftoff report``, which measures a compaction by the transcript before it.
+The numbers are those of ``leftoff report``, which measures a compaction by the transcript before it. Where the transcript shows what
+leftoff handed over, they are those of the receipt: what was restored is what is in that text.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from leftoff.agents.jsonl import all_texts, parse_line
 from leftoff.core import markdown
 from leftoff.core.quantities import count
 from leftoff.core.records import Compaction, Place, Record, RecordKind
@@ -29,9 +31,9 @@ from leftoff.web.session import session_values
 from leftoff.web.site import site_of
 from leftoff.workspace import SessionRef
 
-_OURS = b"<leftoff-record-"  # around everything that leftoff hands to an agent
+_OURS = "<leftoff-record-"  # around everything that leftoff hands to an agent
 _REACH = 60  # records after a compaction among which the agent writes what it was handed
-_NOT_HANDED_OVER = frozenset({RecordKind.RESULT, RecordKind.REPEATED})
+_NOT_HANDED_OVER = frozenset({RecordKind.RESULT, RecordKind.REPEATED, RecordKind.REPLY, RecordKind.BROKEN})
 # Where the log has each kind, and how the receipt words an entry.
 _SECTIONS: Mapping[Kind, tuple[str, Callable[[str], str]]] = {
     "rules": ("user_rules", markdown.user_quote),
@@ -155,11 +157,12 @@ def story_of(ref: SessionRef, found: Found) -> CompactionStory:
 
 
 def _chosen(request: Request, compactions: Sequence[Found]) -> Found:
-    number = int(request.path_params["number"])
-    if not 1 <= number <= len(compactions):
+    number = request.path_params["number"]
+    found = next((each for each in compactions if str(each.number) == number), None)
+    if found is None:
         had = count(len(compactions), "compaction")
-        raise NotFoundError(f"This session has {had}; number {number} is not among them.")
-    return compactions[number - 1]
+        raise NotFoundError(f"This session has {had}; number {number[:20]} is not among them.")
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -176,7 +179,8 @@ def _find_compactions(ref: SessionRef, _size: int, _changed_ns: int) -> Sequence
 def _tell(ref: SessionRef, found: Found, _size: int, _changed_ns: int) -> CompactionStory:
     with tempfile.TemporaryDirectory(prefix="leftoff-web-") as folder:
         cut = cut_before(ref.transcript, found.first, Path(folder))
-        measured = measure(cut, ref.session_id)
+        handed_over = _handed_over(ref, found)
+        measured = measure(cut, ref.session_id, handed_over)
     sources = _sources(measured.log, str(cut.transcript), str(ref.transcript))
     return CompactionStory(
         compacted=measured.compacted,
@@ -186,7 +190,7 @@ def _tell(ref: SessionRef, found: Found, _size: int, _changed_ns: int) -> Compac
             Loss(counted=line, items=tuple(_items(line, sources)))
             for line in measured.compacted.receipt.lines
         ),
-        was_restored=_was_restored(ref, found),
+        was_restored=handed_over is not None,
     )
 
 
@@ -221,15 +225,25 @@ def _sources(log: ResumeLog, cut: str, transcript: str) -> dict[tuple[Kind, str]
     return found
 
 
-def _was_restored(ref: SessionRef, found: Found) -> bool:
-    """Return whether the agent noted, before its next reply, that leftoff handed something over."""
-    after = ref.agent.read(ref.transcript, found.first.place)
-    until_reply = takewhile(lambda record: record.kind is not RecordKind.REPLY, islice(after, _REACH))
-    return any(_OURS in record.raw for record in until_reply if record.kind not in _NOT_HANDED_OVER)
+def _handed_over(ref: SessionRef, found: Found) -> str | None:
+    """Return what leftoff handed over, as the agent noted it; None if it noted nothing of it.
+
+    A part follows the first reply: what the summary dropped is known only when it is on disk.
+    """
+    texts: list[str] = []
+    is_over = False
+    for record in islice(ref.agent.read(ref.transcript, found.first.place), _REACH):
+        is_over = is_over or record.kind is RecordKind.REPLY
+        if is_over and record.compaction is not None and record.compaction.trigger != "micro":
+            break  # the next one
+        if _OURS.encode() in record.raw and record.kind not in _NOT_HANDED_OVER:
+            values = (piece.value for piece in parse_line("", 0, 0, record.raw))
+            texts += (text.strip() for value in values for text in all_texts(value) if _OURS in text)
+    return "\n\n".join(dict.fromkeys(texts)) or None
 
 
 routes = (
     Route("/session/{key}/compactions", show_compactions),
-    Route("/session/{key}/compaction/{number:int}", show_compaction),
-    Route("/session/{key}/compaction/{number:int}/receipt", show_receipt),
+    Route("/session/{key}/compaction/{number}", show_compaction),
+    Route("/session/{key}/compaction/{number}/receipt", show_receipt),
 )

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from threading import Lock
 
@@ -18,6 +19,7 @@ from leftoff.sessions.curve import KINDS, CurveFold, CurveMark, CurvePoint, orig
 from leftoff.sessions.status import Status, status_of
 from leftoff.workspace import SessionRef, Workspace
 
+_readings = count(1)
 _KEPT = 4  # curves; one of 20,000 requests takes about 5 MB
 
 
@@ -47,24 +49,36 @@ class CurveReader:
     workspace: Workspace
     _fold: CurveFold | None = None
     _after: Place | None = None
+    _file: tuple[int, int] | None = None
+    reading: int = 0  # another number whenever the transcript is read from its beginning
     _lock: Lock = field(default_factory=Lock)
 
     def size_bytes(self) -> int:
         """Return how large the transcript is now; 0 if it is gone."""
-        try:
-            return self.ref.transcript.stat().st_size
-        except OSError:
-            return 0
+        return self._stat()[0]
 
-    def to_json(self, first: int = 0) -> JsonObject:
-        """Read what is new and return the curve from the request with the index ``first``, as ``curve.js`` takes it."""
+    def _stat(self) -> tuple[int, tuple[int, int] | None]:
+        try:
+            found = self.ref.transcript.stat()
+        except OSError:
+            return 0, None
+        return found.st_size, (found.st_dev, found.st_ino)
+
+    def to_json(self, first: int = 0, reading: int | None = None) -> JsonObject:
+        """Read what is new and return the curve from the request with the index ``first``, as ``curve.js`` takes it.
+
+        From the beginning if it was read anew since ``reading``: what was before is of another file.
+        """
         with self._lock:
             size = self.size_bytes()
             fold = self._read()
+            if reading is not None and reading != self.reading:
+                first = 0
             points, marks = fold.points[first:], self._marks(fold)
         status = status_of(self.ref, self.workspace)
         return {
             "first": first,
+            "reading": self.reading,
             "bytes": size,  # of the transcript, so that the page is sent only what came after
             "kinds": [*KINDS],
             "tokens": [each.tokens for each in points],
@@ -76,8 +90,11 @@ class CurveReader:
         }
 
     def _read(self) -> CurveFold:
-        if self._fold is None or (self._after is not None and self.size_bytes() < self._after.end):
-            self._fold, self._after = CurveFold(self.ref.agent), None
+        size, file = self._stat()
+        is_shorter = self._after is not None and size < self._after.end
+        if self._fold is None or file != self._file or is_shorter:
+            self._fold, self._after, self._file = CurveFold(self.ref.agent), None, file
+            self.reading = next(_readings)
         self._fold.add_all(self._new_records())
         return self._fold
 

@@ -47,7 +47,7 @@ def jump(request: Request) -> Response:
     reader = _open_reader(site, site.library.find(key).transcript)
     wanted = next((mark for mark in MARKS if mark == request.query_params.get("to")), None)
     if wanted is None:
-        raise UsageError(f"One can jump to: {', '.join(MARKS)}.")
+        raise UsageError(f"You can jump to: {', '.join(MARKS)}.")
     line = _number(request, "from") or 0
     found = reader.find(wanted, line, backwards="back" in request.query_params)
     end = "" if found else f"&missing={wanted}"

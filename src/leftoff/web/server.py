@@ -60,6 +60,6 @@ def _listen(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise LeftoffError(
-            f"Port {port} is taken ({error.strerror}). Without --port, leftoff web takes a free one."
+            f"Port {port} cannot be used: {error.strerror}. Without --port, leftoff web takes a free one."
         ) from error
     return listener

@@ -89,8 +89,10 @@ def _lines(ref: SessionRef, sources: list[Source]) -> dict[str, int]:
 async def send_live(request: Request) -> Response:
     """Send the new end of the curve whenever the transcript has grown."""
     site, ref = await to_thread.run_sync(_find, request)
-    first, size = (_number(request.query_params.get(name, "")) for name in ("first", "bytes"))
-    events = _events(request, site, site.curves.reader(ref), first or 0, size)
+    first, size, reading = (
+        _number(request.query_params.get(name, "")) for name in ("first", "bytes", "reading")
+    )
+    events = _events(request, site, site.curves.reader(ref), first or 0, size, reading)
     return StreamingResponse(events, media_type="text/event-stream")
 
 
@@ -99,7 +101,7 @@ def _number(given: str) -> int | None:
 
 
 async def _events(
-    request: Request, site: Site, reader: CurveReader, first: int, size: int | None
+    request: Request, site: Site, reader: CurveReader, first: int, size: int | None, reading: int | None
 ) -> AsyncIterator[bytes]:
     """Yield what came after the first requests, of a transcript that had so many bytes when the page asked; None: not known."""
     quiet = 0.0
@@ -107,13 +109,15 @@ async def _events(
         if (now := reader.size_bytes()) != size:
             size, quiet = now, 0.0
             try:
-                grown = await to_thread.run_sync(
-                    reader.to_json, max(0, first - 1)
-                )  # the last request may have grown, too
+                # The last request may have grown, too.
+                grown = await to_thread.run_sync(reader.to_json, max(0, first - 1), reading)
             except (LeftoffError, OSError):
                 continue  # deleted, or being replaced: the page keeps what it shows
-            tokens = grown["tokens"]
-            first = max(0, first - 1) + (len(tokens) if isinstance(tokens, list) else 0)
+            begin, tokens, latest = grown["first"], grown["tokens"], grown["reading"]
+            assert isinstance(begin, int)
+            assert isinstance(tokens, list)
+            assert isinstance(latest, int)
+            first, reading = begin + len(tokens), latest
             data = orjson.dumps(site.workspace.capture.clean(grown))
             yield b"event: curve\ndata: " + data + b"\n\n"
         elif quiet >= _PING_SECONDS:

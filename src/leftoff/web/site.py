@@ -73,7 +73,7 @@ class Site:
                 raise UsageError("The form is too large.")
         form = parse_qs(body.decode("ascii", "replace"))
         if not compare_digest(form.get("form_token", [""])[0].encode(), self.access.form_token.encode()):
-            raise UsageError("This form is of an earlier start of leftoff web. Load the page again.")
+            raise UsageError("This form comes from an earlier run of leftoff web. Load the page again.")
         if form.get("confirmed") != ["yes"]:
             raise UsageError("Nothing was done: the box that confirms it is not ticked.")
         return form

@@ -167,6 +167,7 @@ def in_place_on_screen(agent: Agent, sandbox: Sandbox) -> None:
         check_plan(sandbox, trimmed)
         assert placeholders(trimmed), "nothing was trimmed"
         type_command(screen, "/leftoff:untrim", "tokens back")
+        type_command(screen, "/leftoff:untrim", "undone already")
         submit(agent, screen, "Restored.", "restored it")
         restored = request_with(sandbox, "Restored.\n")
     assert sandbox.conversation() == [each for each in sandbox.conversation() if each.kind != "summary"]
@@ -217,7 +218,7 @@ def in_place_fails(agent: Agent, sandbox: Sandbox) -> None:
     for line, why in (
         ("exit 1", "did not answer"),
         ("echo '{'", "JSON"),
-        ("sleep 30", "left this compaction to Claude Code"),
+        ("sleep 30", "leftoff took too long"),
         ('echo \'{"declined": "of the test"}\'', "of the test"),
     ):
         (plugin / "leftoff.sh").write_text(f'[ "$1" = in-place ] || exit 0\n{line}\n', encoding="utf-8")
@@ -229,6 +230,22 @@ def in_place_fails(agent: Agent, sandbox: Sandbox) -> None:
         mod.replace("const asked =", "throw new Error('of the test');\nconst asked =")
     )
     check_own_compaction(agent, sandbox, run, options, "of the test")
+
+
+@scenario(clients=("claude",))
+def in_place_left_on_screen(agent: Agent, sandbox: Sandbox) -> None:
+    """On a screen, too, the user sees why a /compact was left to the client; nothing of it is left after /clear."""
+    options = add_plugin(agent, sandbox)
+    script = sandbox.home / "plugin" / "hooks" / "leftoff.sh"
+    script.write_text(
+        '[ "$1" = in-place ] || exit 0\necho \'{"declined": "of the test"}\'\n', encoding="utf-8"
+    )
+    with sandbox.open_screen([*screen_options(agent, sandbox), *options]) as screen:
+        screen.wait_for(READY_FOR_PROMPT[agent.name])
+        submit(agent, screen, f"Count the numbers.\n{calls(agent)}", "counted")
+        type_command(screen, "/compact", "leftoff left this compaction to Claude Code: of the test")
+        screen.type("/clear")
+        assert "of the test" not in submit(agent, screen, "Anew.", "begun")
 
 
 @scenario(clients=("claude",))

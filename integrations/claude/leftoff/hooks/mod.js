@@ -2,6 +2,7 @@
 // Whatever goes wrong here, Claude Code's own compaction runs in its place, and one line says why.
 
 const TIME_LIMIT_MS = 8000; // Claude Code gives a hook ten seconds
+const TOO_LONG = 'leftoff took too long';
 const TRIM = 'leftoff:trim';
 const UNTRIM = 'leftoff:untrim';
 
@@ -9,7 +10,9 @@ const MARKS = [0.7, 0.85, 0.9, 0.95]; // of the window: caution, warning, pause,
 const CELLS = 20;
 
 let isInteractive = false;
-let lastCompaction = ''; // what it did, in words
+let lastCompaction = ''; // what it did, or why it was left to Claude Code, in words
+let compactedSession; // whose band it is: a cleared or other session has none
+let usableTokens; // of the window, as the status line has it
 let turnTokens = []; // in the window after each of the last turns
 
 export const register = (on) => {
@@ -37,6 +40,7 @@ export const register = (on) => {
     const answer = await ask($, { action, trigger: e.trigger, instructions: action === 'compact' ? asked : '' }, e.messages);
     if (answer.messages) {
       lastCompaction = answer.receipt;
+      usableTokens = answer.usable_tokens ?? undefined;
       turnTokens = [];
       $.ui.log(answer.receipt);
       // A prompt that comes back with its handle has an image: Claude Code keeps it, if it gets the very message that it handed over.
@@ -44,11 +48,14 @@ export const register = (on) => {
       return { messages: answer.messages.map((message) => (message.handle && given.get(message.handle)) || message) };
     }
     if (action !== 'compact') return { skip: `nothing was changed: ${answer.declined}` };
-    $.ui.log(`left this compaction to Claude Code: ${answer.declined}.`);
+    usableTokens = undefined;
+    const why = `left this compaction to Claude Code: ${answer.declined}`;
+    lastCompaction = answer.silent ? '' : `leftoff ${why}`;
+    if (lastCompaction) $.ui.log(`${why}.`); // /compact clears it from a screen, but not the band
     return next(e);
   });
 
-  // A band above the prompt, from the first compaction on: gauge, what the compaction did, turns left.
+  // A band above the prompt, from the first compaction on: what it did; if leftoff made it, also gauge and turns left.
   on('turn.complete', async ($, e, next) => {
     const result = await next(e);
     const usage = await $.session.usage();
@@ -59,15 +66,16 @@ export const register = (on) => {
 
   on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => {
     const beneath = await next(e);
-    if (!lastCompaction) return beneath;
+    if (!lastCompaction || (await $.session.id()) !== compactedSession) return beneath;
     const { context } = await $.session.usage();
     const { Box, Text } = $.ui.resolve(e);
     return Box({ flexDirection: 'column', children: [beneath, Text({ dimColor: true, children: band(context) })] });
   });
 };
 
-function band({ tokens, window }) {
-  return [tokens === undefined ? '' : gauge(tokens / window), lastCompaction, turnsLeft(window)].filter(Boolean).join(' · ');
+function band({ tokens }) {
+  if (!usableTokens) return lastCompaction;
+  return [tokens === undefined ? '' : gauge(tokens / usableTokens), lastCompaction, turnsLeft()].filter(Boolean).join(' · ');
 }
 
 function gauge(share) {
@@ -75,19 +83,20 @@ function gauge(share) {
     if (share >= (cell + 1) / CELLS) return '█';
     return MARKS.some((mark) => Math.min(Math.floor(mark * CELLS), CELLS - 1) === cell) ? '┊' : '░';
   });
-  return `${cells.join('')} ${Math.round(share * 100)}%`;
+  return `${cells.join('')} ${Math.floor(share * 100)}%`;
 }
 
-function turnsLeft(window) {
+function turnsLeft() {
   if (turnTokens.length < 2) return '';
   const perTurn = (turnTokens.at(-1) - turnTokens[0]) / (turnTokens.length - 1);
-  return perTurn > 0 ? `about ${Math.max(0, Math.floor((window - turnTokens.at(-1)) / perTurn))} turns left` : '';
+  return perTurn > 0 ? `about ${Math.max(0, Math.floor((usableTokens - turnTokens.at(-1)) / perTurn))} turns left` : '';
 }
 
 // Asks leftoff for the messages; never fails.
 async function ask($, wanted, messages) {
   try {
     const [usage, id, root] = await Promise.all([$.session.usage(), $.session.id(), $.session.root()]);
+    compactedSession = id;
     const request = {
       ...wanted,
       session_id: id,
@@ -99,11 +108,11 @@ async function ask($, wanted, messages) {
       stdin: JSON.stringify(request),
       timeoutMs: TIME_LIMIT_MS,
     });
-    if (!ran.stdout) return { declined: 'the leftoff program did not answer; leftoff doctor says why' };
+    if (!ran.stdout) return { declined: 'the leftoff program did not answer in time, or is not there' };
     const answer = JSON.parse(ran.stdout);
     return Array.isArray(answer.messages) || answer.declined ? answer : { declined: 'the answer of leftoff cannot be read' };
   } catch (error) {
-    return { declined: reasonOf(error) };
+    return { declined: /still running/.test(error) ? TOO_LONG : reasonOf(error) };
   }
 }
 

@@ -183,15 +183,15 @@ function grow(news) {
   const was = curve.tokens.length;
   for (const name of ["tokens", "lines", "at"]) curve[name] = [...curve[name].slice(0, news.first), ...news[name]];
   curve.parts = curve.parts.map((part, kind) => [...part.slice(0, news.first), ...news.parts[kind]]);
-  [curve.marks, curve.status, curve.bytes] = [news.marks, news.status, news.bytes];
-  const { min, max } = plot.scales.x, shown = at, isZoomed = was > 1 && (min > 1 || max < was);
+  for (const name of ["marks", "status", "bytes", "reading"]) curve[name] = news[name];
+  const { min, max } = plot.scales.x, shown = at, isZoomed = was > 1 && (min > 1 || max < was) && max <= curve.tokens.length;
   plot.batch(() => {
     plot.setData(data(), !isZoomed);
     if (isZoomed) plot.redraw();
   });
   drawLegend();
   drawEvents();
-  if (shown >= 0) goTo(shown);
+  if (shown >= 0 && curve.tokens.length) goTo(shown);
   else describe();
 }
 
@@ -199,7 +199,7 @@ function follow() {
   let source = null;
   const start = () => {
     source?.close();
-    source = document.hidden ? null : new EventSource(`/session/${box.dataset.key}/live?first=${curve.tokens.length}&bytes=${curve.bytes}`);
+    source = document.hidden ? null : new EventSource(`/session/${box.dataset.key}/live?first=${curve.tokens.length}&bytes=${curve.bytes}&reading=${curve.reading}`);
     source?.addEventListener("curve", (event) => grow(JSON.parse(event.data)));
   };
   document.addEventListener("visibilitychange", start);
