@@ -281,7 +281,9 @@ def test_errors_and_identifiers_of_a_plugin_are_handled(machine, tmp_path):
     assert "the guest has no network" in ended.stderr
     (lib / "kept").mkdir()
     # One, where the process that the save began to send with came through meanwhile.
-    assert doctor(machine)["storage"]["detail"] in {f"guest_store:Store: reached, {n}" for n in ("0 logs", "1 log")}
+    assert doctor(machine)["storage"]["detail"] in {
+        f"guest_store:Store: reached, {n}" for n in ("0 logs", "1 log")
+    }
     assert machine.waiting() == []
     for path in (machine.root / ".leftoff" / "resume-logs").glob("session-*"):
         path.unlink()
