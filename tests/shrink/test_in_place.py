@@ -74,6 +74,18 @@ def test_what_the_user_typed_and_had_no_room_is_counted(home):
     assert "had no room" not in compact(transcript, 110_000).messages[0].text
 
 
+def test_long_messages_take_no_room_from_short_prompts(home):
+    told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
+    for number in range(4):
+        told.asked(f"Rule {number}: {LONG[:300]}").replied("Good.")
+    for number in range(8):
+        told.asked(f"Paste {number}: {LONG[:900]}").replied("Looking.")
+    told.events += story().events
+    words = typed(compact(home.claude(told), 10_000).messages)
+    assert sum(text.startswith("Rule") for text in words) == 4
+    assert sum(text.startswith("Paste") for text in words) < 8
+
+
 def test_the_words_before_and_after_a_long_paste_stay_with_the_line_that_has_it_all(home):
     told = Story(session_id=FIRST, project=str(Path.cwd()), model="claude-sonnet-4-5")
     told.asked("Use tabs.").replied("Good.")

@@ -98,7 +98,7 @@ def _changed_since(state: State, files: Sequence[File], last: Commit | None) -> 
     gone = ("deleted", "moved")
     left = [file for file in reversed(files) if file.last not in gone or not file.is_new]
     if not left:
-        return "Nothing is changed that was not committed or removed"
+        return "All files created since were removed again"
     when = f" since commit {_name_commit(last)}" if last is not None else ""
     told: list[str] = []
     for verb, is_removed, most in (

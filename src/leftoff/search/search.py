@@ -177,7 +177,7 @@ def open_updated_library(
     if not was_made_without(connection, excluded):
         connection.close()
         raise NothingToDoError(
-            "The library still has what capture.exclude_tools leaves out. To read it again: leftoff search --update"
+            "The index still holds output that capture.exclude_tools now leaves out. To rebuild it: leftoff search --update"
         )
     return connection, unread
 

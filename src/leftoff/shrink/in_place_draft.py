@@ -309,14 +309,14 @@ class Draft:
         return self._is_typed(message) or is_asked_for or has_call(message, self.unresolved)
 
     def _kept_before(self, sizes: Sequence[int], stays: Sequence[bool], most_chars: int) -> tuple[int, ...]:
-        """Return which messages that give way stay all the same: the newest that there is room for, long pastes by their two ends."""
+        """Return which messages that give way stay all the same, as far as there is room: a paste takes none from short prompts, but loses its middle."""
         before = range(self.first_kept)
         is_scarce = sum(sizes[index] for index in before if stays[index]) > most_chars
         longest = (
             max(_LEAST_WORDS_CHARS, int(most_chars * _PASTE_SHARE)) if is_scarce else max(sizes, default=0)
         )
         kept = []
-        for index in filter(stays.__getitem__, reversed(before)):
+        for index in sorted(filter(stays.__getitem__, before), key=lambda each: (sizes[each], -each)):
             if sizes[index] > longest:
                 self._shorten(index)
             chars = count_chars(with_cuts(self.shortened.get(index, self.given[index]), self.cuts))
